@@ -1,0 +1,5 @@
+"""`python -m kragx` is the command `kragx`."""
+
+from kragx.cli import main
+
+main()

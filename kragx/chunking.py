@@ -1,0 +1,56 @@
+"""Cut documents into chunks that remember where they come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kragx.errors import UsageError
+
+_BLANK_LINE = re.compile(r"\n\s*\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of a text: ``text[start:end]``, in characters."""
+
+    start: int
+    end: int
+
+
+def paragraphs(text: str) -> Iterator[Span]:
+    """The paragraphs of a text: what stands between blank lines."""
+    start = 0
+    for gap in [*_BLANK_LINE.finditer(text), None]:
+        end = gap.start() if gap else len(text)
+        if text[start:end].strip():
+            yield Span(start, end)
+        start = gap.end() if gap else end
+
+
+def windows(text: str, size: int, overlap: int = 0) -> Iterator[Span]:
+    """Windows of at most `size` characters, each beginning `overlap` before the last one's end.
+
+    A window ends at white space if there is some in its second half, so that words stay whole.
+
+    Raises:
+        UsageError: size is below 1, or overlap not in 0 to size / 2.
+    """
+    if size < 1 or not 0 <= overlap <= size // 2:
+        raise UsageError(
+            f"chunks: size {size} with overlap {overlap}; size must be at least 1 and overlap "
+            "between 0 and half of it"
+        )
+    start = 0
+    while start < len(text):
+        end = min(start + size, len(text))
+        if end < len(text):
+            half = start + size // 2
+            end = max((at for at in range(half, end) if text[at].isspace()), default=end)
+        if text[start:end].strip():
+            yield Span(start, end)
+        if end == len(text):
+            return
+        # Windows move on by at least one character, whatever the overlap.
+        start = max(end - overlap, start + 1)

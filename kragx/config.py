@@ -1,0 +1,256 @@
+"""The config file of `kragx run`: its models, and errors that name the YAML path and the remedy."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest
+from kragx.evaluation import DEFAULT_MATCH
+from kragx.matchers import matcher
+from kragx.metrics import DEFAULT_METRICS, parse, profile
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class DatasetConfig(_Model):
+    """The gold set: a gold file, and the name it has in results (default: the file's)."""
+
+    path: Path
+    name: str | None = None
+
+
+class RetrieverConfig(_Model):
+    """One retriever: a class or function by import path with its arguments, or a results file."""
+
+    factory: str | None = Field(
+        default=None,
+        alias="class",
+        description="import path 'package.module:name' of a class, a method that makes a "
+        "retriever, or a function from a question to documents",
+    )
+    args: dict[str, Any] = Field(default_factory=dict, description="arguments of the class")
+    results: Path | None = Field(default=None, description="a results file, instead of a class")
+    concurrency: int = Field(default=1, ge=1, description="questions asked at once")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> RetrieverConfig:
+        if (self.factory is None) == (self.results is None):
+            raise ValueError("give either 'class' or 'results'")
+        if self.results is not None and self.args:
+            raise ValueError("'args' belongs to 'class'; 'results' takes none")
+        return self
+
+
+class RunConfig(_Model):
+    """Everything that `kragx run` does. Relative paths start at the config file's folder."""
+
+    dataset: DatasetConfig
+    retrievers: dict[str, RetrieverConfig] = Field(min_length=1)
+    match: Any = None
+    matchers: dict[str, Any] | None = Field(default=None, min_length=1)
+    metrics: list[str] = Field(default=list(DEFAULT_METRICS), min_length=1)
+    profile: str = "kragx"
+    no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
+    output: Path | None = Field(default=None, description="the folder for JSON and CSV")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        value = dict(value)
+        if isinstance(value.get("dataset"), str):
+            value["dataset"] = {"path": value["dataset"]}
+        if isinstance(value.get("metrics"), str):
+            value["metrics"] = [value["metrics"]]
+        return value
+
+    @model_validator(mode="after")
+    def _one_kind_of_match(self) -> RunConfig:
+        if self.match is not None and self.matchers is not None:
+            raise ValueError("give either 'match' or 'matchers'")
+        return self
+
+    @property
+    def named_matchers(self) -> dict[str | None, Any]:
+        """The match specs by name; a single `match` has no name."""
+        named: dict[str | None, Any] = {}
+        if self.matchers is None:
+            named[None] = DEFAULT_MATCH if self.match is None else self.match
+        else:
+            named.update(self.matchers)
+        return named
+
+    def resolved(self) -> dict[str, Any]:
+        """The config as plain values with every default filled in."""
+        plain: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        if self.matchers is None:
+            plain["match"] = DEFAULT_MATCH if self.match is None else self.match
+        return plain
+
+
+def load(path: str | Path) -> RunConfig:
+    """Read and check a config file.
+
+    ``${here}`` stands for the config file's folder and ``${NAME}`` for an environment variable,
+    anywhere in a value.
+
+    Raises:
+        DataError: the file cannot be read.
+        ConfigError: it is not YAML, or holds mistakes; all of them are listed, each with its path.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8; save the file as UTF-8") from None
+    return parse_config(text, str(path), Path(path).resolve().parent)
+
+
+def parse_config(text: str, name: str, here: Path) -> RunConfig:
+    """`load` for a text; `name` stands for the file in messages, `here` for its folder."""
+    try:
+        raw = yaml.load(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(name, [f"not valid YAML: {error}"]) from None
+    if not isinstance(raw, dict):
+        raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
+    problems: list[str] = []
+    filled = _fill(raw, here, "", problems)
+    config: RunConfig | None = None
+    try:
+        config = RunConfig.model_validate(filled)
+    except ValidationError as error:
+        problems += _readable(error, filled)
+    problems += _semantic(filled)
+    if problems or config is None:
+        raise ConfigError(name, problems)
+    return _anchored(config, here)
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader, but a key that stands twice is an error instead of silently the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, str) and key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key!r} stands twice", key_node.start_mark
+                )
+            seen.add(key if isinstance(key, str) else id(key_node))
+        return super().construct_mapping(node, deep)
+
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+
+
+def _fill(value: Any, here: Path, path: str, problems: list[str]) -> Any:
+    """`value` with ``${...}`` replaced in every string."""
+
+    def replacement(found: re.Match[str]) -> str:
+        name = found[1]
+        if name == "here":
+            return str(here)
+        if name not in os.environ:
+            problems.append(f"{path}: the environment variable {name!r} is not set")
+        return os.environ.get(name, "")
+
+    match value:
+        case str():
+            return _VARIABLE.sub(replacement, value)
+        case list():
+            return [_fill(item, here, f"{path}[{at}]", problems) for at, item in enumerate(value)]
+        case dict():
+            return {
+                key: _fill(item, here, f"{path}.{key}".lstrip("."), problems)
+                for key, item in value.items()
+            }
+    return value
+
+
+def _readable(error: ValidationError, raw: Any) -> Iterator[str]:
+    """Pydantic's errors with YAML paths; unknown keys with the nearest valid one."""
+    for detail in error.errors():
+        path = _path(detail["loc"])
+        if detail["type"] == "extra_forbidden":
+            valid = _valid_keys(detail["loc"])
+            yield f"{path}: unknown key; {nearest(str(detail['loc'][-1]), valid)}"
+        elif detail["type"] == "missing":
+            yield f"{path}: missing; it is required"
+        else:
+            message = detail["msg"].removeprefix("Value error, ")
+            shown = "" if isinstance(detail["input"], (dict, list)) else f" ({detail['input']!r})"
+            yield f"{path or 'config'}: {message[0].lower()}{message[1:]}{shown}"
+
+
+def _valid_keys(loc: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = RunConfig
+    if loc[0] == "dataset" and len(loc) > 1:
+        model = DatasetConfig
+    elif loc[0] == "retrievers" and len(loc) > 2:
+        model = RetrieverConfig
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
+
+
+def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
+    """What only kragx itself can check: profile, metric strings, match specs."""
+    chosen = profile("kragx")
+    try:
+        chosen = profile(raw.get("profile", "kragx"))
+    except UsageError as error:
+        yield str(error)
+    metrics = raw.get("metrics")
+    for at, text in enumerate(metrics if isinstance(metrics, list) else [metrics]):
+        if isinstance(text, str):
+            try:
+                parse(text, chosen)
+            except UsageError as error:
+                yield f"metrics[{at}]: {error}"
+    specs = {"match": raw.get("match")}
+    if isinstance(raw.get("matchers"), dict):
+        specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
+    for where, spec in specs.items():
+        if spec is not None:
+            try:
+                matcher(spec)
+            except KragxError as error:
+                message = str(error)
+                yield (
+                    where + message.removeprefix("match")
+                    if message.startswith("match")
+                    else f"{where}: {message}"
+                )
+
+
+def _anchored(config: RunConfig, here: Path) -> RunConfig:
+    """The config with relative paths made to start at the config file's folder."""
+
+    def anchor(path: Path | None) -> Path | None:
+        return None if path is None else Path(os.path.normpath(here / path.expanduser()))
+
+    return config.model_copy(
+        update={
+            "dataset": config.dataset.model_copy(update={"path": anchor(config.dataset.path)}),
+            "retrievers": {
+                name: each.model_copy(update={"results": anchor(each.results)})
+                for name, each in config.retrievers.items()
+            },
+            "output": anchor(config.output),
+        }
+    )

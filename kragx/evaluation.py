@@ -1,0 +1,449 @@
+"""`evaluate`: from a gold set, a run and a matcher to an `Evaluation`."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from importlib.metadata import version
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kragx import matchers
+from kragx.dataset import GoldDataset, Query
+from kragx.errors import DataError, UsageError, nearest
+from kragx.formats.jsonl import file_name, iter_results, read_gold, read_results
+from kragx.matchers import MatchItem
+from kragx.matchers.base import Status
+from kragx.matchers.matching import match as match_items
+from kragx.metrics import MetricSpec, Profile, parse, parse_all
+from kragx.metrics import profile as profile_named
+from kragx.metrics.engine import MetricScores, compute
+from kragx.metrics.profiles import NO_GOLD, NoGold
+from kragx.results import Retrieved, Run
+from kragx.table import MatchTable
+from kragx.text import Mender
+
+if TYPE_CHECKING:
+    import pandas
+
+DEFAULT_MATCH = "overlap"
+"""The match method when none is named: it needs no ids and does not mind chunk sizes."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The numbers of one run under one matcher, with everything needed to read them.
+
+    Attributes:
+        name: the run's name.
+        scores: one `MetricScores` for each metric, in the order asked for.
+        query_ids: the queries, in the order of every per-query array.
+        counts: what was scored and what was not (see `counts` in the README).
+        settings: profile and deviations, match with tokenizer and version, metrics, data, versions.
+        match_name: names the matcher where several stand side by side; default: its method.
+        table: the match table; `at_threshold` decides it anew without scoring again.
+    """
+
+    name: str
+    scores: tuple[MetricScores, ...]
+    query_ids: tuple[str, ...]
+    counts: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    match_name: str
+    table: MatchTable
+    no_gold: NoGold
+
+    @cached_property
+    def mean(self) -> dict[str, float | None]:
+        """The macro average of each metric by canonical name; None where no query has a value."""
+        return {str(scores.spec): scores.mean for scores in self.scores}
+
+    @cached_property
+    def micro(self) -> dict[str, float]:
+        """The micro average of each metric that has one (precision, recall, f1)."""
+        return {str(s.spec): s.micro for s in self.scores if s.micro is not None}
+
+    def __getitem__(self, metric: str) -> float | None:
+        """The macro average of a metric, however it is written: ``result["nDCG@10"]``."""
+        name = str(parse(metric)) if metric not in self.mean else metric
+        if name not in self.mean:
+            raise UsageError(f"metric {metric!r} was not computed; {nearest(name, self.mean)}")
+        return self.mean[name]
+
+    @cached_property
+    def queries(self) -> dict[str, dict[str, float | None]]:
+        """The value of each metric for each query; None where it has none."""
+        columns = [
+            (str(scores.spec), [None if isnan(v) else v for v in scores.values.tolist()])
+            for scores in self.scores
+        ]
+        return {
+            query_id: {name: values[row] for name, values in columns}
+            for row, query_id in enumerate(self.query_ids)
+        }
+
+    def at_threshold(self, threshold: float) -> Evaluation:
+        """The same scores decided at another threshold; nothing is matched again."""
+        match = self.settings["match"]
+        if "threshold" not in match:
+            raise UsageError(f"match {match['method']!r} decides yes or no and has no threshold")
+        threshold = matchers.check_threshold(threshold)
+        table = self.table.at_threshold(threshold)
+        scores = compute(table, [each.spec for each in self.scores], self.no_gold)
+        return replace(
+            self,
+            table=table,
+            scores=scores,
+            counts={**self.counts, "judged_share": _judged_share(table)},
+            settings={**self.settings, "match": {**match, "threshold": threshold}},
+        )
+
+    def to_dict(self, *, queries: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries."""
+        plain: dict[str, Any] = {
+            "settings": dict(self.settings),
+            "counts": dict(self.counts),
+            "mean": dict(self.mean),
+            "micro": dict(self.micro),
+        }
+        if queries:
+            plain["queries"] = self.queries
+        return plain
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A DataFrame with a row for each query and a column for each metric.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            from kragx.errors import MissingExtraError
+
+            raise MissingExtraError("to_pandas", "pandas") from None
+        columns = {str(scores.spec): scores.values for scores in self.scores}
+        return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
+
+    def print(self) -> None:
+        """Print the means and counts as a table."""
+        from kragx.report.text import console, print_evaluations
+
+        print_evaluations([self], console())
+
+    def _repr_html_(self) -> str:
+        from kragx.report.html import evaluations_html
+
+        return evaluations_html([self])
+
+
+def evaluate(
+    dataset: object,
+    run: object = None,
+    *,
+    match: object = DEFAULT_MATCH,
+    metrics: Iterable[str | MetricSpec] | None = None,
+    profile: str | Profile = "kragx",
+    no_gold: NoGold | None = None,
+) -> Evaluation:
+    """Match what was retrieved with the gold and compute the metrics.
+
+    Args:
+        dataset: a `GoldDataset`; the path of a gold file; lists of gold documents, one list a
+            query; or a mapping from query id to such a list or to ``{document id: grade}``.
+        run: what was retrieved: a `Run`; the path of a results file; lists of documents in the
+            order of `dataset`; a mapping by query id; or a retriever (a LangChain retriever or
+            runnable, or a function from a question to documents), which is asked first. None if
+            `dataset` is the path of a results file, which holds both.
+        match: a method name, a mapping of options, an import path, or a matcher.
+        metrics: metric strings such as ``ndcg@10``; None for the usual seven at 10.
+        profile: fixes what the metric strings leave open.
+        no_gold: overrides what the profile does with queries that have no gold.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: the data is.
+    """
+    chosen = profile_named(profile)
+    specs = parse_all(metrics, chosen)
+    matcher = matchers.matcher(match)
+    if no_gold is not None and no_gold not in NO_GOLD:
+        raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
+    policy = no_gold or chosen.no_gold
+    source, n_extra = _source(dataset, run)
+    notes: Counter[str] = Counter()
+    table = match_items(source.items(), matcher, notes)
+    scores = compute(table, specs, policy)
+    match_settings = matchers.describe(matcher)
+    return Evaluation(
+        name=source.name,
+        scores=scores,
+        query_ids=tuple(source.query_ids),
+        counts=_counts(source, n_extra, table, scores, policy, notes),
+        settings={
+            "profile": asdict(chosen),
+            "deviations": _deviations(specs, chosen, policy),
+            "match": match_settings,
+            "metrics": [str(spec) for spec in specs],
+            "dataset": {"name": source.dataset_name},
+            "run": {"name": source.name, **source.run_settings},
+            "versions": versions(),
+        },
+        match_name=match_settings["method"],
+        table=table,
+        no_gold=policy,
+    )
+
+
+async def aevaluate(
+    dataset: object,
+    run: object = None,
+    *,
+    match: object = DEFAULT_MATCH,
+    metrics: Iterable[str | MetricSpec] | None = None,
+    profile: str | Profile = "kragx",
+    no_gold: NoGold | None = None,
+    concurrency: int = 8,
+) -> Evaluation:
+    """`evaluate` for asynchronous code: a retriever is awaited, the rest runs in a thread.
+
+    `concurrency` bounds how many questions a retriever is asked at once.
+    """
+    from kragx.retrieval import aretrieve, is_retriever
+
+    if is_retriever(run):
+        dataset = _as_dataset(dataset)
+        run = await aretrieve(run, dataset, concurrency=concurrency)
+    return await asyncio.to_thread(
+        evaluate,
+        dataset,
+        run,
+        match=match,
+        metrics=metrics,
+        profile=profile,
+        no_gold=no_gold,
+    )
+
+
+def match_pairs(
+    dataset: object, run: object = None, *, match: object = DEFAULT_MATCH
+) -> Iterator[dict[str, Any]]:
+    """Score and decide every pair of retrieved document and gold item.
+
+    Args:
+        dataset: as for `evaluate`.
+        run: as for `evaluate`.
+        match: as for `evaluate`.
+
+    Yields:
+        For each query ``{"query_id", "retrieved_ids", "gold_ids", "scores", "matched"}``; scores
+        and matched are n x m, retrieved documents down, gold items across.
+    """
+    source, _ = _source(dataset, run)
+    ids: list[tuple[str, list[str | None], list[str | None]]] = []
+
+    def noted() -> Iterator[MatchItem]:
+        for item in source.items():
+            retrieved = [doc.id for doc in item.docs]
+            ids.append((item.query.id, retrieved, [gold.id for gold in item.query.gold]))
+            yield item
+
+    table = match_items(noted(), matchers.matcher(match), Counter())
+    for row, (query_id, retrieved, golds) in enumerate(ids):
+        scores = table.dense(row)
+        yield {
+            "query_id": query_id,
+            "retrieved_ids": retrieved,
+            "gold_ids": golds,
+            "scores": scores.tolist(),
+            "matched": (scores >= table.threshold).tolist(),
+        }
+
+
+class _Source:
+    """A stream of queries, each with what was retrieved for it, that counts what passes."""
+
+    def __init__(
+        self,
+        pairs: Iterable[tuple[Query, Retrieved | None]],
+        *,
+        name: str,
+        dataset_name: str,
+        mender: Mender,
+        run: Run | None = None,
+    ) -> None:
+        self._pairs = pairs
+        self.name = name
+        self.dataset_name = dataset_name
+        self.mender = mender
+        self.run_settings: Mapping[str, Any] = run.settings if run else {}
+        self.query_ids: list[str] = []
+        self.statuses: Counter[str] = Counter()
+
+    def items(self) -> Iterator[MatchItem]:
+        for query, found in self._pairs:
+            status: Status = "answered"
+            if found is None:
+                status = "missing"
+            elif found.error is not None:
+                status = "failed"
+            self.query_ids.append(query.id)
+            self.statuses[status] += 1
+            yield MatchItem(query, found.documents if found else (), status)
+
+
+def _source(dataset: object, run: object) -> tuple[_Source, int]:
+    """What to evaluate, and how many queries of the run are not in the gold set."""
+    if run is not None:
+        gold = _as_dataset(dataset)
+        return _joined(gold, _as_run(run, gold))
+    if not isinstance(dataset, (str, Path)):
+        raise UsageError(
+            "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
+            "retriever), or the path of a results file alone"
+        )
+    mender = Mender()
+    name = file_name(dataset)
+    return _Source(_results(dataset, mender), name=name, dataset_name=name, mender=mender), 0
+
+
+def _results(path: str | Path, mender: Mender) -> Iterator[tuple[Query, Retrieved | None]]:
+    answered = False
+    for query, found in iter_results(path, mender):
+        answered = answered or found is not None
+        yield query, found
+    if not answered:
+        raise DataError(
+            f"{path}: no query has 'retrieved'; this is a gold file, so name a run or retriever "
+            "as well, or pass a results file"
+        )
+
+
+def _joined(gold: GoldDataset, run: Run) -> tuple[_Source, int]:
+    extra = [query_id for query_id in run if query_id not in gold]
+    if extra and len(extra) == len(run):
+        raise DataError(
+            f"run {run.name!r}: none of its {len(run)} query ids is in the gold set {gold.name!r} "
+            f"(it has {extra[0]!r}, the gold set {next(iter(gold)).id!r}); queries join by id"
+        )
+    mender = Mender()
+    mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
+    source = _Source(
+        ((query, run.results.get(query.id)) for query in gold),
+        name=run.name,
+        dataset_name=gold.name,
+        mender=mender,
+        run=run,
+    )
+    return source, len(extra)
+
+
+def _as_dataset(value: object) -> GoldDataset:
+    match value:
+        case GoldDataset():
+            return value
+        case str() | Path():
+            return read_gold(value)
+        case Mapping() | Sequence():
+            return GoldDataset.from_documents(value)
+    raise UsageError(
+        f"dataset: {type(value).__name__} is not a gold set; pass a GoldDataset, the path of a "
+        "gold file, lists of gold documents, or a mapping by query id"
+    )
+
+
+def _as_run(value: object, dataset: GoldDataset) -> Run:
+    from kragx.retrieval import is_retriever, retrieve
+
+    match value:
+        case Run():
+            return value
+        case str() | Path():
+            return read_results(value)[1]
+        case Mapping():
+            return Run.from_documents(value)
+        case Sequence():
+            if len(value) != len(dataset):
+                raise UsageError(
+                    f"run: {len(value)} lists of retrieved documents for {len(dataset)} queries; "
+                    "pass one for each (an empty list where nothing was found)"
+                )
+            lists = {query.id: docs for query, docs in zip(dataset, value)}
+            return Run.from_documents(lists)
+        case _ if is_retriever(value):
+            return retrieve(value, dataset)
+    raise UsageError(
+        f"run: {type(value).__name__} is no run; pass a Run, the path of a results file, lists of "
+        "documents, a mapping by query id, a LangChain retriever, or a function"
+    )
+
+
+def _counts(
+    source: _Source,
+    n_extra: int,
+    table: MatchTable,
+    scores: Sequence[MetricScores],
+    policy: NoGold,
+    notes: Mapping[str, int],
+) -> dict[str, Any]:
+    has_gold = set(table.gold_query[table.grade > 0].tolist())
+    n_no_gold = table.n_queries - len(has_gold)
+    n_scored = len(has_gold) if policy == "skip" else table.n_queries
+    counts: dict[str, Any] = {
+        "n_queries": table.n_queries,
+        "n_scored": n_scored,
+        "n_no_gold": n_no_gold,
+        "n_missing": source.statuses["missing"],
+        "n_extra": n_extra,
+        "n_failed": source.statuses["failed"],
+        "n_duplicates": int(table.repeated.sum()),
+        "judged_share": _judged_share(table),
+        "n_replaced_surrogates": source.mender.surrogates,
+        **notes,
+    }
+    differing = {
+        str(each.spec): {"n_scored": each.n_scored, "n_no_gold": int(each.no_gold.sum())}
+        for each in scores
+        if (each.n_scored, int(each.no_gold.sum())) != (n_scored, n_no_gold)
+    }
+    if differing:
+        counts["metrics"] = differing
+    pooled = {str(each.spec): asdict(each.pooled) for each in scores if each.pooled}
+    if pooled:
+        counts["pooled"] = pooled
+    return counts
+
+
+def _judged_share(table: MatchTable) -> float | None:
+    return float(table.judged.mean()) if len(table.repeated) else None
+
+
+def _deviations(specs: Sequence[MetricSpec], chosen: Profile, policy: NoGold) -> dict[str, Any]:
+    """What differs from the profile: options named in metric strings, and `no_gold`."""
+    deviations: dict[str, Any] = {}
+    for spec in specs:
+        plain = parse(spec.name if spec.k is None else f"{spec.name}@{spec.k}", chosen)
+        changed = {
+            name: value for name, value in asdict(spec).items() if value != getattr(plain, name)
+        }
+        if changed:
+            deviations[str(spec)] = changed
+    if policy != chosen.no_gold:
+        deviations["no_gold"] = policy
+    return deviations
+
+
+def versions() -> dict[str, str]:
+    """The versions that numbers may depend on."""
+    return {
+        "kragx": version("kragx"),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "platform": sys.platform,
+    }

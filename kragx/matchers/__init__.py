@@ -1,0 +1,136 @@
+"""Matchers decide whether a retrieved document matches a gold item.
+
+| name                         | a match is                                                       |
+|------------------------------|------------------------------------------------------------------|
+| `id`                         | equal ids                                                        |
+| `exact`                      | equal texts after normalisation                                  |
+| `text`                       | the document contains the gold text                              |
+| `contains`                   | either contains the other                                        |
+| `rouge1`, `rouge2`, `rougeL` | ROUGE at or above a threshold (`measure`: fmeasure by default)   |
+| `overlap`                    | rouge2, measure overlap, threshold .5: for chunks of other sizes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import partial
+from typing import Any
+
+from kragx import plugins
+from kragx.errors import UsageError, nearest
+from kragx.matchers.base import Matcher, MatchItem, MatchWarning, Target
+from kragx.matchers.containment import ContainsMatcher, TextMatcher
+from kragx.matchers.equality import ExactMatcher, IdMatcher
+from kragx.matchers.rouge import RougeMatcher, check_threshold
+from kragx.tokenizers import Tokenizer
+from kragx.tokenizers import describe as describe_tokenizer
+
+__all__ = [
+    "METHODS",
+    "ContainsMatcher",
+    "ExactMatcher",
+    "IdMatcher",
+    "MatchItem",
+    "MatchWarning",
+    "Matcher",
+    "RougeMatcher",
+    "Target",
+    "TextMatcher",
+    "check_threshold",
+    "describe",
+    "matcher",
+]
+
+METHODS: Mapping[str, Callable[..., Matcher]] = {
+    "id": IdMatcher,
+    "exact": ExactMatcher,
+    "text": TextMatcher,
+    "contains": ContainsMatcher,
+    "rouge1": partial(RougeMatcher, method="rouge1"),
+    "rouge2": partial(RougeMatcher, method="rouge2"),
+    "rougeL": partial(RougeMatcher, method="rougeL"),
+    "overlap": partial(RougeMatcher, method="rouge2", measure="overlap"),
+}
+"""Every built-in match method and what makes its matcher."""
+
+
+def matcher(spec: object) -> Matcher:
+    """The matcher that a name, a mapping, an import path or a matcher stands for.
+
+    >>> matcher("overlap")
+    RougeMatcher(method='rouge2', measure='overlap', threshold=0.5, tokenizer=UnicodeTokenizer())
+    >>> matcher({"method": "id", "id_key": "metadata.parent_id"})
+    IdMatcher(id_key='metadata.parent_id', gold_id_key=None)
+
+    Raises:
+        UsageError: there is no such method, or it does not take these options.
+    """
+    match spec:
+        case str():
+            return _named(spec, {})
+        case Mapping():
+            options = {str(key): value for key, value in spec.items()}
+            method = options.pop("method", None)
+            if not isinstance(method, str):
+                raise UsageError(
+                    f"match: {dict(spec)!r} has no 'method'; "
+                    "write for example {method: rouge2, threshold: 0.6}"
+                )
+            return _named(method, options)
+        case Matcher():
+            return spec
+    raise UsageError(
+        f"match: {spec!r} is not a matcher; pass one of {', '.join(METHODS)}, a mapping with "
+        "'method', an import path 'package.module:name', or an object with threshold and scores"
+    )
+
+
+def option_names(method: str) -> tuple[str, ...]:
+    """The options that a built-in method takes."""
+    factory = METHODS[method]
+    kind = factory.func if isinstance(factory, partial) else factory
+    fixed = factory.keywords if isinstance(factory, partial) else {}
+    assert is_dataclass(kind)
+    return tuple(field.name for field in fields(kind) if field.name not in fixed)
+
+
+def _named(method: str, options: dict[str, Any]) -> Matcher:
+    if ":" in method:
+        unknown = [name for name in options if name != "args"]
+        if unknown:
+            raise UsageError(
+                f"match.{unknown[0]}: unknown option; what {method!r} takes belongs under 'args'"
+            )
+        return _check(plugins.build(method, options.get("args") or {}), method)
+    if method not in METHODS:
+        raise UsageError(f"match: unknown method {method!r}; {nearest(method, METHODS)}")
+    valid = option_names(method)
+    for name in options:
+        if name not in valid:
+            if name == "threshold":
+                raise UsageError(
+                    f"match.threshold: {method!r} decides yes or no and has no threshold; "
+                    "remove it, or use rouge1, rouge2, rougeL or overlap"
+                )
+            raise UsageError(f"match.{name}: {method!r} has no such option; {nearest(name, valid)}")
+    return METHODS[method](**options)
+
+
+def _check(value: object, where: str) -> Matcher:
+    if isinstance(value, Matcher):
+        return value
+    raise UsageError(f"match: {where} is not a matcher; it needs 'threshold' and 'scores'")
+
+
+def describe(chosen: Matcher) -> dict[str, Any]:
+    """What a result records of a matcher: its method and every option, the tokenizer's version."""
+    kind = type(chosen)
+    described: dict[str, Any] = {
+        "method": getattr(chosen, "name", f"{kind.__module__}:{kind.__qualname__}")
+    }
+    for option, value in plugins.options(chosen).items():
+        described[option] = describe_tokenizer(value) if isinstance(value, Tokenizer) else value
+    if kind not in METHODS.values():  # a user's own; of ours, those that decide yes or no have none
+        described.setdefault("threshold", chosen.threshold)
+    return described

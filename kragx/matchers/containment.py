@@ -1,0 +1,86 @@
+"""Matchers by containment: one text stands inside the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.errors import UsageError, nearest
+from kragx.matchers.base import MatchItem
+from kragx.matchers.equality import normalised_targets
+from kragx.text import normalise
+
+Direction = Literal["either", "gold_in_document", "document_in_gold"]
+
+_TESTS: Mapping[Direction, Callable[[str, str], bool]] = {
+    "gold_in_document": lambda gold, doc: gold in doc,
+    # An empty document stands in every text; it carries nothing, so it matches nothing.
+    "document_in_gold": lambda gold, doc: bool(doc) and doc in gold,
+    "either": lambda gold, doc: gold in doc or (bool(doc) and doc in gold),
+}
+
+
+@dataclass(frozen=True)
+class ContainsMatcher:
+    """One text contains the other, after normalisation (NFC, white space collapsed, stripped).
+
+    Attributes:
+        direction: ``either``, ``gold_in_document`` or ``document_in_gold``.
+        casefold: also ignore case.
+    """
+
+    direction: Direction = "either"
+    casefold: bool = False
+    name: ClassVar[str] = "contains"
+    threshold: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        if self.direction not in get_args(Direction):
+            raise UsageError(
+                f"match.direction: unknown value {self.direction!r}; "
+                f"{nearest(str(self.direction), get_args(Direction))}"
+            )
+
+    def scores(
+        self, items: Iterable[MatchItem], notes: Counter[str]
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield 1 where one text contains the other, else 0."""
+        return containment(items, self.name, self.direction, casefold=self.casefold)
+
+
+@dataclass(frozen=True)
+class TextMatcher:
+    """The gold text is contained in the document (K-RAG's meaning of the word; equality included).
+
+    Attributes:
+        casefold: also ignore case.
+    """
+
+    casefold: bool = False
+    name: ClassVar[str] = "text"
+    threshold: ClassVar[float] = 1.0
+
+    def scores(
+        self, items: Iterable[MatchItem], notes: Counter[str]
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield 1 where the document contains the gold text, else 0."""
+        return containment(items, self.name, "gold_in_document", casefold=self.casefold)
+
+
+def containment(
+    items: Iterable[MatchItem], method: str, direction: Direction, *, casefold: bool
+) -> Iterator[NDArray[np.float64]]:
+    """Yield, for each item, n x t ones and zeros: whether the texts contain one another."""
+    test = _TESTS[direction]
+    for item in items:
+        docs = [normalise(text, casefold=casefold) for text in item.doc_texts(method)]
+        golds = normalised_targets(item, method, casefold=casefold)
+        scores = np.zeros((len(docs), len(item.targets)))
+        for column, gold in golds.items():
+            scores[:, column] = [test(gold, doc) for doc in docs]
+        yield scores

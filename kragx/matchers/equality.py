@@ -1,0 +1,157 @@
+"""Matchers by equality: the same id, or the same text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.document import Doc
+from kragx.errors import DataError
+from kragx.matchers.base import MatchItem, Target
+from kragx.text import normalise
+
+
+@dataclass(frozen=True)
+class IdMatcher:
+    """Equal ids.
+
+    Attributes:
+        id_key: where a retrieved document keeps its id: a metadata key, or a path such as
+            ``metadata.parent_id`` (so that a parent or a page is the unit). Default: the
+            document's own id, else ``metadata.id``.
+        gold_id_key: the same for gold. Default: as `id_key`, else the gold item's own id.
+    """
+
+    id_key: str | None = None
+    gold_id_key: str | None = None
+    name: ClassVar[str] = "id"
+    threshold: ClassVar[float] = 1.0
+
+    def scores(
+        self, items: Iterable[MatchItem], notes: Counter[str]
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield 1 where the ids are equal, else 0."""
+        for item in items:
+            if not (item.docs and item.targets):
+                yield np.zeros((len(item.docs), len(item.targets)))
+                continue
+            yield equal(self._doc_ids(item), self._gold_ids(item))
+
+    def _doc_ids(self, item: MatchItem) -> list[str]:
+        if self.id_key is None and all(doc.id is not None for doc in item.docs):
+            return [doc.id for doc in item.docs if doc.id is not None]
+        ids: list[str] = []
+        for rank, doc in enumerate(item.docs, start=1):
+            found = _lookup(doc, self.id_key or "metadata.id")
+            if found is None and self.id_key is None:
+                found = doc.id
+            if found is None:
+                raise DataError(
+                    f"query {item.query.id!r}, rank {rank}: the document has no "
+                    f"{self.id_key or 'id'}; name the metadata key that holds it with 'id_key'"
+                    f"{_keys(doc.metadata)}, or compare texts: match 'overlap' or 'text'"
+                )
+            ids.append(found)
+        return ids
+
+    def _gold_ids(self, item: MatchItem) -> list[str | None]:
+        key = self.gold_id_key or self.id_key
+        ids = [target.id if key is None else _lookup(target, key) for target in item.targets]
+        if self.gold_id_key is None:
+            fallback = [target.id or _lookup(target, "metadata.id") for target in item.targets]
+            ids = [own if own is not None else other for own, other in zip(ids, fallback)]
+        with_id = {target.gold for target, found in zip(item.targets, ids) if found is not None}
+        for position in range(len(item.query.gold)):
+            if position not in with_id:
+                raise DataError(
+                    f"query {item.query.id!r}, gold {position + 1}: the gold item has no "
+                    f"{key or 'id'}; add it, name the metadata key that holds it with "
+                    "'gold_id_key', or compare texts: match 'overlap' or 'text'"
+                )
+        return ids
+
+
+@dataclass(frozen=True)
+class ExactMatcher:
+    """Equal texts after normalisation (NFC, white space collapsed, stripped).
+
+    Attributes:
+        casefold: also ignore case.
+    """
+
+    casefold: bool = False
+    name: ClassVar[str] = "exact"
+    threshold: ClassVar[float] = 1.0
+
+    def scores(
+        self, items: Iterable[MatchItem], notes: Counter[str]
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield 1 where the texts are equal, else 0."""
+        for item in items:
+            docs = [normalise(text, casefold=self.casefold) for text in item.doc_texts(self.name)]
+            golds = normalised_targets(item, self.name, casefold=self.casefold)
+            yield equal(docs, [golds.get(at) for at in range(len(item.targets))])
+
+
+def equal(docs: Sequence[str], targets: Sequence[str | None]) -> NDArray[np.float64]:
+    """1 where a document's key equals a target's, else 0; None equals nothing."""
+    scores = np.zeros((len(docs), len(targets)))
+    columns: dict[str, list[int]] = {}
+    for column, key in enumerate(targets):
+        if key is not None:
+            columns.setdefault(key, []).append(column)
+    for row, key in enumerate(docs):
+        for column in columns.get(key, ()):
+            scores[row, column] = 1.0
+    return scores
+
+
+def normalised_targets(item: MatchItem, method: str, *, casefold: bool) -> dict[int, str]:
+    """The normalised text of every target that has one; an empty one is an error.
+
+    An empty gold text would be contained in every document and equal every empty one.
+    """
+    texts: dict[int, str] = {}
+    for at, text in item.target_texts(method).items():
+        texts[at] = normalise(text, casefold=casefold)
+        if not texts[at]:
+            raise DataError(
+                f"query {item.query.id!r}, gold {item.targets[at].gold + 1}: the gold text is "
+                "empty, so it would match anything; give it a text or remove it"
+            )
+    return texts
+
+
+def _lookup(source: Doc | Target, path: str) -> str | None:
+    """The id at a path of a document or gold item, None if there is none.
+
+    ``id`` and ``metadata.<key>`` start at the document; any other path is a metadata key. A key
+    that itself holds dots wins over a nested one.
+    """
+    if path == "id":
+        return source.id
+    value = _nested(source.metadata, path.removeprefix("metadata."))
+    if value is None:
+        return None
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return str(value)
+    raise DataError(f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number")
+
+
+def _nested(value: Any, path: str) -> Any:
+    if not isinstance(value, Mapping):
+        return None
+    if path in value:
+        return value[path]
+    head, dot, rest = path.partition(".")
+    return _nested(value.get(head), rest) if dot else None
+
+
+def _keys(metadata: Mapping[str, Any]) -> str:
+    names = ", ".join(sorted(map(str, metadata))[:8])
+    return f" (it has: {names})" if names else ""

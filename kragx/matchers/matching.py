@@ -1,0 +1,119 @@
+"""From a stream of queries and a matcher to the match table."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kragx.document import Doc
+from kragx.errors import DataError
+from kragx.matchers.base import Matcher, MatchItem
+from kragx.table import Floats, Ints, MatchTable
+
+
+def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> MatchTable:
+    """Match a stream of queries; no text is kept.
+
+    Args:
+        items: the queries with their documents, in the order of the table's rows.
+        matcher: scores them.
+        notes: the matcher adds its counts here.
+
+    Raises:
+        DataError: what the matcher gave does not fit the items.
+    """
+    n_docs: list[int] = []
+    grades: list[list[float]] = []
+    repeated: list[list[bool]] = []
+    answered: list[bool] = []
+    waiting: deque[MatchItem] = deque()  # handed to the matcher, not yet answered
+
+    def handed_out() -> Iterator[MatchItem]:
+        for item in items:
+            n_docs.append(len(item.docs))
+            grades.append([gold.grade for gold in item.query.gold])
+            repeated.append(repeats(item.docs))
+            answered.append(item.status == "answered")
+            waiting.append(item)
+            yield item
+
+    docs: list[Ints] = []
+    golds: list[Ints] = []
+    values: list[Floats] = []
+    doc_offset = gold_offset = 0
+    for matrix in matcher.scores(handed_out(), notes):
+        if not waiting:
+            raise DataError(f"{type(matcher).__name__}.scores gave more answers than queries")
+        item = waiting.popleft()
+        scores = _by_gold(_checked(matrix, item, matcher), item)
+        rows, columns = np.nonzero(scores)
+        docs.append(rows + doc_offset)
+        golds.append(columns + gold_offset)
+        values.append(scores[rows, columns])
+        doc_offset += scores.shape[0]
+        gold_offset += scores.shape[1]
+    if waiting:
+        raise DataError(
+            f"{type(matcher).__name__}.scores left {len(waiting)} of {len(n_docs)} queries "
+            "unanswered; it must yield one array for each"
+        )
+    if max(doc_offset, gold_offset) >= 2**31:
+        raise DataError("more than 2,147,483,647 documents or gold items in one evaluation")
+    return MatchTable(
+        doc_start=_starts(n_docs),
+        gold_start=_starts([len(of_query) for of_query in grades]),
+        grade=np.array([grade for of_query in grades for grade in of_query], np.float64),
+        answered=np.array(answered, bool),
+        repeated=np.array([flag for of_query in repeated for flag in of_query], bool),
+        pair_doc=_joined(docs).astype(np.int32),
+        pair_gold=_joined(golds).astype(np.int32),
+        pair_score=np.concatenate(values) if values else np.empty(0),
+        threshold=matcher.threshold,
+    )
+
+
+def repeats(docs: Iterable[Doc]) -> list[bool]:
+    """Whether each document stood earlier in the list (same id, else same normalised text)."""
+    seen: set[tuple[str, str] | None] = {None}
+    flags: list[bool] = []
+    for doc in docs:
+        identity = doc.identity
+        flags.append(identity is not None and identity in seen)
+        seen.add(identity)
+    return flags
+
+
+def _checked(matrix: ArrayLike, item: MatchItem, matcher: Matcher) -> Floats:
+    scores = np.asarray(matrix, np.float64)
+    expected = (len(item.docs), len(item.targets))
+    where = f"{type(matcher).__name__}.scores, query {item.query.id!r}"
+    if scores.shape != expected:
+        raise DataError(
+            f"{where}: an array of shape {scores.shape}; "
+            f"{expected[0]} documents x {expected[1]} targets are expected"
+        )
+    if not (scores >= 0).all() or np.isinf(scores).any():
+        raise DataError(f"{where}: scores must be finite and not below 0")
+    return scores
+
+
+def _by_gold(scores: Floats, item: MatchItem) -> Floats:
+    """From targets to gold items: the best of a gold item's alternatives."""
+    n_gold = len(item.query.gold)
+    if len(item.targets) == n_gold:
+        return scores
+    best = np.zeros((len(item.docs), n_gold))
+    for column, target in enumerate(item.targets):
+        np.maximum(best[:, target.gold], scores[:, column], out=best[:, target.gold])
+    return best
+
+
+def _starts(lengths: list[int]) -> Ints:
+    return np.concatenate(([0], np.cumsum(np.array(lengths, np.int64)))).astype(np.int64)
+
+
+def _joined(parts: list[Ints]) -> Ints:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)

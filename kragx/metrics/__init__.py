@@ -1,0 +1,97 @@
+"""Metrics: from a match table to numbers. They see arrays only: no text, file or config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+
+from kragx.errors import UsageError, nearest
+from kragx.metrics.definitions import Metric
+from kragx.metrics.profiles import PROFILES, Profile, profile
+from kragx.metrics.ranking import MAP, MRR, NDCG
+from kragx.metrics.sets import F1, HIT_RATE, PRECISION, RECALL, REDUNDANCY
+from kragx.metrics.spec import CHOICES, MetricSpec, split
+
+__all__ = [
+    "DEFAULT_METRICS",
+    "METRICS",
+    "PROFILES",
+    "Metric",
+    "MetricSpec",
+    "Profile",
+    "parse",
+    "parse_all",
+    "profile",
+]
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric for metric in (HIT_RATE, MRR, PRECISION, RECALL, F1, MAP, NDCG, REDUNDANCY)
+}
+"""Every metric by name."""
+
+DEFAULT_METRICS = tuple(f"{name}@10" for name in METRICS if name != "redundancy")
+"""What is computed when nothing is asked for."""
+
+
+def parse(text: str | MetricSpec, within: Profile = PROFILES["kragx"]) -> MetricSpec:
+    """A metric string as a spec; options it does not name are the profile's.
+
+    >>> str(parse("nDCG@10(gain = exp2)"))
+    'ndcg@10(gain=exp2)'
+
+    Raises:
+        UsageError: an unknown metric, option or value; the nearest valid one is named.
+    """
+    if isinstance(text, MetricSpec):
+        return text
+    if not isinstance(text, str):
+        raise UsageError(f"metric {text!r}: a string such as 'ndcg@10' is expected")
+    name, k, options = split(text)
+    metric = METRICS.get(name)
+    if metric is None:
+        raise UsageError(f"metric {text!r}: unknown name {name!r}; {nearest(name, METRICS)}")
+    values: dict[str, object] = {option: getattr(within, option) for option in metric.options}
+    for option, value in options.items():
+        if option not in metric.options:
+            raise UsageError(
+                f"metric {text!r}: {name} has no option {option!r}; "
+                f"{nearest(option, metric.options)}"
+            )
+        values[option] = _value(text, option, value)
+    return MetricSpec(name=name, k=k, **values)  # type: ignore[arg-type]
+
+
+def parse_all(
+    texts: Iterable[str | MetricSpec] | None, within: Profile = PROFILES["kragx"]
+) -> tuple[MetricSpec, ...]:
+    """Several metric strings, or the default ones for None; a metric named twice counts once.
+
+    Raises:
+        UsageError: as `parse`; or there is none.
+    """
+    if isinstance(texts, str):
+        texts = [texts]
+    specs = tuple(dict.fromkeys(parse(text, within) for text in texts or DEFAULT_METRICS))
+    if texts is not None and not list(texts):
+        raise UsageError("metrics: the list is empty; name at least one, for example 'ndcg@10'")
+    return specs
+
+
+def _value(text: str, option: str, value: str) -> str | float:
+    choices = CHOICES.get(option)
+    if choices is not None:
+        if value in choices:
+            return value
+        raise UsageError(
+            f"metric {text!r}: {option} has no value {value!r}; {nearest(value, choices)}"
+        )
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise UsageError(f"metric {text!r}: {option} must be a number above 0, not {value!r}")
+    return number
+
+
+assert all(option in {field.name for field in fields(Profile)} for option in CHOICES)

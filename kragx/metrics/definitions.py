@@ -1,0 +1,46 @@
+"""What a metric is: its name, its question, its options, and how to compute it from a view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kragx.metrics.spec import MetricSpec
+from kragx.metrics.view import View
+from kragx.table import Floats
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        name: as in metric strings.
+        question: what it answers, in one line.
+        formula: per query, in one line; docs/metrics.md says more.
+        compute: from a view and a spec to its values per query and cut-off, shape (q, c); NaN
+            where it is undefined.
+        options: the options it takes.
+        range: its least and greatest value.
+        higher_is_better: its direction.
+        pooled: whether it has a micro average.
+    """
+
+    name: str
+    question: str
+    formula: str
+    compute: Callable[[View, MetricSpec], Floats]
+    options: tuple[str, ...] = ("rel",)
+    range: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    pooled: bool = False
+
+
+def ratio(numerator: Floats, denominator: Floats, empty: float = 0.0) -> Floats:
+    """`numerator / denominator`, and `empty` where the denominator is 0."""
+    numerator, denominator = np.broadcast_arrays(numerator, denominator)
+    result = np.full(numerator.shape, empty)
+    np.divide(numerator, denominator, out=result, where=denominator != 0)
+    return result

@@ -1,0 +1,51 @@
+"""Metrics that look at the order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kragx.metrics.definitions import Metric, ratio
+from kragx.metrics.spec import MetricSpec
+from kragx.metrics.view import View
+from kragx.table import Floats
+
+
+def _mrr(view: View, spec: MetricSpec) -> Floats:
+    return view.reciprocal_rank
+
+
+def _map(view: View, spec: MetricSpec) -> Floats:
+    match spec.norm:
+        case "hits":
+            return ratio(view.precision_sum, view.found)
+        case "cut":
+            return ratio(view.precision_sum, view.cut_gold)
+    return ratio(view.precision_sum, view.n_gold[:, None].astype(np.float64))
+
+
+def _ndcg(view: View, spec: MetricSpec) -> Floats:
+    dcg, ideal = view.dcg(spec.gain)
+    # Rounding can leave the two sums an ulp apart; no ranking is better than the ideal one.
+    return np.minimum(ratio(dcg, ideal), 1.0)
+
+
+MRR = Metric(
+    name="mrr",
+    question="How high is the first answer?",
+    formula="1 / rank of the first relevant document within k, 0 if there is none",
+    compute=_mrr,
+)
+MAP = Metric(
+    name="map",
+    question="How early is all of the gold found?",
+    formula="(1/m) * sum over the gold found within k, in order of rank c, of i / max(c_i, i)",
+    compute=_map,
+    options=("norm", "rel"),
+)
+NDCG = Metric(
+    name="ndcg",
+    question="How close is the order to the best possible one, grades considered?",
+    formula="discounted gain of the gold found within k / the same with all gold found at once",
+    compute=_ndcg,
+    options=("gain",),
+)

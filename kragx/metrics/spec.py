@@ -1,0 +1,99 @@
+"""Metric strings: ``ndcg@10(gain=exp2)`` parsed into a value, and printed back canonically."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import Any
+
+from kragx.errors import UsageError
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """One metric with its cut-off and every option resolved; `str` gives its canonical name.
+
+    The canonical name says what differs from the defaults below and nothing else, so that the
+    same name always means the same number, whatever the profile.
+
+    Attributes:
+        name: the metric, for example ``ndcg``.
+        k: the cut-off, None for the whole list.
+        over: what precision divides by: ``k``, or ``retrieved`` (min(k, n)).
+        norm: what MAP divides by: ``m`` (all gold), ``hits`` (found gold) or ``cut`` (min(m, k)).
+        need: how much gold a hit needs: ``any`` or ``all``.
+        gain: from grade to gain: ``linear`` or ``exp2`` (2^grade - 1).
+        rel: the least grade that counts as gold; None for any grade above 0.
+    """
+
+    name: str
+    k: int | None = None
+    over: str = "k"
+    norm: str = "m"
+    need: str = "any"
+    gain: str = "linear"
+    rel: float | None = None
+
+    def __str__(self) -> str:
+        cut = "" if self.k is None else f"@{self.k}"
+        options = [
+            f"{field.name}={_shown(getattr(self, field.name))}"
+            for field in fields(self)
+            if field.name not in ("name", "k") and getattr(self, field.name) != field.default
+        ]
+        return f"{self.name}{cut}" + (f"({', '.join(options)})" if options else "")
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "over": ("k", "retrieved"),
+    "norm": ("m", "hits", "cut"),
+    "need": ("any", "all"),
+    "gain": ("linear", "exp2"),
+}
+"""The values of each option that has a fixed set of them; `rel` takes any number above 0."""
+
+_PATTERN = re.compile(
+    r"""\s* (?P<name> [A-Za-z_][\w-]*) \s*
+        (?: @ \s* (?P<k> [^()\s]*) \s* )?
+        (?: \( (?P<options> [^()]*) \) \s* )?""",
+    re.VERBOSE,
+)
+
+
+def split(text: str) -> tuple[str, int | None, dict[str, str]]:
+    """The name, cut-off and options of a metric string, as written.
+
+    Raises:
+        UsageError: it is not of the form ``name@k(option=value, ...)``, or k is no whole number
+            above 0.
+    """
+    found = _PATTERN.fullmatch(text)
+    if found is None:
+        raise UsageError(
+            f"metric {text!r}: not of the form name@k(option=value), for example "
+            "'ndcg@10(gain=exp2)'"
+        )
+    options: dict[str, str] = {}
+    for part in filter(str.strip, (found["options"] or "").split(",")):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (key and equals and value):
+            raise UsageError(f"metric {text!r}: {part.strip()!r} is not of the form option=value")
+        if key in options:
+            raise UsageError(f"metric {text!r}: the option {key!r} stands twice")
+        options[key] = value
+    return found["name"].lower().replace("-", "_"), _cut(found["k"], text), options
+
+
+def _cut(k: str | None, text: str) -> int | None:
+    if k is None:
+        return None
+    if k.isascii() and k.isdigit() and 0 < int(k) < 2**31:
+        return int(k)
+    raise UsageError(
+        f"metric {text!r}: k must be a whole number of at least 1, not {k!r}; "
+        "leave '@k' out for the whole list"
+    )
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,233 @@
+"""What the metrics are made of: ranks and counts from the match table, at every cut-off at once.
+
+Notation (q queries, c cut-offs): the gold items of a query number m, its documents n; c_j is the
+first rank at which gold item j is matched. Each quantity is one `bincount` of events (something
+happens for a query at a rank) into the cut-offs and one cumulative sum over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.errors import DataError
+from kragx.table import Bools, Floats, Ints, MatchTable
+
+
+class View:
+    """A match table at one relevance level and at several cut-offs.
+
+    Args:
+        table: the matches.
+        cuts: the cut-offs k, ascending; infinity stands for the whole list.
+        rel: the least grade that counts as gold; None for any grade above 0.
+    """
+
+    def __init__(self, table: MatchTable, cuts: Sequence[float], rel: float | None) -> None:
+        self._table = table
+        self._cuts = np.array(cuts, np.float64)
+        self._is_gold = table.grade > 0 if rel is None else table.grade >= rel
+        self._gold_query = table.gold_query
+
+    # -- sizes -------------------------------------------------------------------------------
+
+    @cached_property
+    def n_gold(self) -> Ints:
+        """(q) m, the gold items of each query."""
+        return np.bincount(self._gold_query[self._is_gold], minlength=self._table.n_queries)
+
+    @cached_property
+    def n_docs(self) -> Ints:
+        """(q) n, the documents of each query."""
+        return self._table.n_docs
+
+    @cached_property
+    def depth(self) -> Floats:
+        """(q, c) min(k, n), the documents within each cut-off."""
+        return np.minimum(self._cuts, self.n_docs[:, None])
+
+    @cached_property
+    def limit(self) -> Floats:
+        """(q, c) k, or n where nothing is cut."""
+        return np.where(np.isinf(self._cuts), self.n_docs[:, None], self._cuts)
+
+    @cached_property
+    def cut_gold(self) -> Floats:
+        """(q, c) min(m, k)."""
+        return np.minimum(self._cuts, self.n_gold[:, None])
+
+    # -- gold items, in the order in which they are found ------------------------------------
+
+    @cached_property
+    def _pairs(self) -> tuple[Ints, Ints, Ints]:
+        """Matches that count (gold, not by a repeated document): document, gold item, rank."""
+        table = self._table
+        counts = table.matched & self._is_gold[table.pair_gold] & ~table.repeated[table.pair_doc]
+        docs = table.pair_doc[counts].astype(np.int64)
+        golds = table.pair_gold[counts].astype(np.int64)
+        return docs, golds, docs - table.doc_start[self._gold_query[golds]] + 1
+
+    @cached_property
+    def _first_rank(self) -> Floats:
+        """(g) c_j of each gold item, infinity if it is never found."""
+        _, golds, ranks = self._pairs
+        first = np.full(len(self._is_gold), np.inf)
+        # Pairs go by rank; written backwards, the first match of each gold item is written last.
+        first[golds[::-1]] = ranks[::-1]
+        return first
+
+    @cached_property
+    def _found(self) -> tuple[Ints, Floats, Ints]:
+        """Found gold items by query, then c: their query, their c, their flat position."""
+        golds = np.flatnonzero(np.isfinite(self._first_rank))
+        ranks = self._first_rank[golds]
+        queries = self._gold_query[golds]
+        order = np.lexsort((ranks, queries))
+        return queries[order], ranks[order], golds[order]
+
+    @cached_property
+    def found(self) -> Floats:
+        """(q, c) gold items with c_j <= k."""
+        queries, ranks, _ = self._found
+        return self._up_to(queries, ranks)
+
+    @cached_property
+    def reciprocal_rank(self) -> Floats:
+        """(q, c) 1/c of the first found gold item, 0 if there is none within k."""
+        queries, ranks, _ = self._found
+        first = _order_within(queries) == 1
+        return self._up_to(queries[first], ranks[first], 1.0 / ranks[first])
+
+    @cached_property
+    def precision_sum(self) -> Floats:
+        """(q, c) the sum over found gold items, i = 1, 2, ... in order of c, of i / max(c_i, i)."""
+        queries, ranks, _ = self._found
+        i = _order_within(queries)
+        return self._up_to(queries, ranks, i / np.maximum(ranks, i))
+
+    # -- documents ---------------------------------------------------------------------------
+
+    @cached_property
+    def _relevant_docs(self) -> tuple[Ints, Ints, Bools]:
+        """Relevant documents: their query, their rank, whether they find a gold item first."""
+        docs, golds, ranks = self._pairs
+        starts = np.flatnonzero(np.diff(docs, prepend=-1))
+        finds = self._first_rank[golds] == ranks
+        new = np.logical_or.reduceat(finds, starts) if starts.size else np.empty(0, bool)
+        return self._gold_query[golds[starts]], ranks[starts], new
+
+    @cached_property
+    def relevant(self) -> Floats:
+        """(q, c) documents within k that match a gold item."""
+        queries, ranks, _ = self._relevant_docs
+        return self._up_to(queries, ranks)
+
+    @cached_property
+    def redundant(self) -> Floats:
+        """(q, c) documents within k that match only gold items found before them."""
+        queries, ranks, new = self._relevant_docs
+        return self._up_to(queries[~new], ranks[~new])
+
+    # -- gains -------------------------------------------------------------------------------
+
+    def dcg(self, gain: str) -> tuple[Floats, Floats]:
+        """(q, c) DCG and ideal DCG, at most t gold items credited within the first t ranks.
+
+        DCG@k is the sum over t <= k of (T_t - T_(t-1)) / log2(1 + t), where T_t is the sum of the
+        t largest gains among gold items with c_j <= t. That sum is taken in layers: between one
+        gain and the next smaller one, T_t holds that difference min(t, F_t) times, F_t being the
+        number of items that reach the layer with c_j <= t; so the i-th such item counts at rank
+        max(c_i, i).
+
+        Raises:
+            DataError: a gain, or a query's sum of gains, is not finite.
+        """
+        gains = self._gains(gain)
+        level, step = self._levels(gains)
+        queries, ranks, golds = self._found
+        ideal = np.flatnonzero(self._is_gold)
+        return (
+            self._layered(queries, ranks, level[golds], step),
+            self._layered(self._gold_query[ideal], np.ones(len(ideal)), level[ideal], step),
+        )
+
+    def _gains(self, gain: str) -> Floats:
+        grades = np.where(self._is_gold, self._table.grade, 0.0)
+        with np.errstate(over="ignore"):
+            gains = np.exp2(grades) - 1.0 if gain == "exp2" else grades
+            sums = np.bincount(self._gold_query, gains, minlength=self._table.n_queries)
+        if not np.isfinite(sums).all():
+            query = int(np.flatnonzero(~np.isfinite(sums))[0])
+            grade = grades[self._gold_query == query].max()
+            raise DataError(
+                f"query number {query + 1}: a grade of {grade:g} gives a gain ({gain}) that is "
+                "not finite; use smaller grades or gain=linear"
+            )
+        return gains
+
+    def _levels(self, gains: Floats) -> tuple[Ints, list[Floats]]:
+        """(g) the layer that each gold item reaches, and for each layer its height by query (q)."""
+        golds = np.flatnonzero(self._is_gold)
+        queries, values = self._gold_query[golds], gains[golds]
+        order = np.lexsort((values, queries))
+        golds, queries, values = golds[order], queries[order], values[order]
+        same_query = np.diff(queries, prepend=-1) == 0
+        below = np.where(same_query, np.concatenate(([0.0], values[:-1])), 0.0)
+        rises = ~same_query | (values > below)
+        # Within a query, count the rises: its first layer is 0.
+        level_sorted = _count_within(queries, rises) - 1
+        level = np.zeros(len(gains), np.int64)
+        level[golds] = level_sorted
+        steps: list[Floats] = []
+        for layer in range(int(level_sorted.max(initial=-1)) + 1):
+            heights = np.zeros(self._table.n_queries)
+            at = rises & (level_sorted == layer)
+            heights[queries[at]] = values[at] - below[at]
+            steps.append(heights)
+        return level, steps
+
+    def _layered(self, queries: Ints, ranks: Floats, level: Ints, steps: list[Floats]) -> Floats:
+        total = np.zeros((self._table.n_queries, len(self._cuts)))
+        for layer, heights in enumerate(steps):
+            reach = level >= layer
+            of_query = queries[reach]
+            credited = np.maximum(ranks[reach], _order_within(of_query))
+            total += self._up_to(of_query, credited, heights[of_query] / np.log2(1.0 + credited))
+        return total
+
+    # -- events ------------------------------------------------------------------------------
+
+    def _up_to(
+        self, queries: Ints, ranks: NDArray[np.generic], weights: Floats | None = None
+    ) -> Floats:
+        """(q, c) for each query and cut-off, the sum of the events with rank <= k."""
+        n_queries, n_cuts = self._table.n_queries, len(self._cuts)
+        # One more column takes what lies beyond the last cut-off.
+        cell = queries * (n_cuts + 1) + np.searchsorted(self._cuts, ranks)
+        sums = np.bincount(cell, weights, minlength=n_queries * (n_cuts + 1))
+        cumulated: Floats = sums.reshape(n_queries, n_cuts + 1)[:, :n_cuts].cumsum(
+            axis=1, dtype=np.float64
+        )
+        return cumulated
+
+
+def _order_within(queries: Ints) -> Ints:
+    """1, 2, ... within each stretch of equal queries."""
+    return _count_within(queries, np.ones(len(queries), bool))
+
+
+def _count_within(queries: Ints, flags: Bools) -> Ints:
+    """The running count of flags within each stretch of equal queries."""
+    counts: Ints = np.cumsum(flags, dtype=np.int64)
+    starts = np.flatnonzero(np.diff(queries, prepend=-1))
+    before = counts[starts] - flags[starts]
+    lengths = np.diff(np.append(starts, len(queries)))
+    return counts - np.repeat(before, lengths)
+
+
+def distinct_cuts(ks: Iterator[int | None]) -> list[float]:
+    """The cut-offs of several metrics as a `View` takes them: ascending, infinity for None."""
+    return sorted({np.inf if k is None else float(k) for k in ks})

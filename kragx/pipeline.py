@@ -1,0 +1,125 @@
+"""`run`: from a config to evaluations, and the folder that keeps them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kragx import plugins
+from kragx.config import RetrieverConfig, RunConfig
+from kragx.dataset import GoldDataset
+from kragx.errors import UsageError
+from kragx.evaluation import Evaluation, evaluate, versions
+from kragx.formats.jsonl import read_gold, read_results, write_results
+from kragx.matchers import matcher
+from kragx.report.files import means_csv, queries_csv, to_json, write_text
+from kragx.results import Run
+from kragx.retrieval import is_retriever, retrieve
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What `run` found out.
+
+    Attributes:
+        config: the config, every default filled in.
+        dataset: the gold set.
+        runs: what each retriever returned, by its name.
+        evaluations: one for each matcher and retriever, by matcher, then retriever.
+    """
+
+    config: RunConfig
+    dataset: GoldDataset
+    runs: Mapping[str, Run]
+    evaluations: tuple[Evaluation, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: config, versions, and each evaluation with its queries."""
+        return {
+            "config": self.config.resolved(),
+            "versions": versions(),
+            "evaluations": [
+                {"retriever": each.name, "match": each.match_name, **each.to_dict(queries=True)}
+                for each in self.evaluations
+            ],
+        }
+
+    def write(self, folder: Path) -> None:
+        """Write report.json, means.csv, queries.csv, config.yaml and results/<retriever>.jsonl."""
+        (folder / "results").mkdir(parents=True, exist_ok=True)
+        for name, found in self.runs.items():
+            write_results(self.dataset, found, folder / "results" / f"{_file_name(name)}.jsonl")
+        write_text(folder / "report.json", to_json(self.to_dict()))
+        write_text(folder / "means.csv", means_csv(self.evaluations))
+        write_text(folder / "queries.csv", queries_csv(self.evaluations))
+        config = yaml.safe_dump(self.config.resolved(), allow_unicode=True, sort_keys=False)
+        write_text(folder / "config.yaml", config)
+
+
+def run(config: RunConfig, *, progress: bool | None = None) -> RunReport:
+    """Ask every retriever, match, and compute the metrics.
+
+    Args:
+        config: from `kragx.config.load`.
+        progress: whether to show progress on standard error; None for only on a terminal.
+
+    Raises:
+        UsageError: a retriever cannot be loaded or does not take its arguments.
+        DataError: the gold set or a results file is bad.
+    """
+    dataset = read_gold(config.dataset.path)
+    if config.dataset.name:
+        dataset = replace(dataset, name=config.dataset.name)
+    runs = {
+        name: _retrieved(name, retriever, dataset, progress)
+        for name, retriever in config.retrievers.items()
+    }
+    evaluations = []
+    for label, spec in config.named_matchers.items():
+        chosen = matcher(spec)  # one for all retrievers: each distinct text is tokenised once
+        for found in runs.values():
+            evaluation = evaluate(
+                dataset,
+                found,
+                match=chosen,
+                metrics=config.metrics,
+                profile=config.profile,
+                no_gold=config.no_gold,
+            )
+            evaluations.append(
+                evaluation if label is None else replace(evaluation, match_name=label)
+            )
+    return RunReport(config, dataset, runs, tuple(evaluations))
+
+
+def _retrieved(
+    name: str, config: RetrieverConfig, dataset: GoldDataset, progress: bool | None
+) -> Run:
+    if config.results is not None:
+        found = read_results(config.results)[1]
+        return replace(found, name=name, settings={"results": str(config.results)})
+    assert config.factory is not None  # the config's own check
+    where = f"retrievers.{name}"
+    try:
+        retriever = plugins.build(config.factory, config.args)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error
+    if not is_retriever(retriever):
+        raise UsageError(
+            f"{where}: {config.factory} made a {type(retriever).__name__}, which cannot be asked; "
+            "it must be a LangChain retriever or runnable, or a function"
+        )
+    answered = retrieve(
+        retriever, dataset, name=name, concurrency=config.concurrency, progress=progress
+    )
+    return replace(answered, settings={"class": config.factory, "args": dict(config.args)})
+
+
+def _file_name(name: str) -> str:
+    """A retriever's name as a file name: what file systems refuse becomes an underscore."""
+    return re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(". ") or "_"

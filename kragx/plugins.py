@@ -1,0 +1,86 @@
+"""Load what a user names by import path: `package.module:name`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from kragx.errors import KragxError, UsageError, nearest
+
+
+def load(path: str) -> Any:
+    """The object that an import path such as ``my_package.matchers:BgeMatcher`` names.
+
+    Raises:
+        UsageError: the path is malformed, the module cannot be imported or has no such name.
+    """
+    module_name, _, name = path.partition(":")
+    if not module_name or not name:
+        raise UsageError(f"{path!r} is not an import path; write 'package.module:name'")
+    try:
+        value: Any = importlib.import_module(module_name)
+    except KragxError:
+        raise
+    except ImportError as error:
+        raise UsageError(
+            f"{path}: cannot import {module_name!r}: {error}; install its package, or start "
+            "kragx in the folder that holds it"
+        ) from error
+    for part in name.split("."):
+        if not hasattr(value, part):
+            public = [other for other in vars(value) if not other.startswith("_")]
+            raise UsageError(f"{path}: {module_name!r} has no {name!r}; {nearest(part, public)}")
+        value = getattr(value, part)
+    return value
+
+
+def build(path: str, args: Mapping[str, Any]) -> Any:
+    """Load an import path and, if it names a class or arguments are given, call it with them.
+
+    Raises:
+        UsageError: it does not take these arguments, or fails with them.
+    """
+    value = load(path)
+    if not (args or inspect.isclass(value)):
+        return value
+    if not callable(value):
+        raise UsageError(f"{path}: takes no arguments; it is not a class or function")
+    check_arguments(value, args, path)
+    try:
+        return value(**args)
+    except KragxError:
+        raise
+    except Exception as error:  # whatever foreign code raises, the user must learn where
+        raise UsageError(f"{path}: {type(error).__name__}: {error}") from error
+
+
+def options(value: object) -> dict[str, Any]:
+    """The options that a matcher or tokenizer was made with: its fields, if it is a dataclass."""
+    if not is_dataclass(value):
+        return {}
+    found = {field.name: getattr(value, field.name) for field in fields(value)}
+    return {name: option for name, option in found.items() if option is not None}
+
+
+def check_arguments(factory: Any, args: Mapping[str, Any], where: str) -> None:
+    """Raise a `UsageError` if `factory(**args)` has unknown or missing arguments."""
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):  # some C classes have none; the call itself will tell
+        return
+    known = [
+        name
+        for name, parameter in signature.parameters.items()
+        if parameter.kind in (parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    for name in args:
+        if name not in known and not anything:
+            raise UsageError(f"{where}: unknown argument {name!r}; {nearest(name, known)}")
+    try:
+        signature.bind(**args)
+    except TypeError as error:
+        raise UsageError(f"{where}: {error}") from None

@@ -1,0 +1,67 @@
+"""The list of metrics that `kragx metrics` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kragx.metrics import METRICS, Metric
+from kragx.metrics.spec import CHOICES
+from kragx.report.files import csv_text, to_json
+
+_FIELDS = ("name", "question", "formula", "options", "range", "direction", "micro")
+
+
+def print_metrics(out: Console) -> None:
+    """Print the metrics as a table, and how to write one."""
+    table = Table("metric", "question", "options", "range", "better", show_lines=True)
+    for metric in METRICS.values():
+        row = _described(metric)
+        table.add_row(
+            Text(metric.name),
+            Text(f"{metric.question}\n{metric.formula}"),
+            Text("\n".join(row["options"])),
+            Text(f"{metric.range[0]:g} to {metric.range[1]:g}"),
+            Text(row["direction"]),
+        )
+    out.print(table)
+    out.print(
+        Text(
+            "Write name@k(option=value): ndcg@10, ndcg@10(gain=exp2), hit_rate@5(need=all), "
+            "recall@5(rel=2).\nWithout @k the whole list counts. The first value of an option is "
+            "its default; rel=x counts only gold of grade x or more."
+        )
+    )
+
+
+def metrics_json() -> str:
+    """The metrics as JSON."""
+    return to_json([_described(metric) for metric in METRICS.values()])
+
+
+def metrics_csv() -> str:
+    """The metrics as CSV."""
+    rows = [_described(metric) for metric in METRICS.values()]
+    return csv_text(
+        _FIELDS,
+        ([_flat(row[name]) for name in _FIELDS] for row in rows),
+    )
+
+
+def _described(metric: Metric) -> dict[str, Any]:
+    return {
+        "name": metric.name,
+        "question": metric.question,
+        "formula": metric.formula,
+        "options": [f"{name}={'|'.join(CHOICES.get(name, ('x',)))}" for name in metric.options],
+        "range": list(metric.range),
+        "direction": "higher" if metric.higher_is_better else "lower",
+        "micro": metric.pooled,
+    }
+
+
+def _flat(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list) else value

@@ -1,0 +1,77 @@
+"""The lines that every kind of report shows: labels, values, counts worth a word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kragx.evaluation import Evaluation
+from kragx.metrics import METRICS, parse
+
+
+def number(value: float | None) -> str:
+    """A metric's value as people read it; a dash where there is none."""
+    return "-" if value is None else f"{value:.4f}"
+
+
+def match_label(evaluation: Evaluation) -> str:
+    """How matches were decided, in one line."""
+    match = dict(evaluation.settings["match"])
+    method = match.pop("method")
+    options = []
+    for name, value in match.items():
+        shown = value
+        if isinstance(value, dict):
+            shown = " ".join(str(value[key]) for key in ("name", "version") if key in value)
+        if value is not False:
+            options.append(f"{name} {shown}")
+    label = f"{method} ({', '.join(options)})" if options else str(method)
+    named = evaluation.match_name
+    return label if named == method else f"{named}: {label}"
+
+
+def profile_label(evaluation: Evaluation) -> str:
+    """The profile and how many deviations from it."""
+    name = str(evaluation.settings["profile"]["name"])
+    changed = ", ".join(evaluation.settings["deviations"])
+    return f"{name}, with {changed}" if changed else name
+
+
+def metric_names(evaluations: Sequence[Evaluation]) -> list[str]:
+    """The metrics of all evaluations, in order, each once."""
+    return list(dict.fromkeys(name for each in evaluations for name in each.mean))
+
+
+def best(values: Sequence[float | None], metric: str) -> set[int]:
+    """The positions of the best values; none where all are equal, or there is but one."""
+    known = [value for value in values if value is not None]
+    if len(known) < 2 or len(set(known)) == 1:
+        return set()
+    top = (max if METRICS[parse(metric).name].higher_is_better else min)(known)
+    return {position for position, value in enumerate(values) if value == top}
+
+
+def remarks(evaluation: Evaluation) -> list[str]:
+    """What a reader must know before trusting the numbers: everything that was left out."""
+    counts = evaluation.counts
+    lines = []
+    if counts["n_no_gold"]:
+        policy = evaluation.no_gold
+        verb = {"skip": "left out", "zero": "scored 0"}.get(policy, f"no_gold: {policy}")
+        lines.append(f"{counts['n_no_gold']} queries have no gold ({verb})")
+    for name, text in (
+        ("n_missing", "queries are missing in the run (scored as empty lists)"),
+        ("n_failed", "queries failed (scored as empty lists)"),
+        ("n_extra", "queries of the run are not in the gold set (left out)"),
+        ("n_duplicates", "documents stand twice in a list (the first one counts)"),
+        ("n_replaced_surrogates", "lone surrogates were replaced by U+FFFD"),
+        ("n_texts_without_tokens", "texts yield no tokens and can match nothing"),
+    ):
+        if counts.get(name):
+            lines.append(f"{counts[name]} {text}")
+    undefined = {
+        name: counts["n_scored"] - of_metric["n_scored"]
+        for name, of_metric in counts.get("metrics", {}).items()
+        if of_metric["n_scored"] < counts["n_scored"]
+    }
+    lines += [f"{name}: undefined for {count} queries" for name, count in undefined.items()]
+    return lines

@@ -1,0 +1,82 @@
+"""Tables for a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from kragx.evaluation import Evaluation
+from kragx.report.rows import (
+    best,
+    match_label,
+    metric_names,
+    number,
+    profile_label,
+    remarks,
+)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that never cuts a table in a pipe or CI log, and obeys NO_COLOR."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else 200
+    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+
+
+def print_evaluations(evaluations: Sequence[Evaluation], out: Console) -> None:
+    """Print a table for each matcher: metrics down, retrievers across, the best in bold."""
+    for label, group in groupby(evaluations, key=match_label):
+        same = list(group)
+        out.print(Text(f"match: {label}"))
+        out.print(Text(f"profile: {profile_label(same[0])}"))
+        out.print(_single(same[0]) if len(same) == 1 else _compared(same))
+        for each in same:
+            prefix = f"{each.name}: " if len(same) > 1 else ""
+            for line in remarks(each):
+                out.print(Text(f"{prefix}{line}", style="yellow"))
+        out.print(Text(_size(same)))
+
+
+def _size(evaluations: Sequence[Evaluation]) -> str:
+    counts = evaluations[0].counts
+    return f"{counts['n_scored']} of {counts['n_queries']} queries scored"
+
+
+def _single(evaluation: Evaluation) -> Table:
+    table = Table("metric", _right("mean"), _right("micro"))
+    for name, mean in evaluation.mean.items():
+        micro = evaluation.micro.get(name)
+        table.add_row(Text(name), number(mean), "" if micro is None else number(micro))
+    return table
+
+
+def _compared(evaluations: Sequence[Evaluation]) -> Table:
+    table = Table("metric", *(_right(each.name) for each in evaluations))
+    for name in metric_names(evaluations):
+        values = [each.mean.get(name) for each in evaluations]
+        top = best(values, name)
+        table.add_row(
+            Text(name),
+            *(
+                Text(number(value), style="bold green" if position in top else "")
+                for position, value in enumerate(values)
+            ),
+        )
+    return table
+
+
+def _right(title: str) -> Column:
+    return Column(Text(title), justify="right")
+
+
+def print_queries(evaluation: Evaluation, out: Console) -> None:
+    """Print a line for each query, metrics across."""
+    table = Table("query_id", *(_right(name) for name in evaluation.mean))
+    for query_id, values in evaluation.queries.items():
+        table.add_row(Text(query_id), *(number(value) for value in values.values()))
+    out.print(table)

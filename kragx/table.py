@@ -1,0 +1,99 @@
+"""The match table: who matched whom for all queries at once; the one thing that metrics read.
+
+Queries hold different numbers of documents and gold items, so the columns are ragged: everything
+of one kind stands in one flat array, and the `*_start` arrays say where each query's part begins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.errors import UsageError
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class MatchTable:
+    """Scores of (document, gold item) pairs, for q queries, d documents, g gold items, p pairs.
+
+    Attributes:
+        doc_start: (q + 1) documents of query i are ``doc_start[i]`` to ``doc_start[i + 1] - 1``, in
+            rank order.
+        gold_start: (q + 1) the same for gold items.
+        grade: (g) the grade of each gold item.
+        answered: (q) whether the retriever answered at all (it is neither missing nor failed).
+        repeated: (d) whether an earlier document of the same query is the same document.
+        pair_doc, pair_gold: (p) the document and gold item of each pair, as flat positions, sorted
+            by document, then gold item. Pairs with score 0 are not stored.
+        pair_score: (p) the score of each pair, above 0.
+        threshold: the least score that is a match.
+    """
+
+    doc_start: Ints
+    gold_start: Ints
+    grade: Floats
+    answered: Bools
+    repeated: Bools
+    pair_doc: NDArray[np.int32]
+    pair_gold: NDArray[np.int32]
+    pair_score: Floats
+    threshold: float
+
+    @property
+    def n_queries(self) -> int:
+        """Q."""
+        return len(self.doc_start) - 1
+
+    @property
+    def n_docs(self) -> Ints:
+        """(q) how many documents each query retrieved."""
+        return np.diff(self.doc_start)
+
+    @property
+    def n_gold(self) -> Ints:
+        """(q) how many gold items each query has, whatever their grade."""
+        return np.diff(self.gold_start)
+
+    @property
+    def gold_query(self) -> Ints:
+        """(g) the query of each gold item, by position."""
+        return np.repeat(np.arange(self.n_queries), self.n_gold)
+
+    @property
+    def matched(self) -> Bools:
+        """(p) whether each pair is a match."""
+        return self.pair_score >= self.threshold
+
+    @property
+    def judged(self) -> Bools:
+        """(d) whether each document matches a gold item of any grade."""
+        judged = np.zeros(len(self.repeated), bool)
+        judged[self.pair_doc[self.matched]] = True
+        return judged
+
+    def at_threshold(self, threshold: float) -> MatchTable:
+        """The same scores, decided at another threshold; nothing is scored again.
+
+        Raises:
+            UsageError: the threshold is not above 0.
+        """
+        if not threshold > 0:
+            raise UsageError(f"threshold: {threshold!r} would match everything; it must be above 0")
+        return replace(self, threshold=threshold)
+
+    def dense(self, query: int) -> Floats:
+        """The n x m scores of one query, by its position."""
+        first, last = self.doc_start[query], self.doc_start[query + 1]
+        gold_first, gold_last = self.gold_start[query], self.gold_start[query + 1]
+        scores = np.zeros((last - first, gold_last - gold_first))
+        begin, end = np.searchsorted(self.pair_doc, (first, last))
+        rows = self.pair_doc[begin:end] - first
+        columns = self.pair_gold[begin:end] - gold_first
+        scores[rows, columns] = self.pair_score[begin:end]
+        return scores

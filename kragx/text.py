@@ -1,0 +1,37 @@
+"""Text as kragx compares it: one Unicode form, one kind of white space, nothing unprintable."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def normalise(text: str, *, casefold: bool = False) -> str:
+    """NFC, runs of white space collapsed to one space, stripped; optionally case-folded.
+
+    A Korean text typed on macOS (NFD, one code point per jamo) equals the same text in NFC.
+    """
+    text = " ".join(unicodedata.normalize("NFC", text).split())
+    # Case folding can undo the composition (for example of "ΐ"), hence the second NFC.
+    return unicodedata.normalize("NFC", text.casefold()) if casefold else text
+
+
+class Mender:
+    """Replaces what no file can hold, and counts it, so that nothing is changed silently.
+
+    A lone surrogate is half of a UTF-16 pair, left by a text cut in the middle of an emoji; it
+    cannot be encoded as UTF-8, so it becomes U+FFFD where text enters kragx.
+    """
+
+    def __init__(self) -> None:
+        self.surrogates = 0
+
+    def mend(self, text: str) -> str:
+        """`text` with each lone surrogate replaced by U+FFFD."""
+        if text.isascii():
+            return text
+        mended, count = _SURROGATE.subn("\ufffd", text)
+        self.surrogates += count
+        return mended
