@@ -46,7 +46,7 @@ class Evaluation:
         query_ids: the queries, in the order of every per-query array.
         counts: what was scored and what was not (see `counts` in the README).
         settings: profile and deviations, match with tokenizer and version, metrics, data, versions.
-        match_name: names the matcher where several stand side by side; default: its method.
+        match_name: names the matcher where several stand side by side.
         table: the match table; `at_threshold` decides it anew without scoring again.
     """
 
@@ -180,7 +180,6 @@ def evaluate(
     notes: Counter[str] = Counter()
     table = match_items(source.items(), matcher, notes)
     scores = compute(table, specs, policy)
-    match_settings = matchers.describe(matcher)
     return Evaluation(
         name=source.name,
         scores=scores,
@@ -189,13 +188,13 @@ def evaluate(
         settings={
             "profile": asdict(chosen),
             "deviations": _deviations(specs, chosen, policy),
-            "match": match_settings,
+            "match": matchers.describe(matcher),
             "metrics": [str(spec) for spec in specs],
             "dataset": {"name": source.dataset_name},
             "run": {"name": source.name, **source.run_settings},
             "versions": versions(),
         },
-        match_name=match_settings["method"],
+        match_name=matchers.label(match),
         table=table,
         no_gold=policy,
     )

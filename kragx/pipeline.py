@@ -16,7 +16,7 @@ from kragx.dataset import GoldDataset
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation, evaluate, versions
 from kragx.formats.jsonl import read_gold, read_results, write_results
-from kragx.matchers import matcher
+from kragx.matchers import label, matcher
 from kragx.report.files import means_csv, queries_csv, to_json, write_text
 from kragx.results import Run
 from kragx.retrieval import is_retriever, retrieve
@@ -80,7 +80,7 @@ def run(config: RunConfig, *, progress: bool | None = None) -> RunReport:
         for name, retriever in config.retrievers.items()
     }
     evaluations = []
-    for label, spec in config.named_matchers.items():
+    for name, spec in config.named_matchers.items():
         chosen = matcher(spec)  # one for all retrievers: each distinct text is tokenised once
         for found in runs.values():
             evaluation = evaluate(
@@ -91,9 +91,7 @@ def run(config: RunConfig, *, progress: bool | None = None) -> RunReport:
                 profile=config.profile,
                 no_gold=config.no_gold,
             )
-            evaluations.append(
-                evaluation if label is None else replace(evaluation, match_name=label)
-            )
+            evaluations.append(replace(evaluation, match_name=name or label(spec)))
     return RunReport(config, dataset, runs, tuple(evaluations))
 
 

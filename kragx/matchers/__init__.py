@@ -39,6 +39,7 @@ __all__ = [
     "TextMatcher",
     "check_threshold",
     "describe",
+    "label",
     "matcher",
 ]
 
@@ -84,6 +85,13 @@ def matcher(spec: object) -> Matcher:
         f"match: {spec!r} is not a matcher; pass one of {', '.join(METHODS)}, a mapping with "
         "'method', an import path 'package.module:name', or an object with threshold and scores"
     )
+
+
+def label(spec: object) -> str:
+    """What a report calls the matcher of a spec: the method as the user named it."""
+    if isinstance(spec, Mapping):
+        return str(spec.get("method"))
+    return spec if isinstance(spec, str) else str(describe(matcher(spec))["method"])
 
 
 def option_names(method: str) -> tuple[str, ...]:
