@@ -12,9 +12,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest
-from kragx.evaluation import DEFAULT_MATCH
 from kragx.matchers import matcher
-from kragx.metrics import DEFAULT_METRICS, parse, profile
+from kragx.metrics import parse, parse_all, profile
 
 
 class _Model(BaseModel):
@@ -57,7 +56,7 @@ class RunConfig(_Model):
     retrievers: dict[str, RetrieverConfig] = Field(min_length=1)
     match: Any = None
     matchers: dict[str, Any] | None = Field(default=None, min_length=1)
-    metrics: list[str] = Field(default=list(DEFAULT_METRICS), min_length=1)
+    metrics: list[str] | None = Field(default=None, min_length=1)
     profile: str = "kragx"
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
     output: Path | None = Field(default=None, description="the folder for JSON and CSV")
@@ -85,7 +84,7 @@ class RunConfig(_Model):
         """The match specs by name; a single `match` has no name."""
         named: dict[str | None, Any] = {}
         if self.matchers is None:
-            named[None] = DEFAULT_MATCH if self.match is None else self.match
+            named[None] = profile(self.profile).match if self.match is None else self.match
         else:
             named.update(self.matchers)
         return named
@@ -93,8 +92,9 @@ class RunConfig(_Model):
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
         plain: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        plain["metrics"] = [str(spec) for spec in parse_all(self.metrics, profile(self.profile))]
         if self.matchers is None:
-            plain["match"] = DEFAULT_MATCH if self.match is None else self.match
+            plain["match"] = self.named_matchers[None]
         return plain
 
 

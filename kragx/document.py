@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kragx.errors import DataError, nearest
 from kragx.text import Mender, normalise
+
+if TYPE_CHECKING:
+    from kragx.krag_document import KragDocument
+
+__all__ = ["Doc", "KragDocument", "as_doc", "as_docs"]
 
 _FIELDS = ("id", "text", "page_content", "score", "metadata")
 
@@ -149,3 +154,12 @@ def shorten(value: object, width: int = 60) -> str:
     """The `repr` of a value for an error message, cut to `width` characters."""
     shown = repr(value)
     return shown if len(shown) <= width else shown[: width - 3] + "..."
+
+
+def __getattr__(name: str) -> Any:
+    # K-RAG's class is a LangChain document, and importing LangChain takes a while.
+    if name == "KragDocument":
+        from kragx.krag_document import KragDocument
+
+        return KragDocument
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import platform
 import sys
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
@@ -16,24 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 from kragx import matchers
 from kragx.dataset import GoldDataset, Query
+from kragx.document import Doc
 from kragx.errors import DataError, UsageError, nearest
 from kragx.formats.jsonl import file_name, iter_results, read_gold, read_results
 from kragx.matchers import MatchItem
 from kragx.matchers.base import Status
 from kragx.matchers.matching import match as match_items
+from kragx.matchers.matching import repeats
 from kragx.metrics import MetricSpec, Profile, parse, parse_all
 from kragx.metrics import profile as profile_named
 from kragx.metrics.engine import MetricScores, compute
 from kragx.metrics.profiles import NO_GOLD, NoGold
-from kragx.results import Retrieved, Run
+from kragx.results import Retrieved, Run, rank_by_score
 from kragx.table import MatchTable
 from kragx.text import Mender
 
 if TYPE_CHECKING:
     import pandas
 
-DEFAULT_MATCH = "overlap"
-"""The match method when none is named: it needs no ids and does not mind chunk sizes."""
+
+class MetricWarning(UserWarning):
+    """A number is not what it seems, because the profile reproduces another tool."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Evaluation:
         settings: profile and deviations, match with tokenizer and version, metrics, data, versions.
         match_name: names the matcher where several stand side by side.
         table: the match table; `at_threshold` decides it anew without scoring again.
+        profile: what the numbers mean, `no_gold` as asked for.
     """
 
     name: str
@@ -57,7 +62,7 @@ class Evaluation:
     settings: Mapping[str, Any]
     match_name: str
     table: MatchTable
-    no_gold: NoGold
+    profile: Profile
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
@@ -71,10 +76,14 @@ class Evaluation:
 
     def __getitem__(self, metric: str) -> float | None:
         """The macro average of a metric, however it is written: ``result["nDCG@10"]``."""
-        name = str(parse(metric)) if metric not in self.mean else metric
+        name = metric if metric in self.mean else str(parse(metric, self.profile))
         if name not in self.mean:
             raise UsageError(f"metric {metric!r} was not computed; {nearest(name, self.mean)}")
         return self.mean[name]
+
+    def micro_of(self, metric: str) -> float | None:
+        """The micro average of a metric, however it is written; None for one that has none."""
+        return self.micro.get(str(parse(metric, self.profile)))
 
     @cached_property
     def queries(self) -> dict[str, dict[str, float | None]]:
@@ -88,6 +97,22 @@ class Evaluation:
             for row, query_id in enumerate(self.query_ids)
         }
 
+    def with_metrics(self, metrics: Iterable[str | MetricSpec]) -> Evaluation:
+        """The same matches measured by other metrics; nothing is matched again."""
+        specs = parse_all(metrics, self.profile)
+        scores = compute(self.table, specs, self.profile)
+        _warn_above_one(scores)
+        return replace(
+            self,
+            scores=scores,
+            counts={**_plain(self.counts), **_per_metric(scores, self.counts)},
+            settings={
+                **self.settings,
+                "metrics": [str(spec) for spec in specs],
+                "deviations": _deviations(specs, profile_named(self.profile.name), self.profile),
+            },
+        )
+
     def at_threshold(self, threshold: float) -> Evaluation:
         """The same scores decided at another threshold; nothing is matched again."""
         match = self.settings["match"]
@@ -95,12 +120,16 @@ class Evaluation:
             raise UsageError(f"match {match['method']!r} decides yes or no and has no threshold")
         threshold = matchers.check_threshold(threshold)
         table = self.table.at_threshold(threshold)
-        scores = compute(table, [each.spec for each in self.scores], self.no_gold)
+        scores = compute(table, [each.spec for each in self.scores], self.profile)
         return replace(
             self,
             table=table,
             scores=scores,
-            counts={**self.counts, "judged_share": _judged_share(table)},
+            counts={
+                **_plain(self.counts),
+                "judged_share": _judged_share(table),
+                **_per_metric(scores, self.counts),
+            },
             settings={**self.settings, "match": {**match, "threshold": threshold}},
         )
 
@@ -147,7 +176,7 @@ def evaluate(
     dataset: object,
     run: object = None,
     *,
-    match: object = DEFAULT_MATCH,
+    match: object = None,
     metrics: Iterable[str | MetricSpec] | None = None,
     profile: str | Profile = "kragx",
     no_gold: NoGold | None = None,
@@ -161,42 +190,48 @@ def evaluate(
             order of `dataset`; a mapping by query id; or a retriever (a LangChain retriever or
             runnable, or a function from a question to documents), which is asked first. None if
             `dataset` is the path of a results file, which holds both.
-        match: a method name, a mapping of options, an import path, or a matcher.
-        metrics: metric strings such as ``ndcg@10``; None for the usual seven at 10.
-        profile: fixes what the metric strings leave open.
+        match: a method name, a mapping of options, an import path, or a matcher; None for the
+            profile's (``overlap`` for kragx).
+        metrics: metric strings such as ``ndcg@10``; None for the profile's (the usual seven at
+            10).
+        profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``.
         no_gold: overrides what the profile does with queries that have no gold.
 
     Raises:
         UsageError: an argument is wrong.
         DataError: the data is.
     """
-    chosen = profile_named(profile)
-    specs = parse_all(metrics, chosen)
-    matcher = matchers.matcher(match)
+    named = profile_named(profile)
+    spec = named.match if match is None else match
+    matcher = matchers.matcher(spec, named.match_options)
+    if isinstance(matcher, matchers.RougeMatcher):
+        named = named.for_scores()
+    specs = parse_all(metrics, named)
     if no_gold is not None and no_gold not in NO_GOLD:
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
-    policy = no_gold or chosen.no_gold
+    chosen = replace(named, no_gold=no_gold or named.no_gold)
     source, n_extra = _source(dataset, run)
     notes: Counter[str] = Counter()
-    table = match_items(source.items(), matcher, notes)
-    scores = compute(table, specs, policy)
+    table = match_items(map(_arranged(chosen), source.items()), matcher, notes)
+    scores = compute(table, specs, chosen)
+    _warn_above_one(scores)
     return Evaluation(
         name=source.name,
         scores=scores,
         query_ids=tuple(source.query_ids),
-        counts=_counts(source, n_extra, table, scores, policy, notes),
+        counts=_counts(source, n_extra, table, scores, chosen, notes),
         settings={
-            "profile": asdict(chosen),
-            "deviations": _deviations(specs, chosen, policy),
+            "profile": asdict(named),
+            "deviations": _deviations(specs, named, chosen),
             "match": matchers.describe(matcher),
             "metrics": [str(spec) for spec in specs],
             "dataset": {"name": source.dataset_name},
             "run": {"name": source.name, **source.run_settings},
             "versions": versions(),
         },
-        match_name=matchers.label(match),
+        match_name=matchers.label(spec),
         table=table,
-        no_gold=policy,
+        profile=chosen,
     )
 
 
@@ -204,7 +239,7 @@ async def aevaluate(
     dataset: object,
     run: object = None,
     *,
-    match: object = DEFAULT_MATCH,
+    match: object = None,
     metrics: Iterable[str | MetricSpec] | None = None,
     profile: str | Profile = "kragx",
     no_gold: NoGold | None = None,
@@ -231,7 +266,11 @@ async def aevaluate(
 
 
 def match_pairs(
-    dataset: object, run: object = None, *, match: object = DEFAULT_MATCH
+    dataset: object,
+    run: object = None,
+    *,
+    match: object = None,
+    profile: str | Profile = "kragx",
 ) -> Iterator[dict[str, Any]]:
     """Score and decide every pair of retrieved document and gold item.
 
@@ -239,21 +278,24 @@ def match_pairs(
         dataset: as for `evaluate`.
         run: as for `evaluate`.
         match: as for `evaluate`.
+        profile: as for `evaluate`; here it says how match methods and lists are read.
 
     Yields:
         For each query ``{"query_id", "retrieved_ids", "gold_ids", "scores", "matched"}``; scores
         and matched are n x m, retrieved documents down, gold items across.
     """
+    chosen = profile_named(profile)
+    matcher = matchers.matcher(chosen.match if match is None else match, chosen.match_options)
     source, _ = _source(dataset, run)
     ids: list[tuple[str, list[str | None], list[str | None]]] = []
 
     def noted() -> Iterator[MatchItem]:
-        for item in source.items():
+        for item in map(_arranged(chosen), source.items()):
             retrieved = [doc.id for doc in item.docs]
             ids.append((item.query.id, retrieved, [gold.id for gold in item.query.gold]))
             yield item
 
-    table = match_items(noted(), matchers.matcher(match), Counter())
+    table = match_items(noted(), matcher, Counter())
     for row, (query_id, retrieved, golds) in enumerate(ids):
         scores = table.dense(row)
         yield {
@@ -263,6 +305,34 @@ def match_pairs(
             "scores": scores.tolist(),
             "matched": (scores >= table.threshold).tolist(),
         }
+
+
+def _arranged(profile: Profile) -> Callable[[MatchItem], MatchItem]:
+    """What a profile does with a list before it is matched: order it, refuse duplicates."""
+
+    def ordered(item: MatchItem) -> MatchItem:
+        if profile.order == "score":
+            item = replace(item, docs=_by_score(item))
+        if profile.duplicates == "error" and any(repeats(item.docs)):
+            doc = item.docs[repeats(item.docs).index(True)]
+            raise DataError(
+                f"query {item.query.id!r}: document {doc.id!r} stands twice, which the profile "
+                f"{profile.name!r} refuses; remove it, or use the profile 'kragx'"
+            )
+        return item
+
+    return ordered
+
+
+def _by_score(item: MatchItem) -> tuple[Doc, ...]:
+    scored = sum(doc.score is not None for doc in item.docs)
+    if scored in (0, len(item.docs)):
+        return rank_by_score(item.docs) if scored else item.docs
+    rank = [doc.score is None for doc in item.docs].index(True) + 1
+    raise DataError(
+        f"query {item.query.id!r}, rank {rank}: no score, though {scored} of the list's "
+        f"{len(item.docs)} documents have one; this profile ranks by score: give all or none"
+    )
 
 
 class _Source:
@@ -388,12 +458,12 @@ def _counts(
     n_extra: int,
     table: MatchTable,
     scores: Sequence[MetricScores],
-    policy: NoGold,
+    chosen: Profile,
     notes: Mapping[str, int],
 ) -> dict[str, Any]:
     has_gold = set(table.gold_query[table.grade > 0].tolist())
     n_no_gold = table.n_queries - len(has_gold)
-    n_scored = len(has_gold) if policy == "skip" else table.n_queries
+    n_scored = len(has_gold) if chosen.no_gold == "skip" else table.n_queries
     counts: dict[str, Any] = {
         "n_queries": table.n_queries,
         "n_scored": n_scored,
@@ -406,35 +476,59 @@ def _counts(
         "n_replaced_surrogates": source.mender.surrogates,
         **notes,
     }
-    differing = {
+    return {**counts, **_per_metric(scores, counts)}
+
+
+def _plain(counts: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts that do not depend on the metrics."""
+    return {name: count for name, count in counts.items() if name not in ("metrics", "pooled")}
+
+
+def _per_metric(scores: Sequence[MetricScores], counts: Mapping[str, Any]) -> dict[str, Any]:
+    """The counts of single metrics: where they differ from the whole, and the pooled ones."""
+    found: dict[str, Any] = {}
+    usual = {"n_scored": counts["n_scored"], "n_no_gold": counts["n_no_gold"]}
+    of_metrics = {
         str(each.spec): {"n_scored": each.n_scored, "n_no_gold": int(each.no_gold.sum())}
         for each in scores
-        if (each.n_scored, int(each.no_gold.sum())) != (n_scored, n_no_gold)
     }
+    differing = {name: own for name, own in of_metrics.items() if own != usual}
     if differing:
-        counts["metrics"] = differing
+        found["metrics"] = differing
     pooled = {str(each.spec): asdict(each.pooled) for each in scores if each.pooled}
     if pooled:
-        counts["pooled"] = pooled
-    return counts
+        found["pooled"] = pooled
+    return found
+
+
+def _warn_above_one(scores: Sequence[MetricScores]) -> None:
+    for each in scores:
+        above = int((each.values > 1.0 + 1e-12).sum())
+        if above:
+            warnings.warn(
+                f"{each.spec} is above 1 for {above} queries: it credits every matching document, "
+                "also several that match the same gold (profile kragx credits each gold once)",
+                MetricWarning,
+                stacklevel=3,
+            )
 
 
 def _judged_share(table: MatchTable) -> float | None:
     return float(table.judged.mean()) if len(table.repeated) else None
 
 
-def _deviations(specs: Sequence[MetricSpec], chosen: Profile, policy: NoGold) -> dict[str, Any]:
+def _deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) -> dict[str, Any]:
     """What differs from the profile: options named in metric strings, and `no_gold`."""
     deviations: dict[str, Any] = {}
     for spec in specs:
-        plain = parse(spec.name if spec.k is None else f"{spec.name}@{spec.k}", chosen)
+        plain = parse(spec.name if spec.k is None else f"{spec.name}@{spec.k}", named)
         changed = {
             name: value for name, value in asdict(spec).items() if value != getattr(plain, name)
         }
         if changed:
             deviations[str(spec)] = changed
-    if policy != chosen.no_gold:
-        deviations["no_gold"] = policy
+    if chosen.no_gold != named.no_gold:
+        deviations["no_gold"] = chosen.no_gold
     return deviations
 
 

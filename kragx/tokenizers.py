@@ -7,6 +7,7 @@
 | `whitespace` | what stands between white space, as it is                                      |
 | `char`       | character n-grams of the `unicode` tokens; a token of n or less stays whole    |
 | `kiwi`       | Korean morphemes by Kiwi, lower-cased, punctuation left out (extra `korean`)   |
+| `krag`       | what K-RAG 0.0.32 counts (profile krag)                                        |
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
 from kragx.errors import MissingExtraError, UsageError, nearest
@@ -170,6 +171,71 @@ class KiwiTokenizer:
 
 
 @dataclass(frozen=True)
+class KragTokenizer:
+    """What K-RAG 0.0.32 counts: a tokenizer's forms, then korouge-score's treatment of them.
+
+    The forms are joined by spaces, lower-cased, split at white space, and Porter-stemmed if longer
+    than 3 characters; an empty text has one empty token. Nothing is normalised.
+
+    Attributes:
+        forms: ``kiwi`` (morphemes, as `kiwipiepy.Kiwi()` gives them), ``whitespace``, or ``nltk``
+            (its `word_tokenize`; needs NLTK's own data, which kragx does not download).
+    """
+
+    forms: Literal["kiwi", "whitespace", "nltk"] = "kiwi"
+    name: ClassVar[str] = "krag"
+
+    def __post_init__(self) -> None:
+        if self.forms not in ("kiwi", "whitespace", "nltk"):
+            valid = ("kiwi", "whitespace", "nltk")
+            raise UsageError(
+                f"tokenizer.forms: unknown value {self.forms!r}; {nearest(str(self.forms), valid)}"
+            )
+
+    @property
+    def version(self) -> str:
+        """The version of what gives the forms, and of NLTK's stemmer."""
+        stemmer = f"nltk {version('nltk')}"
+        return f"{KiwiTokenizer().version}, {stemmer}" if self.forms == "kiwi" else stemmer
+
+    @cached_property
+    def _kiwi(self) -> KiwiTokenizer:
+        return KiwiTokenizer()
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the list of tokens of each text, in order."""
+        from nltk.stem.porter import PorterStemmer
+
+        stem = cache(PorterStemmer().stem)
+        for forms in self._forms(texts):
+            words = re.split(r"\s+", " ".join(forms).lower())
+            yield [stem(word) if len(word) > 3 else word for word in words]
+
+    def _forms(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        match self.forms:
+            case "whitespace":
+                return (text.split() for text in texts)
+            case "kiwi":
+                return (
+                    [morpheme.form for morpheme in morphemes]
+                    for morphemes in self._kiwi.kiwi.tokenize(texts)
+                )
+        return map(_nltk_words, texts)
+
+
+def _nltk_words(text: str) -> list[str]:
+    from nltk import word_tokenize
+
+    try:
+        return word_tokenize(text)  # type: ignore[no-any-return]
+    except LookupError as error:
+        raise UsageError(
+            "tokenizer 'krag' with forms 'nltk': NLTK's data 'punkt_tab' is not installed; "
+            "python -m nltk.downloader punkt_tab"
+        ) from error
+
+
+@dataclass(frozen=True)
 class FunctionTokenizer:
     """A plain function from a text to its tokens."""
 
@@ -192,6 +258,7 @@ _BUILT_IN: Mapping[str, Callable[..., Tokenizer]] = {
     "whitespace": WhitespaceTokenizer,
     "char": CharTokenizer,
     "kiwi": KiwiTokenizer,
+    "krag": KragTokenizer,
 }
 
 

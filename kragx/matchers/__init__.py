@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from kragx import plugins
@@ -56,8 +57,11 @@ METHODS: Mapping[str, Callable[..., Matcher]] = {
 """Every built-in match method and what makes its matcher."""
 
 
-def matcher(spec: object) -> Matcher:
+def matcher(spec: object, defaults: Mapping[str, Any] = MappingProxyType({})) -> Matcher:
     """The matcher that a name, a mapping, an import path or a matcher stands for.
+
+    `defaults` are options that a built-in method gets where it has them and the spec does not
+    name them.
 
     >>> matcher("overlap")
     RougeMatcher(method='rouge2', measure='overlap', threshold=0.5, tokenizer=UnicodeTokenizer())
@@ -69,7 +73,7 @@ def matcher(spec: object) -> Matcher:
     """
     match spec:
         case str():
-            return _named(spec, {})
+            return _named(spec, {}, defaults)
         case Mapping():
             options = {str(key): value for key, value in spec.items()}
             method = options.pop("method", None)
@@ -78,7 +82,7 @@ def matcher(spec: object) -> Matcher:
                     f"match: {dict(spec)!r} has no 'method'; "
                     "write for example {method: rouge2, threshold: 0.6}"
                 )
-            return _named(method, options)
+            return _named(method, options, defaults)
         case Matcher():
             return spec
     raise UsageError(
@@ -103,7 +107,7 @@ def option_names(method: str) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.name not in fixed)
 
 
-def _named(method: str, options: dict[str, Any]) -> Matcher:
+def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) -> Matcher:
     if ":" in method:
         unknown = [name for name in options if name != "args"]
         if unknown:
@@ -122,7 +126,8 @@ def _named(method: str, options: dict[str, Any]) -> Matcher:
                     "remove it, or use rouge1, rouge2, rougeL or overlap"
                 )
             raise UsageError(f"match.{name}: {method!r} has no such option; {nearest(name, valid)}")
-    return METHODS[method](**options)
+    taken = {name: value for name, value in defaults.items() if name in valid}
+    return METHODS[method](**taken | options)
 
 
 def _check(value: object, where: str) -> Matcher:

@@ -46,7 +46,7 @@ class MatchItem:
     query: Query
     docs: tuple[Doc, ...]
     status: Status = "answered"
-    targets: tuple[Target, ...] = field(init=False)
+    targets: tuple[Target, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         targets = tuple(

@@ -59,9 +59,12 @@ class TextMatcher:
 
     Attributes:
         casefold: also ignore case.
+        normalised: compare after normalisation. False compares the texts as they are, and an
+            empty gold text is contained in every document (as in K-RAG).
     """
 
     casefold: bool = False
+    normalised: bool = True
     name: ClassVar[str] = "text"
     threshold: ClassVar[float] = 1.0
 
@@ -69,7 +72,18 @@ class TextMatcher:
         self, items: Iterable[MatchItem], notes: Counter[str]
     ) -> Iterator[NDArray[np.float64]]:
         """Yield 1 where the document contains the gold text, else 0."""
+        if not self.normalised:
+            return _raw_containment(items, self.name)
         return containment(items, self.name, "gold_in_document", casefold=self.casefold)
+
+
+def _raw_containment(items: Iterable[MatchItem], method: str) -> Iterator[NDArray[np.float64]]:
+    for item in items:
+        docs = item.doc_texts(method)
+        scores = np.zeros((len(docs), len(item.targets)))
+        for column, gold in item.target_texts(method).items():
+            scores[:, column] = [gold in doc for doc in docs]
+        yield scores
 
 
 def containment(

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from kragx.errors import UsageError, nearest
 from kragx.metrics.definitions import Metric
-from kragx.metrics.profiles import PROFILES, Profile, profile
+from kragx.metrics.profiles import KRAGX, PROFILES, Profile, profile
 from kragx.metrics.ranking import MAP, MRR, NDCG
 from kragx.metrics.sets import F1, HIT_RATE, PRECISION, RECALL, REDUNDANCY
 from kragx.metrics.spec import CHOICES, MetricSpec, split
@@ -33,7 +33,7 @@ DEFAULT_METRICS = tuple(f"{name}@10" for name in METRICS if name != "redundancy"
 """What is computed when nothing is asked for."""
 
 
-def parse(text: str | MetricSpec, within: Profile = PROFILES["kragx"]) -> MetricSpec:
+def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
     """A metric string as a spec; options it does not name are the profile's.
 
     >>> str(parse("nDCG@10(gain = exp2)"))
@@ -50,7 +50,9 @@ def parse(text: str | MetricSpec, within: Profile = PROFILES["kragx"]) -> Metric
     metric = METRICS.get(name)
     if metric is None:
         raise UsageError(f"metric {text!r}: unknown name {name!r}; {nearest(name, METRICS)}")
-    values: dict[str, object] = {option: getattr(within, option) for option in metric.options}
+    values: dict[str, object] = {
+        option: getattr(within, option) for option in (*metric.options, *metric.fixed)
+    }
     for option, value in options.items():
         if option not in metric.options:
             raise UsageError(
@@ -62,19 +64,19 @@ def parse(text: str | MetricSpec, within: Profile = PROFILES["kragx"]) -> Metric
 
 
 def parse_all(
-    texts: Iterable[str | MetricSpec] | None, within: Profile = PROFILES["kragx"]
+    texts: Iterable[str | MetricSpec] | None, within: Profile = KRAGX
 ) -> tuple[MetricSpec, ...]:
-    """Several metric strings, or the default ones for None; a metric named twice counts once.
+    """Several metric strings, or the profile's usual ones for None; one named twice counts once.
 
     Raises:
         UsageError: as `parse`; or there is none.
     """
-    if isinstance(texts, str):
-        texts = [texts]
-    specs = tuple(dict.fromkeys(parse(text, within) for text in texts or DEFAULT_METRICS))
-    if texts is not None and not list(texts):
+    if texts is None:
+        texts = within.metrics or DEFAULT_METRICS
+    listed = [texts] if isinstance(texts, str) else list(texts)
+    if not listed:
         raise UsageError("metrics: the list is empty; name at least one, for example 'ndcg@10'")
-    return specs
+    return tuple(dict.fromkeys(parse(text, within) for text in listed))
 
 
 def _value(text: str, option: str, value: str) -> str | float:

@@ -22,7 +22,8 @@ class Metric:
         formula: per query, in one line; docs/metrics.md says more.
         compute: from a view and a spec to its values per query and cut-off, shape (q, c); NaN
             where it is undefined.
-        options: the options it takes.
+        options: the options that a metric string may set.
+        fixed: further fields of `MetricSpec` that only a profile sets.
         range: its least and greatest value.
         higher_is_better: its direction.
         pooled: whether it has a micro average.
@@ -33,6 +34,7 @@ class Metric:
     formula: str
     compute: Callable[[View, MetricSpec], Floats]
     options: tuple[str, ...] = ("rel",)
+    fixed: tuple[str, ...] = ()
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     pooled: bool = False

@@ -9,7 +9,7 @@ import numpy as np
 
 from kragx.errors import DataError
 from kragx.metrics import METRICS, MetricSpec
-from kragx.metrics.profiles import NoGold
+from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.view import View, distinct_cuts
 from kragx.table import Bools, Floats, MatchTable
 
@@ -35,8 +35,7 @@ class Pooled:
             return precision
         if metric == "recall":
             return recall
-        total = precision + recall
-        return 2 * precision * recall / total if total else 0.0
+        return _harmonic(precision, recall)
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,14 @@ class MetricScores:
     Attributes:
         spec: which metric.
         values: (q) one for each query; NaN where there is none (left out, or undefined).
+        mean: the macro average over the queries that have a value; None if none has.
         no_gold: (q) which queries have no gold for this metric.
         pooled: the counts of its micro average, if it has one.
     """
 
     spec: MetricSpec
     values: Floats
+    mean: float | None
     no_gold: Bools
     pooled: Pooled | None
 
@@ -61,58 +62,81 @@ class MetricScores:
         return int((~np.isnan(self.values)).sum())
 
     @property
-    def mean(self) -> float | None:
-        """The macro average over the queries that have a value; None if none has."""
-        defined = ~np.isnan(self.values)
-        return float(self.values[defined].mean()) if defined.any() else None
-
-    @property
     def micro(self) -> float | None:
         """The micro average; None for a metric that has none."""
         return None if self.pooled is None else self.pooled.value(self.spec.name)
 
 
 def compute(
-    table: MatchTable, specs: Sequence[MetricSpec], no_gold: NoGold = "skip"
+    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile = KRAGX
 ) -> tuple[MetricScores, ...]:
     """Compute each metric for every query.
 
     Args:
         table: the matches of q queries.
         specs: the metrics.
-        no_gold: what becomes of a query without gold (see `Profile`).
+        profile: says what becomes of queries without gold and of repeated documents; what the
+            metrics mean is in the specs.
 
     Raises:
-        DataError: a query has no gold and `no_gold` is ``error``; or a gain is not finite.
+        DataError: a query has no gold and the profile refuses it; or a gain is not finite.
     """
     cuts = distinct_cuts(spec.k for spec in specs)
     views: dict[float | None, View] = {}
     blocks: dict[MetricSpec, Floats] = {}
-    results: list[MetricScores] = []
-    for spec in specs:
+
+    def view_of(spec: MetricSpec) -> View:
         if spec.rel not in views:
-            views[spec.rel] = View(table, cuts, spec.rel)
-        view = views[spec.rel]
+            repeats = profile.duplicates == "count"
+            views[spec.rel] = View(table, cuts, spec.rel, count_repeats=repeats)
+        return views[spec.rel]
+
+    def values_of(spec: MetricSpec) -> Floats:
         # The same metric at another k is another column of the same block.
         uncut = replace(spec, k=None)
         if uncut not in blocks:
-            blocks[uncut] = METRICS[spec.name].compute(view, uncut)
-        column = cuts.index(np.inf if spec.k is None else spec.k)
+            blocks[uncut] = METRICS[spec.name].compute(view_of(spec), uncut)
+        values = blocks[uncut][:, _column(cuts, spec)].copy()
+        return _apply_no_gold(values, view_of(spec).n_gold == 0, table, spec, profile)
+
+    def scores_of(spec: MetricSpec) -> MetricScores:
+        view, values = view_of(spec), values_of(spec)
         empty = view.n_gold == 0
-        values = _apply_no_gold(blocks[uncut][:, column].copy(), empty, table, spec, no_gold)
         pooled = None
         if METRICS[spec.name].pooled:
-            pooled = _pool(view, column, ~empty if no_gold == "skip" else np.ones_like(empty))
-        results.append(MetricScores(spec, values, empty, pooled))
-    return tuple(results)
+            scored = ~empty if profile.no_gold == "skip" else np.ones_like(empty)
+            pooled = _pool(view, _column(cuts, spec), scored)
+        mean = _mean(values)
+        if spec.macro == "means":
+            precision = _mean(values_of(replace(spec, name="precision")))
+            recall = _mean(values_of(replace(spec, name="recall")))
+            if precision is not None and recall is not None:
+                mean = _harmonic(precision, recall)
+        return MetricScores(spec, values, mean, empty, pooled)
+
+    return tuple(map(scores_of, specs))
+
+
+def _column(cuts: Sequence[float], spec: MetricSpec) -> int:
+    return cuts.index(np.inf if spec.k is None else spec.k)
+
+
+def _mean(values: Floats) -> float | None:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else None
+
+
+def _harmonic(precision: float, recall: float) -> float:
+    total = precision + recall
+    return 2 * precision * recall / total if total else 0.0
 
 
 def _apply_no_gold(
-    values: Floats, empty: Bools, table: MatchTable, spec: MetricSpec, no_gold: NoGold
+    values: Floats, empty: Bools, table: MatchTable, spec: MetricSpec, profile: Profile
 ) -> Floats:
     if not empty.any():
         return values
-    match no_gold:
+    match profile.no_gold:
         case "error":
             raise DataError(
                 f"{spec}: {int(empty.sum())} queries have no gold (the first is number "
@@ -121,7 +145,9 @@ def _apply_no_gold(
         case "skip":
             values[empty] = np.nan
         case "zero":
-            pass  # every metric is 0 without gold, or undefined without a relevant document
+            # Every metric is 0 without gold, or undefined without a relevant document.
+            if profile.no_gold_hits and spec.name == "hit_rate" and spec.need == "all":
+                values[empty] = 1.0
         case "abstain":
             abstained = table.answered & (table.n_docs == 0)
             values[empty & ~np.isnan(values)] = abstained[empty & ~np.isnan(values)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 from kragx.errors import UsageError, nearest
 
@@ -14,25 +14,93 @@ NO_GOLD: tuple[NoGold, ...] = get_args(NoGold)
 
 @dataclass(frozen=True)
 class Profile:
-    """What a metric string means when it does not say.
+    """What a number means where nothing else is said.
 
     Attributes:
         name: as in results.
-        over, norm, need, gain, rel: the defaults of the options of `MetricSpec`.
+        reproduces: whose numbers these are.
+        match: the match method when none is named.
+        match_options: options of match methods where the user names none (those a method has).
+        metrics: what is computed when nothing is asked for; None for the usual seven at 10.
+        order: a list's order is its ranking (``list``), or its scores are, ties by id descending
+            (``score``, a TREC run).
+        duplicates: a document that stands twice in a list counts ``once``, each time (``count``),
+            or is an ``error``.
+        over, norm, need, gain, rel, credit, ideal, macro: the defaults of `MetricSpec`.
+        scored: of those, what differs when matches come from graded scores (ROUGE).
         no_gold: what becomes of a query without gold: left out (``skip``), scored 0 (``zero``),
             refused (``error``), or scored 1 if it was answered with an empty list (``abstain``).
+        no_gold_hits: whether hit_rate(need=all) holds of a query without gold ("all of nothing").
+        missing: a query without results is scored as an ``empty`` list, or ``left_out``.
     """
 
     name: str
+    reproduces: str
+    match: Any = "overlap"
+    match_options: Mapping[str, Any] = field(default_factory=dict)
+    metrics: tuple[str, ...] | None = None
+    order: Literal["list", "score"] = "list"
+    duplicates: Literal["once", "count", "error"] = "once"
     over: str = "k"
     norm: str = "m"
     need: str = "any"
     gain: str = "linear"
     rel: float | None = None
+    credit: str = "gold"
+    ideal: str = "gold"
+    macro: str = "queries"
+    scored: Mapping[str, str] = field(default_factory=dict)
     no_gold: NoGold = "skip"
+    no_gold_hits: bool = False
+    missing: Literal["empty", "left_out"] = "empty"
+
+    def for_scores(self) -> Profile:
+        """This profile for matches that come from graded scores."""
+        return replace(self, **self.scored)  # type: ignore[arg-type]
 
 
-PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (Profile("kragx"),)}
+KRAGX = Profile("kragx", "kragx itself: each gold item credited once, every metric in [0, 1]")
+
+TREC = Profile(
+    "trec",
+    "trec_eval -c",
+    match="id",
+    order="score",
+    duplicates="error",
+    no_gold="zero",
+)
+
+KRAG = Profile(
+    "krag",
+    "K-RAG 0.0.32",
+    match="text",
+    match_options={"normalised": False, "tokenizer": {"name": "krag"}},
+    duplicates="count",
+    over="retrieved",
+    need="all",
+    gain="exp2",
+    credit="document",
+    ideal="ones",
+    macro="means",
+    scored={"gain": "score", "ideal": "retrieved"},
+    no_gold="zero",
+    no_gold_hits=True,
+)
+
+SCIENCE_QA = Profile(
+    "science-qa",
+    "the Korean science QA competition",
+    match="id",
+    metrics=("map@3",),
+    duplicates="count",
+    norm="hits",
+    credit="document",
+    no_gold="abstain",
+    missing="left_out",
+)
+
+PROFILES: Mapping[str, Profile] = {each.name: each for each in (KRAGX, TREC, KRAG, SCIENCE_QA)}
+"""Every profile by name."""
 
 
 def profile(spec: str | Profile) -> Profile:

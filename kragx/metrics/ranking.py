@@ -15,15 +15,21 @@ def _mrr(view: View, spec: MetricSpec) -> Floats:
 
 
 def _map(view: View, spec: MetricSpec) -> Floats:
+    precisions, hits = view.precision_sum(spec.credit), view.hits(spec.credit)
     match spec.norm:
         case "hits":
-            return ratio(view.precision_sum, view.found)
+            return ratio(precisions, hits)
         case "cut":
-            return ratio(view.precision_sum, view.cut_gold)
-    return ratio(view.precision_sum, view.n_gold[:, None].astype(np.float64))
+            return ratio(precisions, view.cut_gold)
+    return ratio(precisions, view.n_gold[:, None].astype(np.float64))
 
 
 def _ndcg(view: View, spec: MetricSpec) -> Floats:
+    match spec.ideal:
+        case "ones":
+            return ratio(view.document_dcg, view.ideal_of_ones)
+        case "retrieved":
+            return ratio(*view.score_dcg)
     dcg, ideal = view.dcg(spec.gain)
     # Rounding can leave the two sums an ulp apart; no ranking is better than the ideal one.
     return np.minimum(ratio(dcg, ideal), 1.0)
@@ -41,6 +47,7 @@ MAP = Metric(
     formula="(1/m) * sum over the gold found within k, in order of rank c, of i / max(c_i, i)",
     compute=_map,
     options=("norm", "rel"),
+    fixed=("credit",),
 )
 NDCG = Metric(
     name="ndcg",
@@ -48,4 +55,5 @@ NDCG = Metric(
     formula="discounted gain of the gold found within k / the same with all gold found at once",
     compute=_ndcg,
     options=("gain",),
+    fixed=("credit", "ideal"),
 )

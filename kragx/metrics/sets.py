@@ -60,6 +60,7 @@ F1 = Metric(
     formula="harmonic mean of the query's precision and recall; 0 when both are 0",
     compute=_f1,
     options=("over", "rel"),
+    fixed=("macro",),
     pooled=True,
 )
 REDUNDANCY = Metric(

@@ -24,9 +24,18 @@ class View:
         table: the matches.
         cuts: the cut-offs k, ascending; infinity stands for the whole list.
         rel: the least grade that counts as gold; None for any grade above 0.
+        count_repeats: whether a repeated document may be relevant again.
     """
 
-    def __init__(self, table: MatchTable, cuts: Sequence[float], rel: float | None) -> None:
+    def __init__(
+        self,
+        table: MatchTable,
+        cuts: Sequence[float],
+        rel: float | None,
+        *,
+        count_repeats: bool = False,
+    ) -> None:
+        self._count_repeats = count_repeats
         self._table = table
         self._cuts = np.array(cuts, np.float64)
         self._is_gold = table.grade > 0 if rel is None else table.grade >= rel
@@ -62,10 +71,18 @@ class View:
     # -- gold items, in the order in which they are found ------------------------------------
 
     @cached_property
+    def _countable(self) -> Bools:
+        """(p) pairs of a gold item with a document that is not a repeated one."""
+        is_gold = self._is_gold[self._table.pair_gold]
+        if self._count_repeats:
+            return is_gold
+        return is_gold & ~self._table.repeated[self._table.pair_doc]
+
+    @cached_property
     def _pairs(self) -> tuple[Ints, Ints, Ints]:
-        """Matches that count (gold, not by a repeated document): document, gold item, rank."""
+        """Matches that count: document, gold item, rank."""
         table = self._table
-        counts = table.matched & self._is_gold[table.pair_gold] & ~table.repeated[table.pair_doc]
+        counts = table.matched & self._countable
         docs = table.pair_doc[counts].astype(np.int64)
         golds = table.pair_gold[counts].astype(np.int64)
         return docs, golds, docs - table.doc_start[self._gold_query[golds]] + 1
@@ -101,12 +118,18 @@ class View:
         first = _order_within(queries) == 1
         return self._up_to(queries[first], ranks[first], 1.0 / ranks[first])
 
-    @cached_property
-    def precision_sum(self) -> Floats:
-        """(q, c) the sum over found gold items, i = 1, 2, ... in order of c, of i / max(c_i, i)."""
-        queries, ranks, _ = self._found
+    def precision_sum(self, credit: str) -> Floats:
+        """(q, c) the sum over hits within k, i = 1, 2, ... in order of rank c, of i / max(c_i, i).
+
+        Hits are found gold items or, with credit ``document``, relevant documents.
+        """
+        queries, ranks, _ = self._found if credit == "gold" else self._relevant_docs
         i = _order_within(queries)
         return self._up_to(queries, ranks, i / np.maximum(ranks, i))
+
+    def hits(self, credit: str) -> Floats:
+        """(q, c) found gold items within k or, with credit ``document``, relevant documents."""
+        return self.found if credit == "gold" else self.relevant
 
     # -- documents ---------------------------------------------------------------------------
 
@@ -153,6 +176,58 @@ class View:
             self._layered(queries, ranks, level[golds], step),
             self._layered(self._gold_query[ideal], np.ones(len(ideal)), level[ideal], step),
         )
+
+    # -- gains as K-RAG has them -------------------------------------------------------------
+
+    @cached_property
+    def document_dcg(self) -> Floats:
+        """(q, c) the sum of 1 / log2(1 + rank) over the relevant documents within k."""
+        queries, ranks, _ = self._relevant_docs
+        return self._up_to(queries, ranks, 1.0 / np.log2(1.0 + ranks))
+
+    @cached_property
+    def ideal_of_ones(self) -> Floats:
+        """(q, c) the sum of 1 / log2(1 + i) for i = 1 to min(m, k)."""
+        queries = self._gold_query[self._is_gold]
+        ranks = _order_within(queries)
+        return self._up_to(queries, ranks, 1.0 / np.log2(1.0 + ranks))
+
+    @cached_property
+    def score_dcg(self) -> tuple[Floats, Floats]:
+        """(q, c) DCG of 2^s - 1, s a document's best score (matched or not), and its best order.
+
+        The best order is that of the same documents within k, so each cut-off has its own.
+
+        Raises:
+            DataError: a query has documents and no gold (K-RAG itself fails there).
+        """
+        table = self._table
+        if ((self.n_gold == 0) & (self.n_docs > 0)).any():
+            query = int(np.flatnonzero((self.n_gold == 0) & (self.n_docs > 0))[0]) + 1
+            raise DataError(
+                f"query number {query} has no gold, and K-RAG's nDCG of ROUGE scores does not "
+                "exist for it; leave ndcg out, or use the profile 'kragx'"
+            )
+        best = np.zeros(len(table.repeated))
+        countable = self._countable
+        np.maximum.at(best, table.pair_doc[countable], table.pair_score[countable])
+        queries = np.repeat(np.arange(table.n_queries), table.n_docs)
+        ranks = _order_within(queries)
+        gains = np.exp2(best) - 1.0
+        dcg = self._up_to(queries, ranks, gains / np.log2(1.0 + ranks))
+        ideal = np.zeros_like(dcg)
+        for column, cut in enumerate(self._cuts):
+            within = ranks <= cut
+            of_query, of_cut = queries[within], gains[within]
+            order = np.lexsort((-of_cut, of_query))  # queries stay in place, gains descend
+            ideal[:, column] = np.bincount(
+                of_query,
+                of_cut[order] / np.log2(1.0 + ranks[within]),
+                minlength=table.n_queries,
+            )
+        return dcg, ideal
+
+    # -- layers ------------------------------------------------------------------------------
 
     def _gains(self, gain: str) -> Floats:
         grades = np.where(self._is_gold, self._table.grade, 0.0)

@@ -55,7 +55,7 @@ def remarks(evaluation: Evaluation) -> list[str]:
     counts = evaluation.counts
     lines = []
     if counts["n_no_gold"]:
-        policy = evaluation.no_gold
+        policy = evaluation.profile.no_gold
         verb = {"skip": "left out", "zero": "scored 0"}.get(policy, f"no_gold: {policy}")
         lines.append(f"{counts['n_no_gold']} queries have no gold ({verb})")
     for name, text in (

@@ -1,0 +1,161 @@
+"""TREC's qrels and run files, plain or gzipped.
+
+A qrels line is ``query iteration document grade``, a run line ``query Q0 document rank score tag``;
+columns are separated by spaces or tabs. A line that begins with ``#`` is a comment; a ``#`` inside
+an id is part of it. A run is ordered by score, ties by document id descending (as UTF-8 bytes):
+the order of its lines and its rank column do not matter, as in trec_eval.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO, cast
+
+from kragx.dataset import Gold, GoldDataset, Query
+from kragx.document import Doc
+from kragx.errors import DataError, UsageError
+from kragx.formats.jsonl import file_name, open_bytes
+from kragx.results import Retrieved, Run, rank_by_score
+
+_QRELS = ("query", "iteration", "document", "grade")
+_RUN = ("query", "Q0", "document", "rank", "score", "tag")
+
+
+def read_qrels(path: str | Path) -> GoldDataset:
+    """Read a qrels file; grades may be any whole or decimal numbers.
+
+    Raises:
+        DataError: a broken line (with file and line), a document with two different grades for
+            one query, or an empty file.
+    """
+    grades: dict[str, dict[str, float]] = {}
+    for number, (query, _, document, grade) in _rows(path, _QRELS):
+        value = _number(grade, f"{path}:{number}: grade")
+        of_query = grades.setdefault(query, {})
+        if of_query.setdefault(document, value) != value:
+            raise DataError(
+                f"{path}:{number}: document {document!r} of query {query!r} has grade {grade} "
+                f"here and {of_query[document]:g} before; keep one"
+            )
+    if not grades:
+        raise DataError(f"{path}: the file holds no judgement; 4 columns a line are expected")
+    queries = tuple(
+        Query(query, gold=tuple(Gold(id=key, grade=grade) for key, grade in of_query.items()))
+        for query, of_query in grades.items()
+    )
+    return GoldDataset(queries, name=_stem(path))
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run file; it is named by the tag of its first line, else by the file.
+
+    Raises:
+        DataError: a broken line (with file and line), or an empty file.
+    """
+    found: dict[str, list[Doc]] = {}
+    tag = ""
+    for number, (query, _, document, _, score, run_tag) in _rows(path, _RUN):
+        value = _number(score, f"{path}:{number}: score")
+        found.setdefault(query, []).append(Doc(id=document, score=value))
+        tag = tag or run_tag
+    if not found:
+        raise DataError(f"{path}: the file holds no result; 6 columns a line are expected")
+    results = {query: Retrieved(rank_by_score(docs)) for query, docs in found.items()}
+    return Run(results, name=tag or _stem(path))
+
+
+def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
+    """Write a gold set as qrels: an id and grade for each gold item.
+
+    Raises:
+        DataError: a gold item has no id, or an id holds white space.
+    """
+    with _open_text(path) as file:
+        for query in dataset:
+            for gold in query.gold:
+                document = _column(gold.id, f"query {query.id!r}: the id of a gold item")
+                file.write(f"{_column(query.id, 'a query id')} 0 {document} {gold.grade:g}\n")
+
+
+def write_run(run: Run, path: str | Path) -> None:
+    """Write a run; where documents have no scores, n, n - 1, ... keep their order.
+
+    Raises:
+        DataError: a document has no id, an id holds white space, or a list's scores contradict its
+            order (a TREC run is ordered by score, so the order would be lost).
+    """
+    with _open_text(path) as file:
+        for query_id, found in run.results.items():
+            docs = found.documents
+            scored = [doc for doc in docs if doc.score is not None]
+            if len(scored) == len(docs) and rank_by_score(docs) != docs:
+                raise DataError(
+                    f"query {query_id!r}: the order of the list is not that of its scores, which "
+                    "alone order a TREC run; sort it, or remove the scores"
+                )
+            keep = len(scored) == len(docs)
+            for rank, doc in enumerate(docs, start=1):
+                score = doc.score if keep else float(len(docs) - rank + 1)
+                document = _column(doc.id, f"query {query_id!r}, rank {rank}: the document id")
+                query = _column(query_id, "a query id")
+                tag = _column(run.name.replace(" ", "_"), "the run's name")
+                file.write(f"{query} Q0 {document} {rank} {score!r} {tag}\n")
+
+
+def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+    for number, line in _lines(path):
+        fields = line.split()
+        if not fields or line.lstrip().startswith("#"):
+            continue
+        if len(fields) != len(columns):
+            raise DataError(
+                f"{path}:{number}: {len(fields)} columns; {len(columns)} are expected: "
+                f"{' '.join(columns)}"
+            )
+        yield number, fields
+
+
+def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    with open_bytes(path) as raw:
+        compressed = str(path).endswith(".gz")
+        lines = gzip.GzipFile(fileobj=raw) if compressed else raw
+        try:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError:
+                    raise DataError(f"{path}:{number}: not UTF-8; save the file as UTF-8") from None
+        except (gzip.BadGzipFile, EOFError) as error:
+            raise DataError(f"{path}: not a whole gzip file: {error}") from None
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if value - value != 0.0:  # only NaN and the infinities
+        raise DataError(f"{where} must be a finite number, not {text!r}")
+    return value
+
+
+def _column(value: str | None, what: str) -> str:
+    if value is None or not value or value.split() != [value]:
+        raise DataError(
+            f"{what} is {value!r}; a TREC file needs one that is not empty and holds no white space"
+        )
+    return value
+
+
+def _open_text(path: str | Path) -> TextIO:
+    if str(path) == "-":
+        raise UsageError("a TREC file is written to a path, not to standard output")
+    if str(path).endswith(".gz"):
+        return cast("TextIO", gzip.open(path, "wt", encoding="utf-8", newline="\n"))
+    return Path(path).open("w", encoding="utf-8", newline="\n")
+
+
+def _stem(path: str | Path) -> str:
+    return file_name(str(path).removesuffix(".gz"))
