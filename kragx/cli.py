@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kragx.errors import KragxError
+from kragx.errors import KragxError, UsageError
 
 if TYPE_CHECKING:
     from kragx.evaluation import Evaluation
@@ -114,8 +114,37 @@ def run(
 
 @app.command()
 def score(
-    file: ResultsFile,
-    match: Match = "overlap",
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE.jsonl]",
+            help="Results file: JSON Lines with query_id, gold and retrieved; - is standard "
+            "input. With --profile science-qa the gold file.",
+            show_default=False,
+        ),
+    ] = None,
+    submission: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SUBMISSION]",
+            help="With --profile science-qa: the submission.",
+            show_default=False,
+        ),
+    ] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(help="TREC qrels (also .gz), instead of FILE.")
+    ] = None,
+    run: Annotated[  # the field's word for it; the command `run` is not called from here
+        list[Path] | None,
+        typer.Option(help="TREC run (also .gz) for --qrels; repeat to compare several."),
+    ] = None,
+    match: Annotated[
+        str | None,
+        typer.Option(
+            help="id, exact, text, contains, rouge1, rouge2, rougeL, overlap, or "
+            "package.module:name (default: overlap; id for qrels)."
+        ),
+    ] = None,
     measure: Measure = None,
     threshold: Threshold = None,
     tokenizer: TokenizerName = None,
@@ -126,36 +155,57 @@ def score(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            "--metric", "-m", help="For example ndcg@10; repeat for more (see: kragx metrics)."
+            "--metric",
+            "-m",
+            help="For example ndcg@10 or trec_eval's ndcg_cut_10; repeat for more (see: kragx "
+            "metrics).",
         ),
     ] = None,
-    profile: Annotated[str, typer.Option(help="What metric strings leave open.")] = "kragx",
+    profile: Annotated[
+        str | None,
+        typer.Option(help="Whose numbers: kragx (default), trec, krag or science-qa."),
+    ] = None,
     no_gold: Annotated[
         str | None, typer.Option(help="Queries without gold: skip, zero, error or abstain.")
     ] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Also each query.")] = False,
     format: Annotated[Format, typer.Option(help="How to print.")] = Format.TABLE,  # noqa: A002
 ) -> None:
-    """Score a results file."""
-    from kragx.evaluation import evaluate
+    """Score a results file, TREC runs, or a competition's submission."""
+    from kragx.evaluation import evaluate, evaluate_submission
+    from kragx.formats.trec import read_qrels, read_runs
 
-    evaluation = evaluate(
-        str(file),
-        match=_spec(
-            match,
-            measure=measure,
-            threshold=threshold,
-            tokenizer=tokenizer,
-            id_key=id_key,
-            gold_id_key=gold_id_key,
-            direction=direction,
-            casefold=casefold,
-        ),
-        metrics=metric,
-        profile=profile,
-        no_gold=no_gold,  # type: ignore[arg-type]  # evaluate checks it
-    )
-    _print(evaluation, format, per_query=per_query)
+    options = {
+        "measure": measure,
+        "threshold": threshold,
+        "tokenizer": tokenizer,
+        "id_key": id_key,
+        "gold_id_key": gold_id_key,
+        "direction": direction,
+        "casefold": casefold,
+    }
+    _check_sources(file, submission, qrels, run, profile)
+    if submission is not None:
+        evaluations = [evaluate_submission(str(file), submission, metrics=metric)]
+    else:
+        sources: list[tuple[object, object]] = (
+            [(str(file), None)]
+            if qrels is None
+            else [(read_qrels(qrels), each) for each in read_runs(run or [])]
+        )
+        default = None if qrels is None else "id"
+        evaluations = [
+            evaluate(
+                dataset,
+                found,
+                match=_spec(match or default, profile, **options),
+                metrics=metric,
+                profile=profile,
+                no_gold=no_gold,  # type: ignore[arg-type]  # evaluate checks it
+            )
+            for dataset, found in sources
+        ]
+    _print(evaluations, format, per_query=per_query)
 
 
 @app.command()
@@ -180,6 +230,7 @@ def match(
 
     spec = _spec(
         match,
+        None,
         measure=measure,
         threshold=threshold,
         tokenizer=tokenizer,
@@ -208,27 +259,59 @@ def metrics(
             typer.echo(metrics_csv(), nl=False)
 
 
-def _spec(method: str, **options: Any) -> dict[str, Any]:
+def _spec(method: str | None, profile: str | None, **options: Any) -> object:
+    """The match spec of a command line; None where nothing is said, for the profile's own."""
     given = {name: value for name, value in options.items() if value is not None}
+    if method is None:
+        if not given:
+            return None
+        from kragx.metrics import profile as profile_named
+
+        method = str(profile_named(profile or "kragx").match)
     if ":" in method:
         return {"method": method, "args": given}
     return {"method": method, **given}
 
 
-def _print(evaluation: Evaluation, format: Format, *, per_query: bool) -> None:  # noqa: A002
+def _check_sources(
+    file: Path | None,
+    submission: Path | None,
+    qrels: Path | None,
+    runs: list[Path] | None,
+    profile: str | None,
+) -> None:
+    """Refuse a command line from which it is not clear what to score."""
+    if (qrels is None) != (not runs):
+        raise UsageError("--qrels and --run belong together; one is missing")
+    if (file is None) == (qrels is None):
+        raise UsageError("name either a results file, or --qrels and --run")
+    if (submission is not None) != (profile == "science-qa" and qrels is None):
+        raise UsageError(
+            "kragx score --profile science-qa GOLD SUBMISSION takes two files, any other profile "
+            "one results file"
+        )
+
+
+def _print(
+    evaluations: list[Evaluation],
+    format: Format,  # noqa: A002
+    *,
+    per_query: bool,
+) -> None:
     from kragx.report.files import means_csv, queries_csv, to_json
     from kragx.report.text import console, print_evaluations, print_queries
 
     match format:
         case Format.JSON:
-            typer.echo(to_json(evaluation.to_dict(queries=per_query)))
+            plain = [each.to_dict(queries=per_query) for each in evaluations]
+            typer.echo(to_json(plain[0] if len(plain) == 1 else {"runs": plain}))
         case Format.CSV:
-            text = queries_csv([evaluation]) if per_query else means_csv([evaluation])
-            typer.echo(text, nl=False)
+            typer.echo(queries_csv(evaluations) if per_query else means_csv(evaluations), nl=False)
         case Format.TABLE:
             if per_query:
-                print_queries(evaluation, console())
-            print_evaluations([evaluation], console())
+                for each in evaluations:
+                    print_queries(each, console())
+            print_evaluations(evaluations, console())
 
 
 def _short(path: Path) -> str:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest
 from kragx.matchers import matcher
-from kragx.metrics import parse, parse_all, profile
+from kragx.metrics import KRAGX, Profile, parse, parse_all, profile_for
 
 
 class _Model(BaseModel):
@@ -57,7 +57,7 @@ class RunConfig(_Model):
     match: Any = None
     matchers: dict[str, Any] | None = Field(default=None, min_length=1)
     metrics: list[str] | None = Field(default=None, min_length=1)
-    profile: str = "kragx"
+    profile: str | None = None
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
     output: Path | None = Field(default=None, description="the folder for JSON and CSV")
 
@@ -80,11 +80,16 @@ class RunConfig(_Model):
         return self
 
     @property
+    def chosen_profile(self) -> Profile:
+        """The profile named, else the one that the metric strings imply."""
+        return profile_for(self.profile, self.metrics)
+
+    @property
     def named_matchers(self) -> dict[str | None, Any]:
         """The match specs by name; a single `match` has no name."""
         named: dict[str | None, Any] = {}
         if self.matchers is None:
-            named[None] = profile(self.profile).match if self.match is None else self.match
+            named[None] = self.chosen_profile.match if self.match is None else self.match
         else:
             named.update(self.matchers)
         return named
@@ -92,7 +97,8 @@ class RunConfig(_Model):
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
         plain: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        plain["metrics"] = [str(spec) for spec in parse_all(self.metrics, profile(self.profile))]
+        plain["profile"] = self.chosen_profile.name
+        plain["metrics"] = [str(spec) for spec in parse_all(self.metrics, self.chosen_profile)]
         if self.matchers is None:
             plain["match"] = self.named_matchers[None]
         return plain
@@ -210,13 +216,14 @@ def _path(loc: tuple[int | str, ...]) -> str:
 
 def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
     """What only kragx itself can check: profile, metric strings, match specs."""
-    chosen = profile("kragx")
+    metrics = raw.get("metrics")
+    listed = metrics if isinstance(metrics, list) else [metrics]
+    chosen = KRAGX
     try:
-        chosen = profile(raw.get("profile", "kragx"))
+        chosen = profile_for(raw.get("profile"), [each for each in listed if isinstance(each, str)])
     except UsageError as error:
         yield str(error)
-    metrics = raw.get("metrics")
-    for at, text in enumerate(metrics if isinstance(metrics, list) else [metrics]):
+    for at, text in enumerate(listed):
         if isinstance(text, str):
             try:
                 parse(text, chosen)

@@ -20,11 +20,13 @@ from kragx.dataset import GoldDataset, Query
 from kragx.document import Doc
 from kragx.errors import DataError, UsageError, nearest
 from kragx.formats.jsonl import file_name, iter_results, read_gold, read_results
+from kragx.formats.science_qa import read_gold as science_qa_gold
+from kragx.formats.science_qa import read_submission
 from kragx.matchers import MatchItem
 from kragx.matchers.base import Status
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
-from kragx.metrics import MetricSpec, Profile, parse, parse_all
+from kragx.metrics import MetricSpec, Profile, parse, parse_all, profile_for
 from kragx.metrics import profile as profile_named
 from kragx.metrics.engine import MetricScores, compute
 from kragx.metrics.profiles import NO_GOLD, NoGold
@@ -178,7 +180,7 @@ def evaluate(
     *,
     match: object = None,
     metrics: Iterable[str | MetricSpec] | None = None,
-    profile: str | Profile = "kragx",
+    profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
 ) -> Evaluation:
     """Match what was retrieved with the gold and compute the metrics.
@@ -194,14 +196,16 @@ def evaluate(
             profile's (``overlap`` for kragx).
         metrics: metric strings such as ``ndcg@10``; None for the profile's (the usual seven at
             10).
-        profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``.
+        profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``; None for
+            kragx, or for trec where metrics have trec_eval's names (``ndcg_cut_10``).
         no_gold: overrides what the profile does with queries that have no gold.
 
     Raises:
         UsageError: an argument is wrong.
         DataError: the data is.
     """
-    named = profile_named(profile)
+    metrics = None if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
+    named = profile_for(profile, metrics)
     spec = named.match if match is None else match
     matcher = matchers.matcher(spec, named.match_options)
     if isinstance(matcher, matchers.RougeMatcher):
@@ -235,13 +239,35 @@ def evaluate(
     )
 
 
+def evaluate_submission(
+    gold: str | Path,
+    submission: str | Path,
+    *,
+    metrics: Iterable[str | MetricSpec] | None = None,
+) -> Evaluation:
+    """Score a submission of the Korean science QA competition as the competition does.
+
+    Args:
+        gold: the gold file (`kragx.formats.science_qa`).
+        submission: the submission; its rows are what is scored.
+        metrics: metric strings; None for the competition's ``map@3``.
+
+    Returns:
+        An evaluation of the profile science-qa with a query for each row; gold queries without a
+        row are left out of it and counted as ``n_missing``.
+    """
+    dataset, run, left_out = read_submission(submission, science_qa_gold(gold))
+    evaluation = evaluate(dataset, run, metrics=metrics, profile="science-qa")
+    return replace(evaluation, counts={**evaluation.counts, "n_missing": len(left_out)})
+
+
 async def aevaluate(
     dataset: object,
     run: object = None,
     *,
     match: object = None,
     metrics: Iterable[str | MetricSpec] | None = None,
-    profile: str | Profile = "kragx",
+    profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
     concurrency: int = 8,
 ) -> Evaluation:

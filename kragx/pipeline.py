@@ -17,7 +17,6 @@ from kragx.errors import UsageError
 from kragx.evaluation import Evaluation, evaluate, versions
 from kragx.formats.jsonl import read_gold, read_results, write_results
 from kragx.matchers import label, matcher
-from kragx.metrics import profile
 from kragx.report.files import means_csv, queries_csv, to_json, write_text
 from kragx.results import Run
 from kragx.retrieval import is_retriever, retrieve
@@ -83,7 +82,7 @@ def run(config: RunConfig, *, progress: bool | None = None) -> RunReport:
     evaluations = []
     for name, spec in config.named_matchers.items():
         chosen = matcher(
-            spec, profile(config.profile).match_options
+            spec, config.chosen_profile.match_options
         )  # one for all retrievers: each distinct text is tokenised once
         for found in runs.values():
             evaluation = evaluate(

@@ -9,7 +9,8 @@ the order of its lines and its rank column do not matter, as in trec_eval.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -64,6 +65,21 @@ def read_run(path: str | Path) -> Run:
         raise DataError(f"{path}: the file holds no result; 6 columns a line are expected")
     results = {query: Retrieved(rank_by_score(docs)) for query, docs in found.items()}
     return Run(results, name=tag or _stem(path))
+
+
+def read_runs(paths: Sequence[str | Path]) -> list[Run]:
+    """Read several runs, named apart: by their tags if those differ, else by their files.
+
+    Raises:
+        UsageError: two have the same file name as well.
+        DataError: as `read_run`.
+    """
+    runs = [read_run(path) for path in paths]
+    for names in ([run.name for run in runs], [_stem(path) for path in paths], map(str, paths)):
+        distinct = list(names)
+        if len(set(distinct)) == len(runs):
+            return [replace(run, name=name) for run, name in zip(runs, distinct)]
+    raise UsageError("--run: the same file stands twice; name each run once")
 
 
 def write_qrels(dataset: GoldDataset, path: str | Path) -> None:

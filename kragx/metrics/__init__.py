@@ -11,9 +11,11 @@ from kragx.metrics.profiles import KRAGX, PROFILES, Profile, profile
 from kragx.metrics.ranking import MAP, MRR, NDCG
 from kragx.metrics.sets import F1, HIT_RATE, PRECISION, RECALL, REDUNDANCY
 from kragx.metrics.spec import CHOICES, MetricSpec, split
+from kragx.metrics.trec_names import translated, trec_only
 
 __all__ = [
     "DEFAULT_METRICS",
+    "KRAGX",
     "METRICS",
     "PROFILES",
     "Metric",
@@ -22,6 +24,7 @@ __all__ = [
     "parse",
     "parse_all",
     "profile",
+    "profile_for",
 ]
 
 METRICS: Mapping[str, Metric] = {
@@ -36,6 +39,8 @@ DEFAULT_METRICS = tuple(f"{name}@10" for name in METRICS if name != "redundancy"
 def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
     """A metric string as a spec; options it does not name are the profile's.
 
+    trec_eval's names are read as well: ``ndcg_cut_10`` is ``ndcg@10``.
+
     >>> str(parse("nDCG@10(gain = exp2)"))
     'ndcg@10(gain=exp2)'
 
@@ -46,7 +51,7 @@ def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
         return text
     if not isinstance(text, str):
         raise UsageError(f"metric {text!r}: a string such as 'ndcg@10' is expected")
-    name, k, options = split(text)
+    name, k, options = split(translated(text))
     metric = METRICS.get(name)
     if metric is None:
         raise UsageError(f"metric {text!r}: unknown name {name!r}; {nearest(name, METRICS)}")
@@ -77,6 +82,22 @@ def parse_all(
     if not listed:
         raise UsageError("metrics: the list is empty; name at least one, for example 'ndcg@10'")
     return tuple(dict.fromkeys(parse(text, within) for text in listed))
+
+
+def profile_for(spec: str | Profile | None, metrics: Iterable[str | MetricSpec] | None) -> Profile:
+    """The profile that is asked for; without one trec if trec_eval's names are used, else kragx.
+
+    Raises:
+        UsageError: no profile has that name, or trec_eval's names stand beside another one.
+    """
+    names = trec_only([] if metrics is None else [metrics] if isinstance(metrics, str) else metrics)
+    chosen = profile(spec if spec is not None else "trec" if names else "kragx")
+    if names and chosen.name != "trec":
+        raise UsageError(
+            f"metric {names[0]!r} is trec_eval's name and means the number of the profile trec, "
+            f"not {chosen.name}; use profile trec, or write {translated(names[0])!r}"
+        )
+    return chosen
 
 
 def _value(text: str, option: str, value: str) -> str | float:

@@ -52,26 +52,33 @@ def best(values: Sequence[float | None], metric: str) -> set[int]:
 
 def remarks(evaluation: Evaluation) -> list[str]:
     """What a reader must know before trusting the numbers: everything that was left out."""
-    counts = evaluation.counts
-    lines = []
-    if counts["n_no_gold"]:
-        policy = evaluation.profile.no_gold
-        verb = {"skip": "left out", "zero": "scored 0"}.get(policy, f"no_gold: {policy}")
-        lines.append(f"{counts['n_no_gold']} queries have no gold ({verb})")
-    for name, text in (
-        ("n_missing", "queries are missing in the run (scored as empty lists)"),
-        ("n_failed", "queries failed (scored as empty lists)"),
-        ("n_extra", "queries of the run are not in the gold set (left out)"),
-        ("n_duplicates", "documents stand twice in a list (the first one counts)"),
-        ("n_replaced_surrogates", "lone surrogates were replaced by U+FFFD"),
-        ("n_texts_without_tokens", "texts yield no tokens and can match nothing"),
-    ):
-        if counts.get(name):
-            lines.append(f"{counts[name]} {text}")
-    undefined = {
-        name: counts["n_scored"] - of_metric["n_scored"]
-        for name, of_metric in counts.get("metrics", {}).items()
-        if of_metric["n_scored"] < counts["n_scored"]
+    counts, profile = evaluation.counts, evaluation.profile
+    treated = {
+        "n_no_gold": ("queries without gold", _NO_GOLD[profile.no_gold]),
+        "n_missing": ("queries missing in the run", _MISSING[profile.missing]),
+        "n_failed": ("queries that failed", "scored as empty lists"),
+        "n_extra": ("queries of the run that the gold set lacks", "left out"),
+        "n_duplicates": ("documents that stand twice in a list", _REPEATS[profile.duplicates]),
+        "n_replaced_surrogates": ("lone surrogates in texts", "replaced by U+FFFD"),
+        "n_texts_without_tokens": ("texts without tokens", "they can match nothing"),
     }
-    lines += [f"{name}: undefined for {count} queries" for name, count in undefined.items()]
+    lines = [
+        f"{what}: {counts[name]} ({how})"
+        for name, (what, how) in treated.items()
+        if counts.get(name)
+    ]
+    for name, own in counts.get("metrics", {}).items():
+        undefined = counts["n_scored"] - own["n_scored"]
+        if undefined > 0:
+            lines.append(f"{name}: no value for {undefined} of {counts['n_scored']} queries")
     return lines
+
+
+_NO_GOLD = {
+    "skip": "left out",
+    "zero": "scored 0",
+    "error": "refused",
+    "abstain": "1 for an empty list, else 0",
+}
+_MISSING = {"empty": "scored as empty lists", "left_out": "left out"}
+_REPEATS = {"once": "the first one counts", "count": "each one counts", "error": "refused"}
