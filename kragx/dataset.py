@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 from kragx.document import (
@@ -37,6 +38,10 @@ class Gold:
     grade: float = 1.0
     alternatives: tuple[Doc, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.grade):
+            raise DataError(f"'grade' must be a finite number, not {self.grade!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kragx.errors import DataError, nearest
+from kragx.errors import DataError, nearest, shorten
 from kragx.text import Mender, normalise
 
 if TYPE_CHECKING:
@@ -148,12 +148,6 @@ def clean_metadata(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise DataError(f"'metadata' must be a mapping, not {type(value).__name__}")
     return dict(value)
-
-
-def shorten(value: object, width: int = 60) -> str:
-    """The `repr` of a value for an error message, cut to `width` characters."""
-    shown = repr(value)
-    return shown if len(shown) <= width else shown[: width - 3] + "..."
 
 
 def __getattr__(name: str) -> Any:

@@ -26,6 +26,7 @@ from kragx.matchers import MatchItem
 from kragx.matchers.base import Status
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
+from kragx.matchers.scored import Scores, is_scored, match_scored
 from kragx.metrics import MetricSpec, Profile, parse, parse_all, profile_for
 from kragx.metrics import profile as profile_named
 from kragx.metrics.engine import MetricScores, compute
@@ -214,9 +215,9 @@ def evaluate(
     if no_gold is not None and no_gold not in NO_GOLD:
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
     chosen = replace(named, no_gold=no_gold or named.no_gold)
-    source, n_extra = _source(dataset, run)
     notes: Counter[str] = Counter()
-    table = match_items(map(_arranged(chosen), source.items()), matcher, notes)
+    source, n_extra = _source(dataset, run, by_id=matcher == matchers.IdMatcher())
+    table = source.match(matcher, chosen, notes)
     scores = compute(table, specs, chosen)
     _warn_above_one(scores)
     return Evaluation(
@@ -380,6 +381,7 @@ class _Source:
         self.run_settings: Mapping[str, Any] = run.settings if run else {}
         self.query_ids: list[str] = []
         self.statuses: Counter[str] = Counter()
+        self.first_failure: str | None = None
 
     def items(self) -> Iterator[MatchItem]:
         for query, found in self._pairs:
@@ -388,13 +390,35 @@ class _Source:
                 status = "missing"
             elif found.error is not None:
                 status = "failed"
+                self.first_failure = self.first_failure or f"query {query.id!r}: {found.error}"
             self.query_ids.append(query.id)
             self.statuses[status] += 1
-            yield MatchItem(query, found.documents if found else (), status)
+            docs = found.documents if found and found.error is None else ()
+            yield MatchItem(query, docs, status)
+
+    def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
+        return match_items(map(_arranged(profile), self.items()), matcher, notes)
 
 
-def _source(dataset: object, run: object) -> tuple[_Source, int]:
+class _Scored(_Source):
+    """Qrels and a run as plain mappings, whose ids are compared without making documents."""
+
+    def __init__(self, qrels: Scores, run: Scores) -> None:
+        super().__init__((), name="run", dataset_name="gold", mender=Mender())
+        self._qrels, self._run = qrels, run
+        self.query_ids = list(qrels)
+        self.statuses["missing"] = sum(query_id not in run for query_id in qrels)
+
+    def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
+        return match_scored(self._qrels, self._run)
+
+
+def _source(dataset: object, run: object, *, by_id: bool = False) -> tuple[_Source, int]:
     """What to evaluate, and how many queries of the run are not in the gold set."""
+    if by_id and is_scored(dataset) and is_scored(run):
+        n_extra = sum(query_id not in dataset for query_id in run)
+        if n_extra < len(run):
+            return _Scored(dataset, run), n_extra
     if run is not None:
         gold = _as_dataset(dataset)
         return _joined(gold, _as_run(run, gold))
@@ -502,6 +526,8 @@ def _counts(
         "n_replaced_surrogates": source.mender.surrogates,
         **notes,
     }
+    if source.first_failure:
+        counts["first_failure"] = source.first_failure
     return {**counts, **_per_metric(scores, counts)}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from kragx.dataset import GoldDataset, Query
 from kragx.document import Doc, as_docs
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, KragxError, UsageError
 from kragx.results import Retrieved, Run
 from kragx.text import Mender
 
@@ -48,7 +48,7 @@ def retrieve(
         documents, is failed, with the reason. Works inside a running event loop as well.
 
     Raises:
-        UsageError: `retriever` cannot be asked.
+        UsageError: `retriever` cannot be asked, or cannot work at all (a package is missing).
         DataError: a query has no text.
     """
     ask = _synchronous(retriever)
@@ -64,7 +64,9 @@ def retrieve(
         started = time.perf_counter()
         try:
             answered = ask(query.text)
-        except Exception as error:  # whatever a user's retriever raises is that query's failure
+        except (KragxError, ImportError):
+            raise  # no single query's failure: the retriever cannot work at all
+        except Exception as error:  # whatever else a user's retriever raises is that query's
             return _failed(error, time.perf_counter() - started)
         return _retrieved(answered, time.perf_counter() - started, mender)
 
@@ -104,6 +106,8 @@ async def aretrieve(
                 started = time.perf_counter()
                 try:
                     answered = await ask(query.text)
+                except (KragxError, ImportError):
+                    raise
                 except Exception as error:  # as in `retrieve`
                     found = _failed(error, time.perf_counter() - started)
                 else:

@@ -294,7 +294,7 @@ def tokenizer(spec: object) -> Tokenizer:
 
 def _named(name: str, options: Mapping[str, Any]) -> Tokenizer:
     if ":" in name:
-        return tokenizer(plugins.build(name, options))
+        return tokenizer(plugins.build(name, options or None))
     factory = _BUILT_IN.get(name)
     if factory is None:
         raise UsageError(f"tokenizer: unknown name {name!r}; {nearest(name, _BUILT_IN)}")

@@ -114,7 +114,7 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
             raise UsageError(
                 f"match.{unknown[0]}: unknown option; what {method!r} takes belongs under 'args'"
             )
-        return _check(plugins.build(method, options.get("args") or {}), method)
+        return _check(plugins.build(method, options.get("args")), method)
     if method not in METHODS:
         raise UsageError(f"match: unknown method {method!r}; {nearest(method, METHODS)}")
     valid = option_names(method)

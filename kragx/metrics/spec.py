@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kragx.errors import UsageError
+from kragx.errors import UsageError, shorten
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 """The values of each option that has a fixed set of them; `rel` takes any number above 0."""
 
+PROFILE_CHOICES: dict[str, tuple[str, ...]] = {"gain": ("score",)}
+"""Values that profiles may set and metric strings may not."""
+
 _PATTERN = re.compile(
     r"""\s* (?P<name> [A-Za-z_][\w-]*) \s*
         (?: @ \s* (?P<k> [^()\s]*) \s* )?
@@ -98,13 +101,14 @@ def split(text: str) -> tuple[str, int | None, dict[str, str]]:
 def _cut(k: str | None, text: str) -> int | None:
     if k is None:
         return None
-    if k.isascii() and k.isdigit() and 0 < int(k) < 2**31:
+    if k.isascii() and k.isdigit() and len(k) <= 9 and int(k) > 0:
         return int(k)
     raise UsageError(
-        f"metric {text!r}: k must be a whole number of at least 1, not {k!r}; "
+        f"metric {shorten(text)}: k must be a whole number from 1 to 999999999, not {shorten(k)}; "
         "leave '@k' out for the whole list"
     )
 
 
 def _shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    # A whole number is written as one, any other float so that it reads back as the same float.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
