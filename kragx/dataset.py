@@ -136,7 +136,9 @@ class GoldDataset:
             queries=tuple(
                 Query(
                     id=query_id,
-                    text=None if queries is None else mender.mend(queries[position]),
+                    text=None
+                    if queries is None
+                    else _question(queries[position], position, mender),
                     gold=as_golds(items, mender, f"query {query_id!r}"),
                 )
                 for position, (query_id, items) in enumerate(listed)
@@ -144,6 +146,13 @@ class GoldDataset:
             name=name,
             n_replaced_surrogates=mender.surrogates,
         )
+
+
+def _question(value: object, position: int, mender: Mender) -> str:
+    try:
+        return clean_text(value, mender)
+    except DataError as error:
+        raise DataError(f"queries[{position}]: {error}") from None
 
 
 def check_unique(query_ids: Iterable[str], where: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kragx.errors import DataError, nearest, shorten
@@ -52,7 +52,8 @@ def as_doc(value: object, mender: Mender) -> Doc:
     """
     match value:
         case Doc():
-            return value if value.text is None else replace(value, text=mender.mend(value.text))
+            fields = {"id": value.id, "text": value.text, "score": value.score}
+            return _from_mapping({**fields, "metadata": value.metadata}, mender)
         case str():
             return Doc(text=mender.mend(value))
         case Mapping():

@@ -142,6 +142,8 @@ def _questions(dataset: GoldDataset, concurrency: int) -> tuple[Query, ...]:
 
 def _synchronous(retriever: Any) -> Callable[[Any], Any] | None:
     """How to ask without awaiting; None if it can only be awaited."""
+    if hasattr(retriever, "afunc") and not hasattr(retriever, "func"):
+        return None  # a RunnableLambda made of an asynchronous function has an `invoke` that fails
     if hasattr(retriever, "invoke"):
         return retriever.invoke  # type: ignore[no-any-return]
     if hasattr(retriever, "ainvoke") or _is_async(retriever):
@@ -156,8 +158,14 @@ def _asynchronous(retriever: Any) -> Callable[[Any], Awaitable[Any]]:
         return retriever  # type: ignore[no-any-return]
     ask = retriever.invoke if hasattr(retriever, "invoke") else _callable(retriever)
 
+    def answer(question: Any) -> Any:
+        try:
+            return ask(question)
+        except StopIteration as error:  # which cannot leave a thread: the await would never end
+            raise RuntimeError(f"StopIteration: {error}") from error
+
     async def in_thread(question: Any) -> Any:
-        return await asyncio.to_thread(ask, question)
+        return await asyncio.to_thread(answer, question)
 
     return in_thread
 

@@ -188,7 +188,7 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         self, query: str, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[KragDocument]:
         """New documents, best first, each with its score as ``metadata["bm25_score"]``."""
-        return self._call_with_config(self._found, query, config, run_type="retriever", **kwargs)
+        return self._call_with_config(self._found, query, config, **kwargs)
 
     def _found(self, query: str) -> list[KragDocument]:
         found = self._index.best(query, self.k, self.threshold)

@@ -285,9 +285,9 @@ def tokenizer(spec: object) -> Tokenizer:
                     f"write for example {{name: char, n: 3}}"
                 )
             return _named(name, options)
-        case Tokenizer():
+        case Tokenizer() if not isinstance(spec, type):
             return spec
-        case _ if callable(spec):
+        case _ if callable(spec) and not isinstance(spec, type):
             return FunctionTokenizer(spec)
     raise UsageError(f"tokenizer: {spec!r} is not a tokenizer; {nearest('', _BUILT_IN)}")
 

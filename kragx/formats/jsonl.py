@@ -127,7 +127,10 @@ def read_records(path: str | Path, mender: Mender) -> Iterator[tuple[int, dict[s
             # They come as \\udXXX escapes or as bytes that strict UTF-8 would refuse; rare, so the
             # whole record is walked only where one may be.
             if "\\ud" in line or "\\uD" in line or not _encodable(line):
-                record = _mended(record, mender)
+                try:
+                    record = _mended(record, mender)
+                except RecursionError:
+                    raise DataError(f"{path}:{number}: JSON nested too deeply") from None
             yield number, record
 
 
@@ -176,7 +179,7 @@ def _parse(record: Mapping[str, Any], mender: Mender) -> tuple[Query, Retrieved 
         text=_optional_text(record, "query", mender),
         gold=_golds(record, mender, f"query {query_id!r}"),
         query_type=_optional_text(record, "query_type", mender),
-        expected_doc_types=tuple(str(kind) for kind in _listed(record, "expected_doc_types") or ()),
+        expected_doc_types=_texts(record, "expected_doc_types"),
         answerable=_optional_bool(record, "answerable"),
         reference=_optional_text(record, "reference", mender),
         metadata=clean_metadata(record.get("metadata")),
@@ -196,7 +199,8 @@ def _golds(record: Mapping[str, Any], mender: Mender, where: str) -> tuple[Gold,
     for position, item in enumerate(items, start=1):
         _refuse_string(item, f"{where}, gold {position}")
         if isinstance(item, dict):
-            for other in item.get("alternatives") or ():
+            others = item.get("alternatives")
+            for other in others if isinstance(others, list) else ():
                 _refuse_string(other, f"{where}, gold {position}, alternatives")
     return as_golds(items, mender, where)
 
@@ -223,6 +227,14 @@ def _optional_text(record: Mapping[str, Any], name: str, mender: Mender) -> str 
     if not isinstance(value, str):
         raise DataError(f"{name!r} must be a string, not {shorten(value)}")
     return mender.mend(value)
+
+
+def _texts(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    values = _listed(record, name) or []
+    for value in values:
+        if not isinstance(value, str):
+            raise DataError(f"{name!r} must be a list of strings; {shorten(value)} is none")
+    return tuple(values)
 
 
 def _optional_bool(record: Mapping[str, Any], name: str) -> bool | None:
@@ -282,7 +294,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> Non
         return
     with open_text(path) as file:
         for record in records:
-            file.write(to_json(record) + "\n")
+            file.write(Mender().mend(to_json(record)) + "\n")
 
 
 def to_json(value: Any, indent: int | None = None) -> str:

@@ -98,7 +98,7 @@ class RougeMatcher:
                 yield scores
         if without:
             notes["n_texts_without_tokens"] += len(without)
-            self._warn(list(without), len(self.corpus))
+            self._warn(list(without))
 
     def _score(self, docs: Sequence[str], golds: Sequence[str]) -> NDArray[np.float64]:
         doc_tokens = [self.corpus[text] for text in docs]
@@ -128,7 +128,7 @@ class RougeMatcher:
             dtype=np.int64,
         )
 
-    def _warn(self, without: Sequence[str], n_texts: int) -> None:
+    def _warn(self, without: Sequence[str]) -> None:
         unit = "pairs of tokens" if self.method == "rouge2" else "tokens"
         example = without[0] if len(without[0]) <= 40 else without[0][:37] + "..."
         remedy = (
@@ -138,8 +138,8 @@ class RougeMatcher:
         )
         name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)
         warnings.warn(
-            f"{len(without)} of {n_texts} distinct texts yield no {unit} with the tokenizer "
-            f"{name!r} and can match nothing, for example {example!r}; {remedy}",
+            f"texts that yield no {unit} with the tokenizer {name!r} and can match nothing: "
+            f"{len(without)}, for example {example!r}; {remedy}",
             MatchWarning,
             stacklevel=2,
         )

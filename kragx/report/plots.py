@@ -108,8 +108,8 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
     # Bars lie, so that names of any length stand beside them without overlap.
     with _drawing("visualize_retrieval_at_K"):
         lines = sum(max(1.4, name.count("\n") + 1.2) for name in names)
-        across = min(len(columns), 4)
-        down = ceil(len(columns) / across)
+        down = ceil(len(columns) / 5)
+        across = ceil(len(columns) / down)
         figure = _new_figure(2.2 + 2.7 * across, 0.8 + down * (0.75 + 0.24 * lines))
         for at, column in enumerate(columns):
             axes = figure.add_subplot(down, across, at + 1)
