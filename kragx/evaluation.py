@@ -51,7 +51,7 @@ class Evaluation:
         name: the run's name.
         scores: one `MetricScores` for each metric, in the order asked for.
         query_ids: the queries, in the order of every per-query array.
-        counts: what was scored and what was not (see `counts` in the README).
+        counts: what was scored and what was not (listed in docs/metrics.md).
         settings: profile and deviations, match with tokenizer and version, metrics, data, versions.
         match_name: names the matcher where several stand side by side.
         table: the match table; `at_threshold` decides it anew without scoring again.

@@ -55,5 +55,5 @@ NDCG = Metric(
     formula="discounted gain of the gold found within k / the same with all gold found at once",
     compute=_ndcg,
     options=("gain",),
-    fixed=("credit", "ideal"),
+    fixed=("ideal",),
 )

@@ -24,9 +24,10 @@ class MetricSpec:
         need: how much gold a hit needs: ``any`` or ``all``.
         gain: from grade to gain: ``linear`` or ``exp2`` (2^grade - 1).
         rel: the least grade that counts as gold; None for any grade above 0.
-        credit: what MAP and nDCG credit: each ``gold`` item once, or every matching ``document``.
-        ideal: what nDCG divides by: the best order of the ``gold``; ``ones``, as many gains of 1 as
-            there is gold; or ``retrieved``, the best order of what was retrieved.
+        credit: what MAP credits: each ``gold`` item once, or every matching ``document``.
+        ideal: what nDCG divides by: the best order of the ``gold``, each credited once; or, with
+            every document credited, ``ones``, as many gains of 1 as there is gold; or
+            ``retrieved``, the best order of what was retrieved.
         macro: what macro F1 is: the mean of the ``queries``, or taken from the ``means`` of
             precision and recall.
 
