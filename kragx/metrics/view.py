@@ -170,9 +170,21 @@ class View:
             DataError: a gain, or a query's sum of gains, is not finite.
         """
         gains = self._gains(gain)
-        level, step = self._levels(gains)
         queries, ranks, golds = self._found
         ideal = np.flatnonzero(self._is_gold)
+        best = ideal[np.lexsort((-gains[ideal], self._gold_query[ideal]))]
+        if (_order_within(queries) <= ranks).all():
+            # No item has to wait for its rank, so all layers of an item are credited at c.
+            of_best = self._gold_query[best]
+            return (
+                self._up_to(queries, ranks, gains[golds] * self._discount[ranks]),
+                self._up_to(
+                    of_best,
+                    _order_within(of_best),
+                    gains[best] * self._discount[_order_within(of_best)],
+                ),
+            )
+        level, step = self._levels(gains, best[::-1])
         return (
             self._layered(queries, ranks, level[golds], step),
             self._layered(self._gold_query[ideal], np.ones_like(ideal), level[ideal], step),
@@ -244,12 +256,12 @@ class View:
             )
         return gains
 
-    def _levels(self, gains: Floats) -> tuple[Ints, list[Floats]]:
-        """(g) the layer that each gold item reaches, and for each layer its height by query (q)."""
-        golds = np.flatnonzero(self._is_gold)
+    def _levels(self, gains: Floats, golds: Ints) -> tuple[Ints, list[Floats]]:
+        """(g) the layer that each gold item reaches, and for each layer its height by query (q).
+
+        `golds` are the gold items by query, each query's gains ascending.
+        """
         queries, values = self._gold_query[golds], gains[golds]
-        order = np.lexsort((values, queries))
-        golds, queries, values = golds[order], queries[order], values[order]
         same_query = np.diff(queries, prepend=-1) == 0
         below = np.where(same_query, np.concatenate(([0.0], values[:-1])), 0.0)
         rises = ~same_query | (values > below)
