@@ -104,10 +104,10 @@ def _bisect(values: Floats, first: Ints, last: Ints, before: Any, own: Floats) -
 
 
 def _tied_before(ranking: Mapping[str, float], document: str) -> int:
-    own = document.encode()
+    own = document.encode("utf-8", "surrogatepass")
     score = ranking[document]
     return sum(
-        other == score and name.encode() > own
+        other == score and name.encode("utf-8", "surrogatepass") > own
         for name, other in ranking.items()
         if name != document
     )
@@ -118,10 +118,11 @@ def _numbers(
 ) -> Floats:
     """All values in a row; the slow search for a bad one happens only if there is one."""
     try:
+        kinds = set(map(type, chain.from_iterable(row.values() for row in rows if row)))
         values = np.fromiter(
             chain.from_iterable(row.values() for row in rows if row), np.float64, size
         )
-        if np.isfinite(values).all():
+        if np.isfinite(values).all() and not kinds & {str, bool, np.bool_, bytes}:
             return values
     except (TypeError, ValueError, OverflowError):
         pass

@@ -100,11 +100,16 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
         cuts = sorted({name.partition("@")[2] for name in map(str, df_mean.columns) if "@" in name})
         raise UsageError(
             f"k: no column of df_mean ends with {ending!r}; "
-            + (f"it has values for k = {', '.join(cuts)}" if cuts else "pass evaluate's df_mean")
+            + (
+                f"it has values for k = {', '.join(cuts)}"
+                if cuts
+                else "pass what evaluate_retrieval_at_K returns first"
+            )
         )
     if not len(df_mean):
         raise UsageError("df_mean: it has no row; pass one row for each retriever")
     names = [_wrapped(str(name)) for name in df_mean.index]
+    colour, _ = _COLOURS["micro"]
     # Bars lie, so that names of any length stand beside them without overlap.
     with _drawing("visualize_retrieval_at_K"):
         lines = sum(max(1.4, name.count("\n") + 1.2) for name in names)
@@ -115,7 +120,7 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
             axes = figure.add_subplot(down, across, at + 1)
             heights = [_known(value) for value in df_mean[column].tolist()]
             places = range(len(names))
-            axes.barh(places, [height or 0.0 for height in heights], color="#0072B2", zorder=2)
+            axes.barh(places, [height or 0.0 for height in heights], color=colour, zorder=2)
             for place, height in zip(places, heights):
                 _write(axes, height, x=height or 0.0, y=place, beside=True)
             # Panels of a row share the names of the first.
