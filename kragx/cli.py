@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kragx.cli_judgements import judgements
 from kragx.errors import KragxError, UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(judgements, name="judgements")
 
 
 class Format(StrEnum):
@@ -94,6 +96,18 @@ def run(
         Path | None,
         typer.Option("--output", "-o", help="Folder for JSON and CSV; wins over the config's."),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count the judge's calls and tokens; ask nothing.")
+    ] = False,
+    budget: Annotated[
+        float | None, typer.Option(help="The most that judging may cost, in the prices' currency.")
+    ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(help="The most calls that judging may take.")
+    ] = None,
+    max_missing: Annotated[
+        float | None, typer.Option(help="The share of judgements that may be missing (default 0).")
+    ] = None,
 ) -> None:
     """Evaluate and compare the retrievers of a config file."""
     # A user's own retrievers and matchers are found in the folder where kragx was started.
@@ -101,10 +115,17 @@ def run(
         sys.path.insert(0, str(Path.cwd()))
     from kragx import config as configs
     from kragx import pipeline
-    from kragx.report.text import console, print_evaluations
+    from kragx.report.text import console, print_evaluations, print_plan
 
+    limits = {"cost": budget, "calls": max_calls}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    options = {"dry_run": dry_run or None, "budget": given or None, "max_missing": max_missing}
+    judging = {name: option for name, option in options.items() if option is not None}
     loaded = configs.load(config)
-    report = pipeline.run(loaded)
+    report = pipeline.run(loaded, judging=judging)
+    if dry_run:
+        print_plan(report.evaluations, console())
+        return
     print_evaluations(report.evaluations, console())
     folder = output or loaded.output
     if folder is not None:

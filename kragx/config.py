@@ -55,6 +55,9 @@ class RunConfig(_Model):
     dataset: DatasetConfig
     retrievers: dict[str, RetrieverConfig] = Field(min_length=1)
     match: Any = None
+    judge: dict[str, Any] | None = Field(
+        default=None, description="the LLM that judges for 'llm' (docs/judging.md)"
+    )
     matchers: dict[str, Any] | None = Field(default=None, min_length=1)
     metrics: list[str] | None = Field(default=None, min_length=1)
     profile: str | None = None
@@ -229,13 +232,22 @@ def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
                 parse(text, chosen)
             except UsageError as error:
                 yield f"metrics[{at}]: {error}"
+    defaults: dict[str, Any] = {}
+    if isinstance(raw.get("judge"), dict):
+        from kragx.judging import read_judge
+
+        try:
+            defaults["judge"] = read_judge(raw["judge"])
+        except KragxError as error:
+            yield str(error)
+            return  # without a judge every 'llm' would complain once more
     specs = {"match": raw.get("match")}
     if isinstance(raw.get("matchers"), dict):
         specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
     for where, spec in specs.items():
         if spec is not None:
             try:
-                matcher(spec)
+                matcher(spec, defaults)
             except KragxError as error:
                 message = str(error)
                 yield (
@@ -259,5 +271,13 @@ def _anchored(config: RunConfig, here: Path) -> RunConfig:
                 for name, each in config.retrievers.items()
             },
             "output": anchor(config.output),
+            "judge": None
+            if config.judge is None
+            else {
+                name: str(anchor(Path(value)))
+                if name in ("store", "rubric") and isinstance(value, str)
+                else value
+                for name, value in config.judge.items()
+            },
         }
     )
