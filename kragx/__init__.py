@@ -16,34 +16,44 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kragx.dataset import Gold, GoldDataset, Query
     from kragx.document import Doc
-    from kragx.errors import (
-        ConfigError,
-        DataError,
-        KragxError,
-        MissingExtraError,
-        UsageError,
-    )
+    from kragx.errors import ConfigError, DataError, KragxError, MissingExtraError, UsageError
     from kragx.evaluation import Evaluation, aevaluate, evaluate, match_pairs
+    from kragx.evaluators import (
+        AveragingMethod,
+        MatchingCriteria,
+        OfflineRetrievalEvaluators,
+        RAGEvaluator,
+        RougeOfflineRetrievalEvaluators,
+        TokenizerType,
+    )
     from kragx.formats.jsonl import read_gold, read_results, write_gold, write_results
+    from kragx.krag_document import KragDocument
     from kragx.matchers import Matcher, matcher
     from kragx.results import Retrieved, Run
     from kragx.retrieval import aretrieve, retrieve
     from kragx.tokenizers import Tokenizer, tokenizer
 
 _WHERE = {
+    "AveragingMethod": "evaluators",
     "ConfigError": "errors",
     "DataError": "errors",
     "Doc": "document",
     "Evaluation": "evaluation",
     "Gold": "dataset",
     "GoldDataset": "dataset",
+    "KragDocument": "krag_document",
     "KragxError": "errors",
     "Matcher": "matchers",
+    "MatchingCriteria": "evaluators",
     "MissingExtraError": "errors",
+    "OfflineRetrievalEvaluators": "evaluators",
     "Query": "dataset",
+    "RAGEvaluator": "evaluators",
     "Retrieved": "results",
+    "RougeOfflineRetrievalEvaluators": "evaluators",
     "Run": "results",
     "Tokenizer": "tokenizers",
+    "TokenizerType": "evaluators",
     "UsageError": "errors",
     "aevaluate": "evaluation",
     "aretrieve": "retrieval",
@@ -59,19 +69,26 @@ _WHERE = {
 }
 
 __all__ = [
+    "AveragingMethod",
     "ConfigError",
     "DataError",
     "Doc",
     "Evaluation",
     "Gold",
     "GoldDataset",
+    "KragDocument",
     "KragxError",
     "Matcher",
+    "MatchingCriteria",
     "MissingExtraError",
+    "OfflineRetrievalEvaluators",
     "Query",
+    "RAGEvaluator",
     "Retrieved",
+    "RougeOfflineRetrievalEvaluators",
     "Run",
     "Tokenizer",
+    "TokenizerType",
     "UsageError",
     "aevaluate",
     "aretrieve",

@@ -42,15 +42,16 @@ def windows(text: str, size: int, overlap: int = 0) -> Iterator[Span]:
             f"chunks: size {size} with overlap {overlap}; size must be at least 1 and overlap "
             "between 0 and half of it"
         )
-    start = 0
+    start = last = 0
     while start < len(text):
         end = min(start + size, len(text))
         if end < len(text):
-            half = start + size // 2
-            end = max((at for at in range(half, end) if text[at].isspace()), default=end)
+            # White space in the second half, and beyond the last window's end.
+            first = max(start + size // 2, last + 1)
+            end = max((at for at in range(first, end + 1) if text[at].isspace()), default=end)
         if text[start:end].strip():
             yield Span(start, end)
         if end == len(text):
             return
         # Windows move on by at least one character, whatever the overlap.
-        start = max(end - overlap, start + 1)
+        start, last = max(end - overlap, start + 1), end

@@ -7,9 +7,10 @@ import sys
 import warnings
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from kragx.cli_judgements import judgements
 from kragx.errors import KragxError, UsageError
@@ -17,8 +18,28 @@ from kragx.errors import KragxError, UsageError
 if TYPE_CHECKING:
     from kragx.evaluation import Evaluation
 
+
+class _Command(TyperGroup):
+    """Every expected error becomes one line and its exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except KragxError as error:
+            _fail(str(error), error.exit_code)
+        except KeyboardInterrupt:
+            _fail("interrupted", 130)
+        except BrokenPipeError:
+            # The reader (head, less) went away; there is nobody left to tell.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0) from None
+        return result
+
+
 app = typer.Typer(
     name="kragx",
+    cls=_Command,
     help="Evaluate retrievers for RAG: which one finds the evidence, how sure are we, and why.",
     no_args_is_help=True,
     add_completion=False,
@@ -110,11 +131,9 @@ def run(
     ] = None,
 ) -> None:
     """Evaluate and compare the retrievers of a config file."""
-    # A user's own retrievers and matchers are found in the folder where kragx was started.
-    if "" not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
     from kragx import config as configs
     from kragx import pipeline
+    from kragx.formats.jsonl import make_folder
     from kragx.report.text import console, print_evaluations, print_plan
 
     limits = {"cost": budget, "calls": max_calls}
@@ -122,12 +141,14 @@ def run(
     options = {"dry_run": dry_run or None, "budget": given or None, "max_missing": max_missing}
     judging = {name: option for name, option in options.items() if option is not None}
     loaded = configs.load(config)
+    folder = output or loaded.output
+    if folder is not None and not dry_run:
+        make_folder(folder / "results")  # before the work, lest it be done for nothing
     report = pipeline.run(loaded, judging=judging)
     if dry_run:
         print_plan(report.evaluations, console())
         return
     print_evaluations(report.evaluations, console())
-    folder = output or loaded.output
     if folder is not None:
         report.write(folder)
         console(stderr=True).print(f"written to {_short(folder)}", markup=False)
@@ -219,7 +240,7 @@ def score(
             evaluate(
                 dataset,
                 found,
-                match=_spec(match or default, profile, **options),
+                match=_spec(default if match is None else match, profile, **options),
                 metrics=metric,
                 profile=profile,
                 no_gold=no_gold,  # type: ignore[arg-type]  # evaluate checks it
@@ -319,13 +340,14 @@ def _print(
     *,
     per_query: bool,
 ) -> None:
-    from kragx.report.files import means_csv, queries_csv, to_json
+    from kragx.formats.jsonl import to_json
+    from kragx.report.files import means_csv, queries_csv
     from kragx.report.text import console, print_evaluations, print_queries
 
     match format:
         case Format.JSON:
             plain = [each.to_dict(queries=per_query) for each in evaluations]
-            typer.echo(to_json(plain[0] if len(plain) == 1 else {"runs": plain}))
+            typer.echo(to_json(plain[0] if len(plain) == 1 else {"runs": plain}, indent=2))
         case Format.CSV:
             typer.echo(queries_csv(evaluations) if per_query else means_csv(evaluations), nl=False)
         case Format.TABLE:
@@ -341,26 +363,20 @@ def _short(path: Path) -> str:
 
 
 def main() -> None:
-    """Run the command; every expected error becomes one line and its exit code."""
+    """Run the command."""
     if not sys.stdout.isatty() and hasattr(sys.stdout, "reconfigure"):
         # A pipe on Windows would otherwise take the local code page, which not all text fits.
         sys.stdout.reconfigure(encoding="utf-8")
+    # A user's own retrievers and matchers are found in the folder where kragx was started.
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
     warnings.showwarning = _show_warning
-    try:
-        app()
-    except KragxError as error:
-        sys.exit(_fail(str(error), error.exit_code))
-    except KeyboardInterrupt:
-        sys.exit(_fail("interrupted", 130))
-    except BrokenPipeError:
-        # The reader (head, less) went away; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    app()
 
 
-def _fail(message: str, code: int) -> int:
+def _fail(message: str, code: int) -> NoReturn:
     sys.stderr.write(f"kragx: {message}\n")
-    return code
+    raise SystemExit(code)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

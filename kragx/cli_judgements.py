@@ -28,8 +28,8 @@ def stats(
     format: Annotated[str, typer.Option(help="table or json.")] = "table",  # noqa: A002
 ) -> None:
     """Count judgements, failures and tokens by model and rubric; say what served them."""
+    from kragx.formats.jsonl import to_json
     from kragx.judging.statistics import statistics
-    from kragx.report.files import to_json
     from kragx.report.text import console, print_judgements
 
     if format not in ("table", "json"):

@@ -15,6 +15,8 @@ from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest
 from kragx.matchers import matcher
 from kragx.metrics import KRAGX, Profile, parse, parse_all, profile_for
 
+_IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -36,9 +38,19 @@ class RetrieverConfig(_Model):
         description="import path 'package.module:name' of a class, a method that makes a "
         "retriever, or a function from a question to documents",
     )
-    args: dict[str, Any] = Field(default_factory=dict, description="arguments of the class")
+    args: dict[str, Any] | None = Field(
+        default=None,
+        description="arguments of the class; ${NAME} in them is an environment variable",
+    )
     results: Path | None = Field(default=None, description="a results file, instead of a class")
     concurrency: int = Field(default=1, ge=1, description="questions asked at once")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"class" if _IMPORT_PATH.fullmatch(value) else "results": value}
+        return value
 
     @model_validator(mode="after")
     def _one_source(self) -> RetrieverConfig:
@@ -69,7 +81,9 @@ class RunConfig(_Model):
     def _short_forms(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        value = dict(value)
+        value = {key: item for key, item in value.items() if item is not None}
+        if isinstance(value.get("retrievers"), Mapping):
+            value["retrievers"] = {str(name): each for name, each in value["retrievers"].items()}
         if isinstance(value.get("dataset"), str):
             value["dataset"] = {"path": value["dataset"]}
         if isinstance(value.get("metrics"), str):
@@ -111,7 +125,8 @@ def load(path: str | Path) -> RunConfig:
     """Read and check a config file.
 
     ``${here}`` stands for the config file's folder and ``${NAME}`` for an environment variable,
-    anywhere in a value.
+    anywhere in a value. In a retriever's ``args`` variables stay as they are until the retriever
+    is made, so that a secret is never written into a result.
 
     Raises:
         DataError: the file cannot be read.
@@ -131,7 +146,7 @@ def parse_config(text: str, name: str, here: Path) -> RunConfig:
     try:
         raw = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
-        raise ConfigError(name, [f"not valid YAML: {error}"]) from None
+        raise ConfigError(name, [_yaml_problem(error)]) from None
     if not isinstance(raw, dict):
         raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
     problems: list[str] = []
@@ -150,23 +165,31 @@ def parse_config(text: str, name: str, here: Path) -> RunConfig:
 class _Loader(yaml.SafeLoader):
     """SafeLoader, but a key that stands twice is an error instead of silently the last one."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, str) and key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
-                )
-            seen.add(key if isinstance(key, str) else id(key_node))
-        return super().construct_mapping(node, deep)
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        # Called before merge keys (<<) bring in keys that a mapping may well override.
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    )
+                seen.add(key.value)
+        super().flatten_mapping(node)
+
+
+def _yaml_problem(error: yaml.YAMLError) -> str:
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return f"not valid YAML: {error}"
+    mark = error.problem_mark
+    return f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
 
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
-def _fill(value: Any, here: Path, path: str, problems: list[str]) -> Any:
-    """`value` with ``${...}`` replaced in every string."""
+def _fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool = False) -> Any:
+    """`value` with ``${...}`` replaced in every string; `late` leaves variables as they are."""
 
     def replacement(found: re.Match[str]) -> str:
         name = found[1]
@@ -174,19 +197,33 @@ def _fill(value: Any, here: Path, path: str, problems: list[str]) -> Any:
             return str(here)
         if name not in os.environ:
             problems.append(f"{path}: the environment variable {name!r} is not set")
-        return os.environ.get(name, "")
+        return found[0] if late else os.environ.get(name, "")
 
     match value:
         case str():
             return _VARIABLE.sub(replacement, value)
         case list():
-            return [_fill(item, here, f"{path}[{at}]", problems) for at, item in enumerate(value)]
+            return [
+                _fill(item, here, f"{path}[{at}]", problems, late=late)
+                for at, item in enumerate(value)
+            ]
         case dict():
             return {
-                key: _fill(item, here, f"{path}.{key}".lstrip("."), problems)
+                key: _fill(
+                    item,
+                    here,
+                    f"{path}.{key}".lstrip("."),
+                    problems,
+                    late=late or (key == "args" and path.startswith(("retrievers.", "judge"))),
+                )
                 for key, item in value.items()
             }
     return value
+
+
+def filled(value: Any) -> Any:
+    """`value` with environment variables put in: what a retriever's ``args`` stand for."""
+    return _fill(value, Path(), "args", [])
 
 
 def _readable(error: ValidationError, raw: Any) -> Iterator[str]:
@@ -199,9 +236,19 @@ def _readable(error: ValidationError, raw: Any) -> Iterator[str]:
         elif detail["type"] == "missing":
             yield f"{path}: missing; it is required"
         else:
-            message = detail["msg"].removeprefix("Value error, ")
+            message = _WORDS.get(detail["type"], detail["msg"].removeprefix("Value error, "))
             shown = "" if isinstance(detail["input"], (dict, list)) else f" ({detail['input']!r})"
             yield f"{path or 'config'}: {message[0].lower()}{message[1:]}{shown}"
+
+
+_WORDS = {
+    "too_short": "is empty; give at least one",
+    "dict_type": "a mapping is expected",
+    "model_type": "a mapping is expected",
+    "list_type": "a list is expected",
+    "string_type": "a text is expected",
+    "path_type": "a path is expected",
+}
 
 
 def _valid_keys(loc: tuple[int | str, ...]) -> list[str]:
@@ -237,7 +284,7 @@ def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
         from kragx.judging import read_judge
 
         try:
-            defaults["judge"] = read_judge(raw["judge"])
+            defaults["judge"] = read_judge(filled(raw["judge"]))
         except KragxError as error:
             yield str(error)
             return  # without a judge every 'llm' would complain once more
@@ -246,15 +293,32 @@ def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
         specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
     for where, spec in specs.items():
         if spec is not None:
-            try:
-                matcher(spec, defaults)
-            except KragxError as error:
-                message = str(error)
-                yield (
-                    where + message.removeprefix("match")
-                    if message.startswith("match")
-                    else f"{where}: {message}"
-                )
+            yield from _match_problems(where, spec, defaults)
+
+
+def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterator[str]:
+    """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
+    tries = [spec]
+    if isinstance(spec, dict) and "method" in spec:
+        method = {"method": spec["method"]}
+        tries = [method, *({**method, key: spec[key]} for key in spec if key != "method"), spec]
+    said: set[str] = set()
+    for each in tries:
+        try:
+            matcher(each, defaults)
+        except KragxError as error:
+            message = str(error)
+            if message.startswith("match"):
+                line = where + message.removeprefix("match")
+            elif message.startswith("tokenizer"):
+                line = f"{where}.{message}"
+            else:
+                line = f"{where}: {message}"
+            if line not in said:
+                yield line
+            said.add(line)
+            if each is tries[0]:
+                return  # with an unknown method nothing more can be said
 
 
 def _anchored(config: RunConfig, here: Path) -> RunConfig:

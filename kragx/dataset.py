@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 from kragx.document import (
@@ -37,6 +38,10 @@ class Gold:
     grade: float = 1.0
     alternatives: tuple[Doc, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.grade):
+            raise DataError(f"'grade' must be a finite number, not {self.grade!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +136,9 @@ class GoldDataset:
             queries=tuple(
                 Query(
                     id=query_id,
-                    text=None if queries is None else mender.mend(queries[position]),
+                    text=None
+                    if queries is None
+                    else _question(queries[position], position, mender),
                     gold=as_golds(items, mender, f"query {query_id!r}"),
                 )
                 for position, (query_id, items) in enumerate(listed)
@@ -139,6 +146,13 @@ class GoldDataset:
             name=name,
             n_replaced_surrogates=mender.surrogates,
         )
+
+
+def _question(value: object, position: int, mender: Mender) -> str:
+    try:
+        return clean_text(value, mender)
+    except DataError as error:
+        raise DataError(f"queries[{position}]: {error}") from None
 
 
 def check_unique(query_ids: Iterable[str], where: str) -> None:

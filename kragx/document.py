@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kragx.errors import DataError, nearest
+from kragx.errors import DataError, nearest, shorten
 from kragx.text import Mender, normalise
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def as_doc(value: object, mender: Mender) -> Doc:
     """
     match value:
         case Doc():
-            return value if value.text is None else replace(value, text=mender.mend(value.text))
+            fields = {"id": value.id, "text": value.text, "score": value.score}
+            return _from_mapping({**fields, "metadata": value.metadata}, mender)
         case str():
             return Doc(text=mender.mend(value))
         case Mapping():
@@ -148,12 +149,6 @@ def clean_metadata(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise DataError(f"'metadata' must be a mapping, not {type(value).__name__}")
     return dict(value)
-
-
-def shorten(value: object, width: int = 60) -> str:
-    """The `repr` of a value for an error message, cut to `width` characters."""
-    shown = repr(value)
-    return shown if len(shown) <= width else shown[: width - 3] + "..."
 
 
 def __getattr__(name: str) -> Any:

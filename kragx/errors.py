@@ -70,3 +70,9 @@ def nearest(value: str, valid: Iterable[str]) -> str:
     if close:
         return f"perhaps you meant {folded[close[0]]!r}?"
     return "valid: " + ", ".join(names) if names else "it takes none"
+
+
+def shorten(value: object, width: int = 60) -> str:
+    """The `repr` of a value for an error message, cut to `width` characters."""
+    shown = repr(value)
+    return shown if len(shown) <= width else shown[: width - 3] + "..."

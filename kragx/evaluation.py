@@ -26,6 +26,7 @@ from kragx.matchers import MatchItem
 from kragx.matchers.base import Status
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
+from kragx.matchers.scored import Scores, is_scored, match_scored
 from kragx.metrics import MetricSpec, Profile, parse, parse_all, profile_for
 from kragx.metrics import profile as profile_named
 from kragx.metrics.engine import MetricScores, compute
@@ -50,7 +51,7 @@ class Evaluation:
         name: the run's name.
         scores: one `MetricScores` for each metric, in the order asked for.
         query_ids: the queries, in the order of every per-query array.
-        counts: what was scored and what was not (see `counts` in the README).
+        counts: what was scored and what was not (listed in docs/metrics.md).
         settings: profile and deviations, match with tokenizer and version, metrics, data, versions.
         match_name: names the matcher where several stand side by side.
         table: the match table; `at_threshold` decides it anew without scoring again.
@@ -235,15 +236,18 @@ def evaluate(
     if no_gold is not None and no_gold not in NO_GOLD:
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
     chosen = replace(named, no_gold=no_gold or named.no_gold)
-    source, n_extra = _source(dataset, run)
     notes: Counter[str] = Counter()
-    items: Iterable[MatchItem] = map(_arranged(chosen), source.items())
+    source, n_extra = _source(dataset, run, by_id=matcher == matchers.IdMatcher())
     pool = None
-    if matchers.judge_of(matcher) is not None:
-        matcher, items, chosen = _judged(matcher, list(items), chosen)
+    if matchers.judge_of(matcher) is None:
+        table = source.match(matcher, chosen, notes)
+    else:
+        items = [_arranged(chosen)(item) for item in source.items()]
+        matcher, items, chosen = _judged(matcher, items, chosen)
         specs = _in_pool(matcher, metrics, specs, chosen)
-        pool = matcher.pool.settings if isinstance(matcher, matchers.PoolMatcher) else None
-    table = match_items(items, matcher, notes)
+        table = match_items(items, matcher, notes)
+        if isinstance(matcher, matchers.PoolMatcher):
+            table, pool = matcher.unknown(table), matcher.pool.settings
     judging = _judging(matcher, notes)
     scores = compute(table, specs, chosen)
     _warn_above_one(scores)
@@ -501,6 +505,7 @@ class _Source:
         self.run_settings: Mapping[str, Any] = run.settings if run else {}
         self.query_ids: list[str] = []
         self.statuses: Counter[str] = Counter()
+        self.first_failure: str | None = None
 
     def items(self) -> Iterator[MatchItem]:
         for query, found in self._pairs:
@@ -509,13 +514,35 @@ class _Source:
                 status = "missing"
             elif found.error is not None:
                 status = "failed"
+                self.first_failure = self.first_failure or f"query {query.id!r}: {found.error}"
             self.query_ids.append(query.id)
             self.statuses[status] += 1
-            yield MatchItem(query, found.documents if found else (), status)
+            docs = found.documents if found and found.error is None else ()
+            yield MatchItem(query, docs, status)
+
+    def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
+        return match_items(map(_arranged(profile), self.items()), matcher, notes)
 
 
-def _source(dataset: object, run: object) -> tuple[_Source, int]:
+class _Scored(_Source):
+    """Qrels and a run as plain mappings, whose ids are compared without making documents."""
+
+    def __init__(self, qrels: Scores, run: Scores) -> None:
+        super().__init__((), name="run", dataset_name="gold", mender=Mender())
+        self._qrels, self._run = qrels, run
+        self.query_ids = list(qrels)
+        self.statuses["missing"] = sum(query_id not in run for query_id in qrels)
+
+    def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
+        return match_scored(self._qrels, self._run)
+
+
+def _source(dataset: object, run: object, *, by_id: bool = False) -> tuple[_Source, int]:
     """What to evaluate, and how many queries of the run are not in the gold set."""
+    if by_id and is_scored(dataset) and is_scored(run):
+        n_extra = sum(query_id not in dataset for query_id in run)
+        if n_extra < len(run):
+            return _Scored(dataset, run), n_extra
     if run is not None:
         gold = _as_dataset(dataset)
         return _joined(gold, _as_run(run, gold))
@@ -623,6 +650,8 @@ def _counts(
         "n_replaced_surrogates": source.mender.surrogates,
         **notes,
     }
+    if source.first_failure:
+        counts["first_failure"] = source.first_failure
     return {**counts, **_per_metric(scores, counts)}
 
 

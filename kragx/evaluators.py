@@ -72,7 +72,8 @@ class OfflineRetrievalEvaluators:
         matching_criteria: whether a hit needs all gold documents or any.
         profile: ``kragx`` or ``krag``.
 
-    Matching happens once, on the first question; every metric and k reads the same table.
+    Matching happens once, on the first question; every metric and k reads the same table. Setting
+    an attribute anew starts over.
 
     Raises:
         UsageError: an argument is wrong, or the lists have different lengths.
@@ -100,6 +101,11 @@ class OfflineRetrievalEvaluators:
                 f"krag; {nearest(str(profile), ('kragx', 'krag'))}"
             )
         self.profile = profile
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute; what was found out with the old value is forgotten."""
+        super().__setattr__(name, value)
+        self.__dict__.pop("evaluation", None)
 
     @property
     def _match(self) -> Any:

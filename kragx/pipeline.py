@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,15 @@ from typing import Any
 import yaml
 
 from kragx import plugins
-from kragx.config import RetrieverConfig, RunConfig
+from kragx.config import RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
-from kragx.errors import UsageError
+from kragx.errors import DataError, UsageError
 from kragx.evaluation import Evaluation, evaluate, pooled, versions
-from kragx.formats.jsonl import read_gold, read_results, write_results
+from kragx.formats.jsonl import make_folder, read_gold, read_results, to_json, write_results
 from kragx.judging import read_judge
 from kragx.judging.setup import adjusted
 from kragx.matchers import JudgeMatcher, MatchItem, label, matcher
-from kragx.report.files import means_csv, queries_csv, to_json, write_text
+from kragx.report.files import means_csv, queries_csv, write_text
 from kragx.results import Run
 from kragx.retrieval import is_retriever, retrieve
 
@@ -53,10 +53,10 @@ class RunReport:
 
     def write(self, folder: Path) -> None:
         """Write report.json, means.csv, queries.csv, config.yaml and results/<retriever>.jsonl."""
-        (folder / "results").mkdir(parents=True, exist_ok=True)
-        for name, found in self.runs.items():
-            write_results(self.dataset, found, folder / "results" / f"{_file_name(name)}.jsonl")
-        write_text(folder / "report.json", to_json(self.to_dict()))
+        make_folder(folder / "results")
+        for name, found in zip(_file_names(self.runs), self.runs.values(), strict=True):
+            write_results(self.dataset, found, folder / "results" / f"{name}.jsonl")
+        write_text(folder / "report.json", to_json(self.to_dict(), indent=2))
         write_text(folder / "means.csv", means_csv(self.evaluations))
         write_text(folder / "queries.csv", queries_csv(self.evaluations))
         config = yaml.safe_dump(self.config.resolved(), allow_unicode=True, sort_keys=False)
@@ -95,7 +95,7 @@ def run(
     evaluations = []
     options = dict(config.chosen_profile.match_options)
     if config.judge is not None:
-        options["judge"] = adjusted(read_judge(config.judge), **(judging or {}))
+        options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
     for name, spec in config.named_matchers.items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         chosen = matcher(spec, options)
@@ -104,14 +104,17 @@ def run(
         ):
             chosen = pooled(dataset, runs.values(), match=chosen, profile=config.chosen_profile)
         for found in runs.values():
-            evaluation = evaluate(
-                dataset,
-                found,
-                match=chosen,
-                metrics=config.metrics,
-                profile=config.profile,
-                no_gold=config.no_gold,
-            )
+            try:
+                evaluation = evaluate(
+                    dataset,
+                    found,
+                    match=chosen,
+                    metrics=config.metrics,
+                    profile=config.profile,
+                    no_gold=config.no_gold,
+                )
+            except DataError as error:
+                raise DataError(f"retrievers.{found.name}: {error}") from None
             evaluations.append(replace(evaluation, match_name=name or label(spec)))
     return RunReport(config, dataset, runs, tuple(evaluations))
 
@@ -121,11 +124,16 @@ def _retrieved(
 ) -> Run:
     if config.results is not None:
         found = read_results(config.results)[1]
+        if not len(found):
+            raise DataError(
+                f"retrievers.{name}.results: {config.results}: no query has 'retrieved'; this is a "
+                "gold file, not a results file"
+            )
         return replace(found, name=name, settings={"results": str(config.results)})
     assert config.factory is not None  # the config's own check
     where = f"retrievers.{name}"
     try:
-        retriever = plugins.build(config.factory, config.args)
+        retriever = plugins.build(config.factory, filled(config.args))
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from error
     if not is_retriever(retriever):
@@ -133,12 +141,25 @@ def _retrieved(
             f"{where}: {config.factory} made a {type(retriever).__name__}, which cannot be asked; "
             "it must be a LangChain retriever or runnable, or a function"
         )
-    answered = retrieve(
-        retriever, dataset, name=name, concurrency=config.concurrency, progress=progress
-    )
-    return replace(answered, settings={"class": config.factory, "args": dict(config.args)})
+    try:
+        answered = retrieve(
+            retriever, dataset, name=name, concurrency=config.concurrency, progress=progress
+        )
+    except (ImportError, UsageError) as error:
+        raise UsageError(f"{where}: {error}") from error
+    return replace(answered, settings={"class": config.factory, "args": config.args or {}})
 
 
-def _file_name(name: str) -> str:
-    """A retriever's name as a file name: what file systems refuse becomes an underscore."""
-    return re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(". ") or "_"
+def _file_names(names: Iterable[str]) -> list[str]:
+    """Retrievers' names as file names: what file systems refuse replaced, none twice."""
+    taken: dict[str, None] = {}  # in lower case, as some file systems do not tell cases apart
+    files = []
+    for name in names:
+        plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(". ")[:60] or "_"
+        file, number = plain, 1
+        while file.lower() in taken:
+            number += 1
+            file = f"{plain}-{number}"
+        taken[file.lower()] = None
+        files.append(file)
+    return files

@@ -29,6 +29,10 @@ def load(path: str) -> Any:
             f"{path}: cannot import {module_name!r}: {error}; install its package, or start "
             "kragx in the folder that holds it"
         ) from error
+    except Exception as error:  # whatever a user's module raises, the message must say where
+        raise UsageError(
+            f"{path}: importing {module_name!r} failed: {type(error).__name__}: {error}"
+        ) from error
     for part in name.split("."):
         if not hasattr(value, part):
             public = [other for other in vars(value) if not other.startswith("_")]
@@ -37,15 +41,20 @@ def load(path: str) -> Any:
     return value
 
 
-def build(path: str, args: Mapping[str, Any]) -> Any:
-    """Load an import path and, if it names a class or arguments are given, call it with them.
+def build(path: str, args: Mapping[str, Any] | None) -> Any:
+    """Load an import path and, if it makes something, call it with the arguments.
+
+    A class makes something, and so does a class method; a function does if arguments are given
+    (an empty mapping is enough), and is itself what is meant if they are not (None).
 
     Raises:
         UsageError: it does not take these arguments, or fails with them.
     """
     value = load(path)
-    if not (args or inspect.isclass(value)):
+    makes = inspect.isclass(value) or inspect.isclass(getattr(value, "__self__", None))
+    if args is None and not makes:
         return value
+    args = args or {}
     if not callable(value):
         raise UsageError(f"{path}: takes no arguments; it is not a class or function")
     check_arguments(value, args, path)

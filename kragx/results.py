@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kragx.dataset import check_unique
 from kragx.document import Doc, as_docs, clean_number
 from kragx.errors import DataError
 from kragx.text import Mender
@@ -71,6 +72,7 @@ class Run:
         mender = Mender()
         if isinstance(retrieved, Mapping):
             listed: list[tuple[str, Any]] = [(str(key), docs) for key, docs in retrieved.items()]
+            check_unique((key for key, _ in listed), name)
         else:
             listed = [(f"q{number}", docs) for number, docs in enumerate(retrieved, start=1)]
         results = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from kragx.dataset import GoldDataset, Query
 from kragx.document import Doc, as_docs
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, KragxError, UsageError
 from kragx.results import Retrieved, Run
 from kragx.text import Mender
 
@@ -48,7 +48,7 @@ def retrieve(
         documents, is failed, with the reason. Works inside a running event loop as well.
 
     Raises:
-        UsageError: `retriever` cannot be asked.
+        UsageError: `retriever` cannot be asked, or cannot work at all (a package is missing).
         DataError: a query has no text.
     """
     ask = _synchronous(retriever)
@@ -64,7 +64,9 @@ def retrieve(
         started = time.perf_counter()
         try:
             answered = ask(query.text)
-        except Exception as error:  # whatever a user's retriever raises is that query's failure
+        except (KragxError, ImportError):
+            raise  # no single query's failure: the retriever cannot work at all
+        except Exception as error:  # whatever else a user's retriever raises is that query's
             return _failed(error, time.perf_counter() - started)
         return _retrieved(answered, time.perf_counter() - started, mender)
 
@@ -104,6 +106,8 @@ async def aretrieve(
                 started = time.perf_counter()
                 try:
                     answered = await ask(query.text)
+                except (KragxError, ImportError):
+                    raise
                 except Exception as error:  # as in `retrieve`
                     found = _failed(error, time.perf_counter() - started)
                 else:
@@ -138,6 +142,8 @@ def _questions(dataset: GoldDataset, concurrency: int) -> tuple[Query, ...]:
 
 def _synchronous(retriever: Any) -> Callable[[Any], Any] | None:
     """How to ask without awaiting; None if it can only be awaited."""
+    if hasattr(retriever, "afunc") and not hasattr(retriever, "func"):
+        return None  # a RunnableLambda made of an asynchronous function has an `invoke` that fails
     if hasattr(retriever, "invoke"):
         return retriever.invoke  # type: ignore[no-any-return]
     if hasattr(retriever, "ainvoke") or _is_async(retriever):
@@ -152,8 +158,14 @@ def _asynchronous(retriever: Any) -> Callable[[Any], Awaitable[Any]]:
         return retriever  # type: ignore[no-any-return]
     ask = retriever.invoke if hasattr(retriever, "invoke") else _callable(retriever)
 
+    def answer(question: Any) -> Any:
+        try:
+            return ask(question)
+        except StopIteration as error:  # which cannot leave a thread: the await would never end
+            raise RuntimeError(f"StopIteration: {error}") from error
+
     async def in_thread(question: Any) -> Any:
-        return await asyncio.to_thread(ask, question)
+        return await asyncio.to_thread(answer, question)
 
     return in_thread
 

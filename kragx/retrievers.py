@@ -1,9 +1,11 @@
-"""A small LangChain retriever for trials and baselines: BM25 over chunks of a corpus."""
+"""Small LangChain retrievers for trials and baselines: BM25, K-RAG's BM25, and rank fusion."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from math import fsum, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,61 @@ import numpy as np
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import Field, field_validator
+from langchain_core.runnables import Runnable, RunnableConfig
+from pydantic import Field, field_validator, model_validator
 
 from kragx import chunking
-from kragx.document import Doc, as_doc
-from kragx.errors import DataError, MissingExtraError
+from kragx.document import Doc, as_doc, as_docs, clean_number
+from kragx.errors import DataError, MissingExtraError, UsageError, shorten
 from kragx.formats.jsonl import read_records
+from kragx.krag_document import KragDocument
 from kragx.text import Mender
-from kragx.tokenizers import Tokenizer, tokenizer
+from kragx.tokenizers import FunctionTokenizer, Tokenizer, WhitespaceTokenizer, tokenizer
+
+
+class Bm25Index:
+    """BM25 (Lucene's variant, by the package bm25s) of some texts.
+
+    Args:
+        texts: what is searched.
+        tokenizer: what is counted.
+        what: who needs the index, for the error.
+
+    Raises:
+        MissingExtraError: bm25s is not installed.
+    """
+
+    def __init__(self, texts: Iterable[str], tokenizer: Tokenizer, what: str) -> None:
+        try:
+            import bm25s
+        except ImportError:
+            raise MissingExtraError(what, "bm25") from None
+        self._tokenizer = tokenizer
+        self._index = bm25s.BM25(method="lucene")
+        tokens = list(tokenizer.tokens(texts))
+        self._size = len(tokens)
+        # bm25s divides by the mean length, which is 0 where no text has a token.
+        self._blank = not any(tokens)
+        if not self._blank:
+            self._index.index(tokens, show_progress=False)
+
+    def best(self, query: str, k: int, above: float = 0.0) -> list[tuple[int, float]]:
+        """The positions and scores of the k best texts, best first; ties keep the texts' order.
+
+        Texts whose score is not greater than `above` are left out; a text that shares no token
+        with the query scores 0.
+        """
+        scores = self._scores(query)
+        ranked = np.argsort(-scores, kind="stable")[:k]
+        return [(int(at), float(scores[at])) for at in ranked if scores[at] > above]
+
+    def _scores(self, query: str) -> Any:
+        if not self._blank:
+            (words,) = self._tokenizer.tokens([query])
+            known = [word for word in words if word in self._index.vocab_dict]
+            if known:
+                return self._index.get_scores(known)
+        return np.zeros(self._size)
 
 
 class BM25Retriever(BaseRetriever):
@@ -36,7 +85,7 @@ class BM25Retriever(BaseRetriever):
 
     documents: list[Document]
     k: int = Field(default=10, ge=1)
-    tokenizer: Any = "char"
+    tokenizer: Any = Field(default="char", validate_default=True)
 
     @field_validator("tokenizer")
     @classmethod
@@ -70,44 +119,216 @@ class BM25Retriever(BaseRetriever):
         return cls(documents=chunks, k=k, tokenizer=tokenizer)
 
     @cached_property
-    def _index(self) -> Any:
-        try:
-            import bm25s
-        except ImportError:
-            raise MissingExtraError("BM25Retriever", "bm25") from None
-        index = bm25s.BM25(method="lucene")
-        tokens = list(self.tokenizer.tokens(doc.page_content for doc in self.documents))
-        index.index(tokens, show_progress=False)
-        return index
+    def _index(self) -> Bm25Index:
+        texts = (doc.page_content for doc in self.documents)
+        return Bm25Index(texts, self.tokenizer, "BM25Retriever")
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        (words,) = self.tokenizer.tokens([query])
-        known = [word for word in words if word in self._index.vocab_dict]
-        if not known:
-            return []
-        scores = self._index.get_scores(known)
-        ranked = np.argsort(-scores, kind="stable")[: self.k]
         return [
             Document(
                 page_content=self.documents[at].page_content,
                 id=self.documents[at].id,
-                metadata={**self.documents[at].metadata, "score": float(scores[at])},
+                metadata={**self.documents[at].metadata, "score": score},
             )
-            for at in ranked
-            if scores[at] > 0
+            for at, score in self._index.best(query, self.k)
         ]
+
+
+class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
+    """K-RAG's BM25 retriever, which writes each document's score into its metadata.
+
+    Args:
+        documents: LangChain documents to search; not changed.
+        kiwi_tokenizer: `kragx.tokenizers.KiwiTokenizer` (its forms are counted as they are, as
+            K-RAG does), or any other tokenizer of `kragx.tokenizers`; None splits at white space.
+        k: how many documents to return; None for 4.
+        threshold: only documents with a higher score are returned.
+
+    K-RAG's scores are those of rank_bm25's BM25Okapi, these are those of Lucene's variant by the
+    package bm25s (extra `bm25`): use is the same, values differ, so a `threshold` found with K-RAG
+    has to be found anew. Lucene's are never negative; rank_bm25's are for a word that more than
+    half of the documents share, which K-RAG's default threshold then hides.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: there are no documents, or one is no document.
+        MissingExtraError: bm25s is not installed.
+    """
+
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        kiwi_tokenizer: Any = None,
+        k: int | None = None,
+        threshold: float = 0.0,
+    ) -> None:
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 0):
+            raise UsageError(f"k: {k!r} is not a whole number of at least 0, nor None (for 4)")
+        self.documents = list(documents)
+        if not self.documents:
+            raise DataError("documents: there are none; pass at least one document to search")
+        for position, doc in enumerate(self.documents):
+            if not isinstance(getattr(doc, "page_content", None), str):
+                raise DataError(
+                    f"documents[{position}]: {shorten(doc)} has no page_content; "
+                    "pass LangChain documents or KragDocuments"
+                )
+        self.kiwi_tokenizer = kiwi_tokenizer
+        self.k = 4 if k is None else k
+        self.threshold = threshold
+        self._index = Bm25Index(
+            (doc.page_content for doc in self.documents),
+            _krag_tokenizer(kiwi_tokenizer),
+            type(self).__name__,
+        )
+
+    def invoke(  # type: ignore[override]  # the question is `query` in K-RAG
+        self, query: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[KragDocument]:
+        """New documents, best first, each with its score as ``metadata["bm25_score"]``."""
+        return self._call_with_config(self._found, query, config, **kwargs)
+
+    def _found(self, query: str) -> list[KragDocument]:
+        found = self._index.best(query, self.k, self.threshold)
+        return [
+            KragDocument(doc.page_content, {**doc.metadata, "bm25_score": score}, id=doc.id)
+            for doc, score in ((self.documents[at], score) for at, score in found)
+        ]
+
+
+def _krag_tokenizer(chosen: Any) -> Tokenizer:
+    if chosen is None:
+        return WhitespaceTokenizer()
+    if not hasattr(chosen, "tokenize"):
+        return tokenizer(chosen)
+    return FunctionTokenizer(lambda text: [token.form for token in chosen.tokenize(text)])
+
+
+class ReciprocalRankFusion(BaseRetriever):
+    """Merge the lists of several retrievers: a document's score is the sum of weight / (c + rank).
+
+    Attributes:
+        retrievers: LangChain retrievers or runnables, or functions from a question to documents;
+            synchronous.
+        weights: one for each retriever; None for 1 each.
+        c: the larger, the less the first ranks stand out.
+        k: how many documents to return; None for all.
+
+    Documents are the same if their ids are; a document without id is the one with its text. In one
+    list only a document's best rank counts. Ties keep the order of first appearance, list by list.
+    Each document returned is as the first list that has it gave it, its score as
+    ``metadata["score"]``. An error of a retriever is the fusion's. (Cormack, Clarke and Buettcher,
+    SIGIR 2009, where c is 60 and there are no weights.)
+    """
+
+    retrievers: list[Any]
+    weights: list[float] | None = None
+    c: float = 60
+    k: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> ReciprocalRankFusion:
+        for position, retriever in enumerate(self.retrievers):
+            asked = getattr(retriever, "invoke", retriever)
+            if not callable(asked) or inspect.iscoroutinefunction(asked):
+                raise UsageError(
+                    f"retrievers[{position}]: {type(retriever).__name__} cannot be asked; pass a "
+                    "LangChain retriever or runnable, or a synchronous function from a question "
+                    "to a list of documents"
+                )
+        fusion_weights(self.weights, len(self.retrievers))
+        if not (isfinite(self.c) and self.c >= 0):
+            raise UsageError(f"c: {self.c!r} is not a finite number of at least 0; 60 is usual")
+        return self
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        mender = Mender()
+        lists = []
+        for number, retriever in enumerate(self.retrievers, start=1):
+            if hasattr(retriever, "invoke"):
+                callbacks = run_manager.get_child(f"retriever_{number}")
+                answered = retriever.invoke(query, config={"callbacks": callbacks})
+            else:
+                answered = retriever(query)
+            lists.append(as_docs(answered, mender, f"retriever {number}"))
+        return [
+            Document(
+                page_content=doc.text or "", id=doc.id, metadata={**doc.metadata, "score": score}
+            )
+            for doc, score in fuse(lists, self.weights, c=self.c)[: self.k]
+        ]
+
+
+def fuse(
+    lists: Sequence[Sequence[Doc]], weights: Sequence[float] | None = None, *, c: float = 60
+) -> list[tuple[Doc, float]]:
+    """Reciprocal rank fusion of ranked lists, best first, as `ReciprocalRankFusion` does it.
+
+    Raises:
+        UsageError: the weights do not fit.
+    """
+    identities = _identities(lists)
+    first: dict[object, Doc] = {}
+    shares: dict[object, list[float]] = {}
+    for docs, same, weight in zip(lists, identities, fusion_weights(weights, len(lists))):
+        seen: set[object] = set()
+        for rank, (doc, identity) in enumerate(zip(docs, same), start=1):
+            if identity not in seen:
+                seen.add(identity)
+                first.setdefault(identity, doc)
+                shares.setdefault(identity, []).append(weight / (c + rank))
+    # An exact sum: equal shares tie in whatever order they were added.
+    fused = [(doc, fsum(shares[identity])) for identity, doc in first.items()]
+    return sorted(fused, key=lambda pair: -pair[1])
+
+
+def fusion_weights(weights: Sequence[float] | None, count: int) -> list[float]:
+    """The weights of `count` retrievers; 1 each if none are given.
+
+    Raises:
+        UsageError: there are not `count` of them, or they are not usable.
+    """
+    if count == 0:
+        raise UsageError("retrievers: there are none; pass at least one to merge")
+    if weights is None:
+        return [1.0] * count
+    if len(weights) != count:
+        raise UsageError(
+            f"weights: {len(weights)} weights for {count} retrievers; pass one for each"
+        )
+    try:
+        numbers = [clean_number(weight, "a weight") or 0.0 for weight in weights]
+    except DataError as error:
+        raise UsageError(f"weights: {error}") from None
+    if min(numbers) < 0 or not any(numbers):
+        raise UsageError(
+            f"weights: {list(weights)!r}; weights must be at least 0, and one of them above"
+        )
+    return numbers
+
+
+def _identities(lists: Sequence[Sequence[Doc]]) -> list[list[object]]:
+    """What stands for each document; a text without id is the first document that has the text."""
+    of_text: dict[object, object] = {}
+    for doc in (doc for docs in lists for doc in docs):
+        if doc.id is not None and doc.text is not None:
+            of_text.setdefault(Doc(text=doc.text).identity, doc.identity)
+    return [[of_text.get(doc.identity, doc.identity) for doc in docs] for docs in lists]
 
 
 def read_corpus(path: str | Path) -> list[Doc]:
     """Read a corpus: JSON Lines of ``{"id", "text", "metadata"?}``.
 
     Raises:
-        DataError: the file is empty, or a document in it has no id or no text.
+        DataError: the file is empty, a document in it has no id or no text, or an id stands twice.
     """
     mender = Mender()
     docs: list[Doc] = []
+    lines: dict[str, int] = {}
     for number, record in read_records(path, mender):
         try:
             doc = as_doc(record, mender)
@@ -115,6 +336,12 @@ def read_corpus(path: str | Path) -> list[Doc]:
             raise DataError(f"{path}:{number}: {error}") from None
         if doc.id is None or doc.text is None:
             raise DataError(f"{path}:{number}: a document of a corpus needs 'id' and 'text'")
+        if doc.id in lines:
+            raise DataError(
+                f"{path}:{number}: id {doc.id!r} stands twice (first in line {lines[doc.id]}); "
+                "give each document its own"
+            )
+        lines[doc.id] = number
         docs.append(doc)
     if not docs:
         raise DataError(f"{path}: the corpus is empty; one JSON object a line is expected")

@@ -285,16 +285,16 @@ def tokenizer(spec: object) -> Tokenizer:
                     f"write for example {{name: char, n: 3}}"
                 )
             return _named(name, options)
-        case Tokenizer():
+        case Tokenizer() if not isinstance(spec, type):
             return spec
-        case _ if callable(spec):
+        case _ if callable(spec) and not isinstance(spec, type):
             return FunctionTokenizer(spec)
     raise UsageError(f"tokenizer: {spec!r} is not a tokenizer; {nearest('', _BUILT_IN)}")
 
 
 def _named(name: str, options: Mapping[str, Any]) -> Tokenizer:
     if ":" in name:
-        return tokenizer(plugins.build(name, options))
+        return tokenizer(plugins.build(name, options or None))
     factory = _BUILT_IN.get(name)
     if factory is None:
         raise UsageError(f"tokenizer: unknown name {name!r}; {nearest(name, _BUILT_IN)}")

@@ -16,6 +16,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,9 +28,8 @@ from kragx.document import (
     clean_id,
     clean_metadata,
     clean_number,
-    shorten,
 )
-from kragx.errors import DataError
+from kragx.errors import DataError, UsageError, shorten
 from kragx.results import Retrieved, Run
 from kragx.text import Mender
 
@@ -127,7 +127,10 @@ def read_records(path: str | Path, mender: Mender) -> Iterator[tuple[int, dict[s
             # They come as \\udXXX escapes or as bytes that strict UTF-8 would refuse; rare, so the
             # whole record is walked only where one may be.
             if "\\ud" in line or "\\uD" in line or not _encodable(line):
-                record = _mended(record, mender)
+                try:
+                    record = _mended(record, mender)
+                except RecursionError:
+                    raise DataError(f"{path}:{number}: JSON nested too deeply") from None
             yield number, record
 
 
@@ -176,7 +179,7 @@ def _parse(record: Mapping[str, Any], mender: Mender) -> tuple[Query, Retrieved 
         text=_optional_text(record, "query", mender),
         gold=_golds(record, mender, f"query {query_id!r}"),
         query_type=_optional_text(record, "query_type", mender),
-        expected_doc_types=tuple(str(kind) for kind in _listed(record, "expected_doc_types") or ()),
+        expected_doc_types=_texts(record, "expected_doc_types"),
         answerable=_optional_bool(record, "answerable"),
         reference=_optional_text(record, "reference", mender),
         metadata=clean_metadata(record.get("metadata")),
@@ -196,7 +199,8 @@ def _golds(record: Mapping[str, Any], mender: Mender, where: str) -> tuple[Gold,
     for position, item in enumerate(items, start=1):
         _refuse_string(item, f"{where}, gold {position}")
         if isinstance(item, dict):
-            for other in item.get("alternatives") or ():
+            others = item.get("alternatives")
+            for other in others if isinstance(others, list) else ():
                 _refuse_string(other, f"{where}, gold {position}, alternatives")
     return as_golds(items, mender, where)
 
@@ -223,6 +227,14 @@ def _optional_text(record: Mapping[str, Any], name: str, mender: Mender) -> str 
     if not isinstance(value, str):
         raise DataError(f"{name!r} must be a string, not {shorten(value)}")
     return mender.mend(value)
+
+
+def _texts(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    values = _listed(record, name) or []
+    for value in values:
+        if not isinstance(value, str):
+            raise DataError(f"{name!r} must be a list of strings; {shorten(value)} is none")
+    return tuple(values)
 
 
 def _optional_bool(record: Mapping[str, Any], name: str) -> bool | None:
@@ -269,15 +281,55 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
 
 
 def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> None:
-    """Write JSON Lines in UTF-8 (``-`` is standard output); what JSON lacks becomes a string."""
-    lines = (json.dumps(each, ensure_ascii=False, default=str, allow_nan=False) for each in records)
+    """Write JSON Lines in UTF-8 (``-`` is standard output).
+
+    What JSON lacks becomes a string, a NaN or infinity null.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
     if str(path) == "-":
-        for line in lines:
-            sys.stdout.write(line + "\n")
+        for record in records:
+            sys.stdout.write(to_json(record) + "\n")
         return
-    with Path(path).open("w", encoding="utf-8", errors="replace", newline="\n") as file:
-        for line in lines:
-            file.write(line + "\n")
+    with open_text(path) as file:
+        for record in records:
+            file.write(Mender().mend(to_json(record)) + "\n")
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """JSON as kragx writes it: Korean as it is, no NaN."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent, default=str, allow_nan=False)
+    except ValueError:
+        return to_json(_finite(value), indent)
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case float():
+            return value if isfinite(value) else None
+        case Mapping():
+            return {key: _finite(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_finite(item) for item in value]
+    return value
+
+
+def open_text(path: str | Path, encoding: str = "utf-8") -> IO[str]:
+    """Open a file for writing; a `UsageError` says why it cannot."""
+    try:
+        return Path(path).open("w", encoding=encoding, errors="replace", newline="")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it; a `UsageError` says why it cannot."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be made: {error.strerror or error}") from None
 
 
 def _query_record(query: Query) -> dict[str, Any]:

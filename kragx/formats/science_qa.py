@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from kragx.dataset import Gold, GoldDataset, Query, check_unique
-from kragx.document import Doc, clean_id, shorten
-from kragx.errors import DataError
+from kragx.document import Doc, clean_id
+from kragx.errors import DataError, shorten
 from kragx.formats.jsonl import file_name, open_bytes, read_records
 from kragx.results import Retrieved, Run
 from kragx.text import Mender

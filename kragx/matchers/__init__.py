@@ -96,7 +96,7 @@ def matcher(spec: object, defaults: Mapping[str, Any] = MappingProxyType({})) ->
                     "write for example {method: rouge2, threshold: 0.6}"
                 )
             return _named(method, options, defaults)
-        case Matcher():
+        case Matcher() if not isinstance(spec, type):
             return spec
     raise UsageError(
         f"match: {spec!r} is not a matcher; pass one of {', '.join(METHODS)}, a mapping with "
@@ -138,7 +138,10 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
             raise UsageError(
                 f"match.{unknown[0]}: unknown option; what {method!r} takes belongs under 'args'"
             )
-        return _check(plugins.build(method, options.get("args") or {}), method)
+        args = options.get("args")
+        if args is not None and not isinstance(args, Mapping):
+            raise UsageError(f"match.args: a mapping of arguments is expected, not {args!r}")
+        return _check(plugins.build(method, args), method)
     if method not in METHODS:
         raise UsageError(f"match: unknown method {method!r}; {nearest(method, METHODS)}")
     valid = option_names(method)
@@ -155,7 +158,7 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
 
 
 def _check(value: object, where: str) -> Matcher:
-    if isinstance(value, Matcher):
+    if isinstance(value, Matcher) and not isinstance(value, type):
         return value
     raise UsageError(f"match: {where} is not a matcher; it needs 'threshold' and 'scores'")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kragx.errors import UsageError, nearest
 from kragx.matchers.base import MatchItem
-from kragx.matchers.equality import normalised_targets
+from kragx.matchers.equality import check_flag, normalised_targets
 from kragx.text import normalise
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
@@ -40,6 +40,7 @@ class ContainsMatcher:
     threshold: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
+        check_flag(self.casefold, "casefold")
         if self.direction not in get_args(Direction):
             raise UsageError(
                 f"match.direction: unknown value {self.direction!r}; "
@@ -67,6 +68,10 @@ class TextMatcher:
     normalised: bool = True
     name: ClassVar[str] = "text"
     threshold: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        check_flag(self.casefold, "casefold")
+        check_flag(self.normalised, "normalised")
 
     def scores(
         self, items: Iterable[MatchItem], notes: Counter[str]

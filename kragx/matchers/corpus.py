@@ -23,6 +23,8 @@ class TokenCorpus:
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer
         self._tokens: dict[str, Tokens] = {}
+        self._places = np.empty(0, np.int64)
+        self._placed = np.empty(0, np.int64)
         # Looking a new token up makes it the next number.
         self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
 
@@ -47,6 +49,19 @@ class TokenCorpus:
         """The token numbers of a text that was added."""
         return self._tokens[text]
 
+    def places(self, tokens: Tokens) -> Tokens:
+        """A table from every token number to its place in `tokens`, -1 for all others.
+
+        It is one array that is used again for every call, so use it before the next one.
+        """
+        if len(self._places) < self.n_distinct_tokens:
+            self._places = np.full(2 * self.n_distinct_tokens, -1, np.int64)
+        else:
+            self._places[self._placed] = -1
+        self._places[tokens] = np.arange(len(tokens))
+        self._placed = tokens
+        return self._places
+
     def string(self, tokens: Tokens) -> str | list[int]:
         """The tokens as a sequence for rapidfuzz, which compares strings fastest.
 
@@ -57,51 +72,68 @@ class TokenCorpus:
         return tokens.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
-def unigrams(texts: Sequence[Tokens]) -> tuple[Tokens, NDArray[np.int64]]:
+def ngram_overlaps(
+    docs: Sequence[Tokens], golds: Sequence[Tokens], n: int, corpus: TokenCorpus
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """How many n-grams each document shares with each gold text, repeats counted (clipped).
+
+    Args:
+        docs: the token numbers of each document.
+        golds: the token numbers of each gold text.
+        n: 1 for tokens, 2 for pairs of neighbouring tokens.
+        corpus: where the numbers come from.
+
+    Returns:
+        Whole numbers: for each pair (documents x golds) the sum over all n-grams of min(count in
+        the document, count in the gold text); and how many n-grams each document and each gold
+        text has.
+    """
+    # Only tokens that stand in some gold text can count; among themselves they are 0..v-1, which
+    # makes pairs of them small numbers too. All others are -1.
+    gold_tokens, gold_lengths = _joined(golds)
+    doc_tokens, doc_lengths = _joined(docs)
+    vocabulary, gold_local = np.unique(gold_tokens, return_inverse=True)
+    doc_local = corpus.places(vocabulary)[doc_tokens]
+    if n == 2:
+        v = max(1, len(vocabulary))
+        gold_local, gold_lengths = _pairs(gold_local, gold_lengths, v)
+        doc_local, doc_lengths = _pairs(doc_local, doc_lengths, v)
+        vocabulary, gold_local = np.unique(gold_local, return_inverse=True)
+    v = len(vocabulary)
+    shared = np.zeros((len(docs), len(golds)), np.int64)
+    if not v:
+        return shared, doc_lengths, gold_lengths
+    rows = np.repeat(np.arange(len(docs)), doc_lengths)
+    known = doc_local >= 0
+    rows, doc_local = rows[known], doc_local[known]
+    if n == 2:
+        at = np.minimum(np.searchsorted(vocabulary, doc_local), v - 1)
+        known = vocabulary[at] == doc_local
+        rows, doc_local = rows[known], at[known]
+    counts = np.bincount(rows * v + doc_local, minlength=len(docs) * v).reshape(len(docs), v)
+    start = 0
+    for column, length in enumerate(gold_lengths.tolist()):
+        in_gold = np.bincount(gold_local[start : start + length], minlength=v)
+        grams = np.flatnonzero(in_gold)
+        shared[:, column] = np.minimum(counts[:, grams], in_gold[grams]).sum(axis=1)
+        start += length
+    return shared, doc_lengths, gold_lengths
+
+
+def _joined(texts: Sequence[Tokens]) -> tuple[Tokens, NDArray[np.int64]]:
     """All tokens of several texts in a row, and how many each text has."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     return (np.concatenate(texts) if len(texts) else np.empty(0, np.int64)), lengths
 
 
-def bigrams(texts: Sequence[Tokens]) -> tuple[Tokens, NDArray[np.int64]]:
-    """All pairs of neighbouring tokens of several texts, and how many each text has."""
-    tokens, lengths = unigrams(texts)
-    # A pair is one number: token numbers are below 2**31, as memory ends long before.
-    pairs = (tokens[:-1] << 32) | tokens[1:]
+def _pairs(tokens: Tokens, lengths: NDArray[np.int64], v: int) -> tuple[Tokens, NDArray[np.int64]]:
+    """Pairs of neighbouring tokens 0..v-1 of texts in a row as one number each, and how many.
+
+    A pair with a token that is -1 is -1.
+    """
+    first, second = tokens[:-1], tokens[1:]
+    pairs = np.where((first < 0) | (second < 0), -1, first * v + second)
     inside = np.ones(len(pairs), bool)
     ends = np.cumsum(lengths)[:-1]  # a pair must not reach over the end of its text
     inside[ends[(ends > 0) & (ends < len(tokens))] - 1] = False
     return pairs[inside], np.maximum(lengths - 1, 0)
-
-
-def overlaps(
-    docs: tuple[Tokens, NDArray[np.int64]], golds: tuple[Tokens, NDArray[np.int64]]
-) -> NDArray[np.int64]:
-    """How many n-grams each document shares with each gold text, repeats counted (clipped).
-
-    Args:
-        docs: the documents' n-grams in a row and how many each has, as `unigrams` gives them.
-        golds: the same of the gold texts.
-
-    Returns:
-        n x m whole numbers: the sum over all n-grams of min(count in document, count in gold).
-    """
-    (doc_grams, doc_lengths), (gold_grams, gold_lengths) = docs, golds
-    n, m = len(doc_lengths), len(gold_lengths)
-    shared = np.zeros((n, m), np.int64)
-    if not (doc_grams.size and gold_grams.size):
-        return shared
-    # Only n-grams that stand in some gold text can count; number those 0..v-1.
-    vocabulary, gold_numbers = np.unique(gold_grams, return_inverse=True)
-    v = len(vocabulary)
-    doc_numbers = np.searchsorted(vocabulary, doc_grams)
-    doc_numbers[doc_numbers == v] = 0
-    known = vocabulary[doc_numbers] == doc_grams
-    rows = np.repeat(np.arange(n), doc_lengths)[known]
-    doc_counts = np.bincount(rows * v + doc_numbers[known], minlength=n * v).reshape(n, v)
-    start = 0
-    for column, length in enumerate(gold_lengths.tolist()):
-        numbers, counts = np.unique(gold_numbers[start : start + length], return_counts=True)
-        shared[:, column] = np.minimum(doc_counts[:, numbers], counts).sum(axis=1)
-        start += length
-    return shared

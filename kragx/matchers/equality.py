@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.document import Doc
-from kragx.errors import DataError
+from kragx.errors import DataError, UsageError
 from kragx.matchers.base import MatchItem, Target
 from kragx.text import normalise
 
@@ -32,6 +32,14 @@ class IdMatcher:
     name: ClassVar[str] = "id"
     threshold: ClassVar[float] = 1.0
 
+    def __post_init__(self) -> None:
+        for option, key in (("id_key", self.id_key), ("gold_id_key", self.gold_id_key)):
+            if key is not None and not (isinstance(key, str) and key):
+                raise UsageError(
+                    f"match.{option}: {key!r} is not a metadata key or path such as "
+                    "'metadata.parent_id'"
+                )
+
     def scores(
         self, items: Iterable[MatchItem], notes: Counter[str]
     ) -> Iterator[NDArray[np.float64]]:
@@ -47,9 +55,9 @@ class IdMatcher:
             return [doc.id for doc in item.docs if doc.id is not None]
         ids: list[str] = []
         for rank, doc in enumerate(item.docs, start=1):
-            found = _lookup(doc, self.id_key or "metadata.id")
-            if found is None and self.id_key is None:
-                found = doc.id
+            found = doc.id if self.id_key is None else None
+            if found is None:
+                found = _lookup(doc, self.id_key or "metadata.id")
             if found is None:
                 raise DataError(
                     f"query {item.query.id!r}, rank {rank}: the document has no "
@@ -88,6 +96,9 @@ class ExactMatcher:
     name: ClassVar[str] = "exact"
     threshold: ClassVar[float] = 1.0
 
+    def __post_init__(self) -> None:
+        check_flag(self.casefold, "casefold")
+
     def scores(
         self, items: Iterable[MatchItem], notes: Counter[str]
     ) -> Iterator[NDArray[np.float64]]:
@@ -96,6 +107,12 @@ class ExactMatcher:
             docs = [normalise(text, casefold=self.casefold) for text in item.doc_texts(self.name)]
             golds = normalised_targets(item, self.name, casefold=self.casefold)
             yield equal(docs, [golds.get(at) for at in range(len(item.targets))])
+
+
+def check_flag(value: object, option: str) -> None:
+    """Raise a `UsageError` if an option that is true or false is neither."""
+    if not isinstance(value, bool):
+        raise UsageError(f"match.{option}: {value!r} is neither true nor false")
 
 
 def equal(docs: Sequence[str], targets: Sequence[str | None]) -> NDArray[np.float64]:

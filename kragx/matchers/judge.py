@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kragx.dataset import Gold
 from kragx.errors import DataError, JudgingError, UsageError, nearest
 from kragx.matchers.base import MatchItem
+from kragx.table import MatchTable
 from kragx.text import normalise
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ Mask = NDArray[np.bool_]
 
 # Pairs judged in one go: enough to keep every worker busy, few enough to hold in memory.
 _BATCH = 4096
+
+# A gold item's grade must be a number; until the table is made this stands for an unknown one.
+_MISSING = -1.0
 
 
 @dataclass(frozen=True)
@@ -309,10 +313,14 @@ class PoolMatcher:
                 "a run is scored in a pool that it is a part of (kragx.evaluation.pooled)"
             )
         gold = tuple(
-            Gold(text=text, grade=float("nan") if found.grade is None else float(found.grade))
+            Gold(text=text, grade=_MISSING if found.grade is None else float(found.grade))
             for text, found in of_query.items()
         )
         return replace(item, query=replace(item.query, gold=gold), docs=docs)
+
+    def unknown(self, table: MatchTable) -> MatchTable:
+        """The match table with the grade of a document without a judgement not known (NaN)."""
+        return replace(table, grade=np.where(table.grade == _MISSING, np.nan, table.grade))
 
     def described(self) -> dict[str, Any]:
         """As the judge."""
@@ -326,7 +334,7 @@ class PoolMatcher:
             grid = np.zeros((len(item.docs), len(item.targets)))
             for row, text in enumerate(item.doc_texts("llm")):
                 at = columns[normalise(text)]
-                missing = np.isnan(item.query.gold[at].grade)
+                missing = item.query.gold[at].grade == _MISSING
                 grid[row, at] = np.nan if missing else 1.0
             yield grid
 

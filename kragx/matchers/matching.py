@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kragx.document import Doc
-from kragx.errors import DataError
+from kragx.errors import DataError, UsageError
 from kragx.matchers.base import Matcher, MatchItem
 from kragx.table import Floats, Ints, MatchTable
 
@@ -44,7 +44,12 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
     golds: list[Ints] = []
     values: list[Floats] = []
     doc_offset = gold_offset = 0
-    for matrix in matcher.scores(handed_out(), notes):
+    if not 0 < matcher.threshold < np.inf:
+        raise UsageError(
+            f"{type(matcher).__name__}.threshold: {matcher.threshold!r} must be a number above 0"
+        )
+    stream = handed_out()
+    for matrix in matcher.scores(stream, notes):
         if not waiting:
             raise DataError(f"{type(matcher).__name__}.scores gave more answers than queries")
         item = waiting.popleft()
@@ -55,6 +60,8 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
         values.append(scores[rows, columns])
         doc_offset += scores.shape[0]
         gold_offset += scores.shape[1]
+    for _ in stream:  # what a matcher that stopped early has not even asked for
+        pass
     if waiting:
         raise DataError(
             f"{type(matcher).__name__}.scores left {len(waiting)} of {len(n_docs)} queries "
@@ -88,9 +95,12 @@ def repeats(docs: Iterable[Doc]) -> list[bool]:
 
 
 def _checked(matrix: ArrayLike, item: MatchItem, matcher: Matcher) -> Floats:
-    scores = np.asarray(matrix, np.float64)
     expected = (len(item.docs), len(item.targets))
     where = f"{type(matcher).__name__}.scores, query {item.query.id!r}"
+    try:
+        scores = np.asarray(matrix, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{where}: not an array of numbers: {error}") from None
     if scores.shape != expected:
         raise DataError(
             f"{where}: an array of shape {scores.shape}; "

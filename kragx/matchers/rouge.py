@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import ClassVar, Literal, get_args
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kragx.errors import UsageError, nearest
 from kragx.matchers.base import MatchItem, MatchWarning
-from kragx.matchers.corpus import TokenCorpus, Tokens, bigrams, overlaps, unigrams
+from kragx.matchers.corpus import TokenCorpus, Tokens, ngram_overlaps
 from kragx.tokenizers import Tokenizer, UnicodeTokenizer, tokenizer
 
 Method = Literal["rouge1", "rouge2", "rougeL"]
@@ -66,6 +66,18 @@ class RougeMatcher:
         """The texts tokenised so far; kept, so that a second run of the same texts is free."""
         return TokenCorpus(self.tokenizer)
 
+    def sharing(self, corpora: dict[Tokenizer, TokenCorpus]) -> RougeMatcher:
+        """This matcher with the corpus of another one that has the same tokenizer, if there is one.
+
+        Several matchers side by side then tokenise each text once between them.
+        """
+        twin = replace(self)
+        try:
+            twin.__dict__["corpus"] = corpora.setdefault(self.tokenizer, self.corpus)
+        except TypeError:  # a user's tokenizer that cannot be hashed has a corpus of its own
+            return self
+        return twin
+
     def scores(
         self, items: Iterable[MatchItem], notes: Counter[str]
     ) -> Iterator[NDArray[np.float64]]:
@@ -86,7 +98,7 @@ class RougeMatcher:
                 yield scores
         if without:
             notes["n_texts_without_tokens"] += len(without)
-            self._warn(list(without), len(self.corpus))
+            self._warn(list(without))
 
     def _score(self, docs: Sequence[str], golds: Sequence[str]) -> NDArray[np.float64]:
         doc_tokens = [self.corpus[text] for text in docs]
@@ -96,10 +108,10 @@ class RougeMatcher:
             doc_lengths = np.fromiter(map(len, doc_tokens), np.int64)
             gold_lengths = np.fromiter(map(len, gold_tokens), np.int64)
         else:
-            grams = unigrams if self.method == "rouge1" else bigrams
-            in_docs, in_golds = grams(doc_tokens), grams(gold_tokens)
-            shared = overlaps(in_docs, in_golds)
-            doc_lengths, gold_lengths = in_docs[1], in_golds[1]
+            n = 1 if self.method == "rouge1" else 2
+            shared, doc_lengths, gold_lengths = ngram_overlaps(
+                doc_tokens, gold_tokens, n, self.corpus
+            )
         return _measure(shared, doc_lengths, gold_lengths, self.measure)
 
     def _common_subsequences(
@@ -116,7 +128,7 @@ class RougeMatcher:
             dtype=np.int64,
         )
 
-    def _warn(self, without: Sequence[str], n_texts: int) -> None:
+    def _warn(self, without: Sequence[str]) -> None:
         unit = "pairs of tokens" if self.method == "rouge2" else "tokens"
         example = without[0] if len(without[0]) <= 40 else without[0][:37] + "..."
         remedy = (
@@ -126,8 +138,8 @@ class RougeMatcher:
         )
         name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)
         warnings.warn(
-            f"{len(without)} of {n_texts} distinct texts yield no {unit} with the tokenizer "
-            f"{name!r} and can match nothing, for example {example!r}; {remedy}",
+            f"texts that yield no {unit} with the tokenizer {name!r} and can match nothing: "
+            f"{len(without)}, for example {example!r}; {remedy}",
             MatchWarning,
             stacklevel=2,
         )

@@ -10,7 +10,7 @@ from kragx.metrics.definitions import Metric
 from kragx.metrics.profiles import KRAGX, PROFILES, Profile, profile
 from kragx.metrics.ranking import MAP, MRR, NDCG
 from kragx.metrics.sets import F1, HIT_RATE, PRECISION, RECALL, REDUNDANCY
-from kragx.metrics.spec import CHOICES, MetricSpec, split
+from kragx.metrics.spec import CHOICES, PROFILE_CHOICES, MetricSpec, split
 from kragx.metrics.trec_names import translated, trec_only
 
 __all__ = [
@@ -48,7 +48,7 @@ def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
         UsageError: an unknown metric, option or value; the nearest valid one is named.
     """
     if isinstance(text, MetricSpec):
-        return text
+        return _checked(text)
     if not isinstance(text, str):
         raise UsageError(f"metric {text!r}: a string such as 'ndcg@10' is expected")
     name, k, options = split(translated(text))
@@ -66,6 +66,25 @@ def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
             )
         values[option] = _value(text, option, value)
     return MetricSpec(name=name, k=k, **values)  # type: ignore[arg-type]
+
+
+def _checked(spec: MetricSpec) -> MetricSpec:
+    """A spec made by hand, if a metric string or profile could have made it."""
+    metric = METRICS.get(spec.name)
+    if metric is None:
+        raise UsageError(f"metric: unknown name {spec.name!r}; {nearest(spec.name, METRICS)}")
+    for option in fields(spec):
+        value = getattr(spec, option.name)
+        if option.name in ("name", "k") or value == option.default:
+            continue
+        if option.name in metric.options:
+            _value(str(spec), option.name, str(value), profile_only=True)
+        elif option.name not in metric.fixed:
+            raise UsageError(
+                f"metric {spec}: {spec.name} has no option {option.name!r}; "
+                f"{nearest(option.name, metric.options)}"
+            )
+    return spec
 
 
 def parse_all(
@@ -100,10 +119,10 @@ def profile_for(spec: str | Profile | None, metrics: Iterable[str | MetricSpec] 
     return chosen
 
 
-def _value(text: str, option: str, value: str) -> str | float:
+def _value(text: str, option: str, value: str, *, profile_only: bool = False) -> str | float:
     choices = CHOICES.get(option)
     if choices is not None:
-        if value in choices:
+        if value in choices or (profile_only and value in PROFILE_CHOICES.get(option, ())):
             return value
         raise UsageError(
             f"metric {text!r}: {option} has no value {value!r}; {nearest(value, choices)}"

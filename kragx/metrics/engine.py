@@ -92,6 +92,7 @@ def compute(
     cuts = distinct_cuts(spec.k for spec in specs)
     views: dict[float | None, View] = {}
     blocks: dict[MetricSpec, Floats] = {}
+    pools: dict[float | None, list[Pooled]] = {}
 
     def view_of(spec: MetricSpec) -> View:
         if spec.rel not in views:
@@ -112,8 +113,10 @@ def compute(
         empty = view.n_gold == 0
         pooled = None
         if METRICS[spec.name].pooled:
-            scored = ~empty if profile.no_gold == "skip" else np.ones_like(empty)
-            pooled = _pool(view, _column(cuts, spec), scored)
+            if spec.rel not in pools:
+                scored = ~empty if profile.no_gold == "skip" else np.ones_like(empty)
+                pools[spec.rel] = _pool(view, scored)
+            pooled = pools[spec.rel][_column(cuts, spec)]
         mean = _mean(values)
         if spec.macro == "means":
             precision = _mean(values_of(replace(spec, name="precision")))
@@ -162,15 +165,17 @@ def _apply_no_gold(
     return values
 
 
-def _pool(view: View, column: int, scored: Bools) -> Pooled:
-    relevant = int(view.relevant[scored, column].sum())
-    found = int(view.found[scored, column].sum())
-    return Pooled(
-        relevant=relevant,
-        other=int(view.depth[scored, column].sum()) - relevant,
-        found=found,
-        missed=int(view.n_gold[scored].sum()) - found,
+def _pool(view: View, scored: Bools) -> list[Pooled]:
+    """The four counts at each cut-off, over the queries that are scored."""
+    gold = int(view.n_gold[scored].sum())
+    columns = (
+        block[scored].sum(axis=0, dtype=np.int64).tolist()
+        for block in (view.relevant, view.depth, view.found)
     )
+    return [
+        Pooled(relevant=relevant, other=depth - relevant, found=found, missed=gold - found)
+        for relevant, depth, found in zip(*columns, strict=True)
+    ]
 
 
 def _share(part: int, rest: int) -> float:

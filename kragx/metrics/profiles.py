@@ -111,6 +111,6 @@ def profile(spec: str | Profile) -> Profile:
     """
     if isinstance(spec, Profile):
         return spec
-    if spec not in PROFILES:
+    if not isinstance(spec, str) or spec not in PROFILES:
         raise UsageError(f"profile: unknown name {spec!r}; {nearest(str(spec), PROFILES)}")
     return PROFILES[spec]

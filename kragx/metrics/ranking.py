@@ -15,13 +15,13 @@ def _mrr(view: View, spec: MetricSpec) -> Floats:
 
 
 def _map(view: View, spec: MetricSpec) -> Floats:
-    precisions, hits = view.precision_sum(spec.credit), view.hits(spec.credit)
     match spec.norm:
         case "hits":
-            return ratio(precisions, hits)
+            return ratio(view.precision_sum(spec.credit), view.hits(spec.credit))
         case "cut":
-            return ratio(precisions, view.cut_gold)
-    return ratio(precisions, view.n_gold[:, None].astype(np.float64))
+            # Over min(m, k), so no more than k hits may count.
+            return ratio(view.precision_sum(spec.credit, at_most_k=True), view.cut_gold)
+    return ratio(view.precision_sum(spec.credit), view.n_gold[:, None].astype(np.float64))
 
 
 def _ndcg(view: View, spec: MetricSpec) -> Floats:
@@ -55,5 +55,5 @@ NDCG = Metric(
     formula="discounted gain of the gold found within k / the same with all gold found at once",
     compute=_ndcg,
     options=("gain",),
-    fixed=("credit", "ideal"),
+    fixed=("ideal",),
 )

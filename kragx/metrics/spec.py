@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kragx.errors import UsageError
+from kragx.errors import UsageError, shorten
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,10 @@ class MetricSpec:
         need: how much gold a hit needs: ``any`` or ``all``.
         gain: from grade to gain: ``linear`` or ``exp2`` (2^grade - 1).
         rel: the least grade that counts as gold; None for any grade above 0.
-        credit: what MAP and nDCG credit: each ``gold`` item once, or every matching ``document``.
-        ideal: what nDCG divides by: the best order of the ``gold``; ``ones``, as many gains of 1 as
-            there is gold; or ``retrieved``, the best order of what was retrieved.
+        credit: what MAP credits: each ``gold`` item once, or every matching ``document``.
+        ideal: what nDCG divides by: the best order of the ``gold``, each credited once; or, with
+            every document credited, ``ones``, as many gains of 1 as there is gold; or
+            ``retrieved``, the best order of what was retrieved.
         macro: what macro F1 is: the mean of the ``queries``, or taken from the ``means`` of
             precision and recall.
 
@@ -63,6 +64,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 """The values of each option that has a fixed set of them; `rel` takes any number above 0."""
 
+PROFILE_CHOICES: dict[str, tuple[str, ...]] = {"gain": ("score",)}
+"""Values that profiles may set and metric strings may not."""
+
 _PATTERN = re.compile(
     r"""\s* (?P<name> [A-Za-z_][\w-]*) \s*
         (?: @ \s* (?P<k> [^()\s]*) \s* )?
@@ -98,13 +102,14 @@ def split(text: str) -> tuple[str, int | None, dict[str, str]]:
 def _cut(k: str | None, text: str) -> int | None:
     if k is None:
         return None
-    if k.isascii() and k.isdigit() and 0 < int(k) < 2**31:
+    if k.isascii() and k.isdigit() and len(k) <= 9 and int(k) > 0:
         return int(k)
     raise UsageError(
-        f"metric {text!r}: k must be a whole number of at least 1, not {k!r}; "
+        f"metric {shorten(text)}: k must be a whole number from 1 to 999999999, not {shorten(k)}; "
         "leave '@k' out for the whole list"
     )
 
 
 def _shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    # A whole number is written as one, any other float so that it reads back as the same float.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

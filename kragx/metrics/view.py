@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.errors import DataError
 from kragx.table import Bools, Floats, Ints, MatchTable
@@ -88,22 +87,22 @@ class View:
         return docs, golds, docs - table.doc_start[self._gold_query[golds]] + 1
 
     @cached_property
-    def _first_rank(self) -> Floats:
-        """(g) c_j of each gold item, infinity if it is never found."""
+    def _first_rank(self) -> Ints:
+        """(g) c_j of each gold item, 0 if it is never found."""
         _, golds, ranks = self._pairs
-        first = np.full(len(self._is_gold), np.inf)
+        first = np.zeros(len(self._is_gold), np.int64)
         # Pairs go by rank; written backwards, the first match of each gold item is written last.
         first[golds[::-1]] = ranks[::-1]
         return first
 
     @cached_property
-    def _found(self) -> tuple[Ints, Floats, Ints]:
+    def _found(self) -> tuple[Ints, Ints, Ints]:
         """Found gold items by query, then c: their query, their c, their flat position."""
-        golds = np.flatnonzero(np.isfinite(self._first_rank))
-        ranks = self._first_rank[golds]
-        queries = self._gold_query[golds]
-        order = np.lexsort((ranks, queries))
-        return queries[order], ranks[order], golds[order]
+        _, golds, ranks = self._pairs
+        # Pairs go by query and rank, and of each gold item's pairs one has its first rank.
+        first = self._first_rank[golds] == ranks
+        golds = golds[first]
+        return self._gold_query[golds], ranks[first], golds
 
     @cached_property
     def found(self) -> Floats:
@@ -118,14 +117,16 @@ class View:
         first = _order_within(queries) == 1
         return self._up_to(queries[first], ranks[first], 1.0 / ranks[first])
 
-    def precision_sum(self, credit: str) -> Floats:
+    def precision_sum(self, credit: str, *, at_most_k: bool = False) -> Floats:
         """(q, c) the sum over hits within k, i = 1, 2, ... in order of rank c, of i / max(c_i, i).
 
-        Hits are found gold items or, with credit ``document``, relevant documents.
+        Hits are found gold items or, with credit ``document``, relevant documents. `at_most_k`
+        takes only the first k of them: one document can be several hits at once.
         """
         queries, ranks, _ = self._found if credit == "gold" else self._relevant_docs
         i = _order_within(queries)
-        return self._up_to(queries, ranks, i / np.maximum(ranks, i))
+        credited = np.maximum(ranks, i)
+        return self._up_to(queries, credited if at_most_k else ranks, i / credited)
 
     def hits(self, credit: str) -> Floats:
         """(q, c) found gold items within k or, with credit ``document``, relevant documents."""
@@ -174,7 +175,7 @@ class View:
         ideal = np.flatnonzero(self._is_gold)
         return (
             self._layered(queries, ranks, level[golds], step),
-            self._layered(self._gold_query[ideal], np.ones(len(ideal)), level[ideal], step),
+            self._layered(self._gold_query[ideal], np.ones_like(ideal), level[ideal], step),
         )
 
     # -- gains as K-RAG has them -------------------------------------------------------------
@@ -183,14 +184,14 @@ class View:
     def document_dcg(self) -> Floats:
         """(q, c) the sum of 1 / log2(1 + rank) over the relevant documents within k."""
         queries, ranks, _ = self._relevant_docs
-        return self._up_to(queries, ranks, 1.0 / np.log2(1.0 + ranks))
+        return self._up_to(queries, ranks, self._discount[ranks])
 
     @cached_property
     def ideal_of_ones(self) -> Floats:
         """(q, c) the sum of 1 / log2(1 + i) for i = 1 to min(m, k)."""
         queries = self._gold_query[self._is_gold]
         ranks = _order_within(queries)
-        return self._up_to(queries, ranks, 1.0 / np.log2(1.0 + ranks))
+        return self._up_to(queries, ranks, self._discount[ranks])
 
     @cached_property
     def score_dcg(self) -> tuple[Floats, Floats]:
@@ -214,7 +215,7 @@ class View:
         queries = np.repeat(np.arange(table.n_queries), table.n_docs)
         ranks = _order_within(queries)
         gains = np.exp2(best) - 1.0
-        dcg = self._up_to(queries, ranks, gains / np.log2(1.0 + ranks))
+        dcg = self._up_to(queries, ranks, gains * self._discount[ranks])
         ideal = np.zeros_like(dcg)
         for column, cut in enumerate(self._cuts):
             within = ranks <= cut
@@ -222,7 +223,7 @@ class View:
             order = np.lexsort((-of_cut, of_query))  # queries stay in place, gains descend
             ideal[:, column] = np.bincount(
                 of_query,
-                of_cut[order] / np.log2(1.0 + ranks[within]),
+                of_cut[order] * self._discount[ranks[within]],
                 minlength=table.n_queries,
             )
         return dcg, ideal
@@ -264,24 +265,39 @@ class View:
             steps.append(heights)
         return level, steps
 
-    def _layered(self, queries: Ints, ranks: Floats, level: Ints, steps: list[Floats]) -> Floats:
+    def _layered(self, queries: Ints, ranks: Ints, level: Ints, steps: list[Floats]) -> Floats:
         total = np.zeros((self._table.n_queries, len(self._cuts)))
         for layer, heights in enumerate(steps):
             reach = level >= layer
             of_query = queries[reach]
             credited = np.maximum(ranks[reach], _order_within(of_query))
-            total += self._up_to(of_query, credited, heights[of_query] / np.log2(1.0 + credited))
+            total += self._up_to(of_query, credited, heights[of_query] * self._discount[credited])
         return total
+
+    @cached_property
+    def _last_rank(self) -> int:
+        """The greatest rank at which anything can be credited in any query."""
+        return int(max(self.n_docs.max(initial=0), self._table.n_gold.max(initial=0)))
+
+    @cached_property
+    def _cut_of_rank(self) -> Ints:
+        """For each rank from 0, the first cut-off that reaches it."""
+        return np.searchsorted(self._cuts, np.arange(self._last_rank + 1))
+
+    @cached_property
+    def _discount(self) -> Floats:
+        """For each rank from 0, 1 / log2(1 + rank); infinity, and never used, for 0."""
+        with np.errstate(divide="ignore"):
+            discount: Floats = 1.0 / np.log2(1.0 + np.arange(self._last_rank + 1))
+        return discount
 
     # -- events ------------------------------------------------------------------------------
 
-    def _up_to(
-        self, queries: Ints, ranks: NDArray[np.generic], weights: Floats | None = None
-    ) -> Floats:
+    def _up_to(self, queries: Ints, ranks: Ints, weights: Floats | None = None) -> Floats:
         """(q, c) for each query and cut-off, the sum of the events with rank <= k."""
         n_queries, n_cuts = self._table.n_queries, len(self._cuts)
         # One more column takes what lies beyond the last cut-off.
-        cell = queries * (n_cuts + 1) + np.searchsorted(self._cuts, ranks)
+        cell = queries * (n_cuts + 1) + self._cut_of_rank[ranks]
         sums = np.bincount(cell, weights, minlength=n_queries * (n_cuts + 1))
         cumulated: Floats = sums.reshape(n_queries, n_cuts + 1)[:, :n_cuts].cumsum(
             axis=1, dtype=np.float64
@@ -291,16 +307,23 @@ class View:
 
 def _order_within(queries: Ints) -> Ints:
     """1, 2, ... within each stretch of equal queries."""
-    return _count_within(queries, np.ones(len(queries), bool))
+    starts, lengths = _stretches(queries)
+    return np.arange(1, len(queries) + 1) - np.repeat(starts, lengths)
 
 
 def _count_within(queries: Ints, flags: Bools) -> Ints:
     """The running count of flags within each stretch of equal queries."""
     counts: Ints = np.cumsum(flags, dtype=np.int64)
-    starts = np.flatnonzero(np.diff(queries, prepend=-1))
-    before = counts[starts] - flags[starts]
-    lengths = np.diff(np.append(starts, len(queries)))
-    return counts - np.repeat(before, lengths)
+    starts, lengths = _stretches(queries)
+    return counts - np.repeat(counts[starts] - flags[starts], lengths)
+
+
+def _stretches(queries: Ints) -> tuple[Ints, Ints]:
+    """Where each stretch of equal queries begins, and how long it is."""
+    if not queries.size:
+        return queries, queries
+    starts = np.concatenate(([0], np.flatnonzero(queries[1:] != queries[:-1]) + 1))
+    return starts, np.diff(np.append(starts, len(queries)))
 
 
 def distinct_cuts(ks: Iterator[int | None]) -> list[float]:

@@ -1,21 +1,16 @@
-"""JSON and CSV."""
+"""CSV, and files in general."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from kragx.evaluation import Evaluation
+from kragx.formats.jsonl import open_text
 from kragx.report.rows import metric_names
-
-
-def to_json(value: Any) -> str:
-    """JSON as kragx writes it: readable, Korean as it is, no NaN."""
-    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False, default=str)
 
 
 def means_csv(evaluations: Sequence[Evaluation]) -> str:
@@ -54,8 +49,7 @@ def queries_csv(evaluations: Sequence[Evaluation]) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file in UTF-8 with a line feed at the end; CSV gets the mark that Excel looks for."""
-    encoding = "utf-8-sig" if path.suffix == ".csv" else "utf-8"
-    with path.open("w", encoding=encoding, errors="replace", newline="") as file:
+    with open_text(path, "utf-8-sig" if path.suffix == ".csv" else "utf-8") as file:
         file.write(text if text.endswith("\n") else text + "\n")
 
 

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from kragx.formats.jsonl import to_json
 from kragx.metrics import METRICS, Metric
 from kragx.metrics.spec import CHOICES
-from kragx.report.files import csv_text, to_json
+from kragx.report.files import csv_text
 
 _FIELDS = ("name", "question", "formula", "options", "range", "direction", "micro")
 
@@ -39,7 +40,7 @@ def print_metrics(out: Console) -> None:
 
 def metrics_json() -> str:
     """The metrics as JSON."""
-    return to_json([_described(metric) for metric in METRICS.values()])
+    return to_json([_described(metric) for metric in METRICS.values()], indent=2)
 
 
 def metrics_csv() -> str:

@@ -57,8 +57,11 @@ def _method(match: Mapping[str, Any]) -> str:
 def profile_label(evaluation: Evaluation) -> str:
     """The profile and how many deviations from it."""
     name = str(evaluation.settings["profile"]["name"])
-    changed = ", ".join(evaluation.settings["deviations"])
-    return f"{name}, with {changed}" if changed else name
+    changed = [
+        f"{what}={how}" if isinstance(how, str) else what
+        for what, how in evaluation.settings["deviations"].items()
+    ]
+    return f"{name}, with {', '.join(changed)}" if changed else name
 
 
 def metric_names(evaluations: Sequence[Evaluation]) -> list[str]:
@@ -92,6 +95,8 @@ def remarks(evaluation: Evaluation) -> list[str]:
         for name, (what, how) in treated.items()
         if counts.get(name)
     ]
+    if counts["n_failed"]:
+        lines.append(f"the first failure: {counts['first_failure']}")
     for name, own in counts.get("metrics", {}).items():
         undefined = counts["n_scored"] - own["n_scored"]
         if undefined > 0:

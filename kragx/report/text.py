@@ -25,11 +25,16 @@ from kragx.report.rows import (
 )
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704  # rich calls this while it handles the error; it is ours to handle
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that never cuts a table in a pipe or CI log, and obeys NO_COLOR."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else 200
-    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+    return _Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
 
 
 def print_evaluations(evaluations: Sequence[Evaluation], out: Console) -> None:

@@ -1,0 +1,123 @@
+"""`kragx match`: every pair's score and decision, a line for each query."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+TWO_BY_TWO = {
+    "query_id": "two",
+    "gold": [
+        {"id": "g1", "text": "the quick brown fox jumps"},
+        {"id": "g2", "text": "a lazy dog sleeps all day"},
+    ],
+    "retrieved": [
+        {"id": "d1", "text": "once the quick brown fox jumps high"},
+        {"text": "nothing in common here"},
+        {"id": "d3", "text": "a lazy dog barks"},
+    ],
+}
+ALTERNATIVES = {
+    "query_id": "alternatives",
+    "gold": [{"id": "g", "text": "one way of saying it", "alternatives": [{"text": "put it so"}]}],
+    "retrieved": [{"id": "d", "text": "put it so"}, {"id": "e", "text": "one way of saying it"}],
+}
+MISSING = {"query_id": "missing", "gold": [{"text": "never asked for this"}]}
+NO_GOLD = {"query_id": "no gold", "retrieved": [{"id": "d", "text": "something or other"}]}
+KEYS = {"query_id", "retrieved_ids", "gold_ids", "scores", "matched"}
+
+
+def test_a_line_per_query(kragx, jsonl):
+    """Each query gives one line, in order, with exactly the five fields of the design."""
+    lines = kragx("match", jsonl(TWO_BY_TWO, ALTERNATIVES, MISSING)).lines()
+    assert [line["query_id"] for line in lines] == ["two", "alternatives", "missing"]
+    assert all(set(line) == KEYS for line in lines)
+
+
+def test_scores_and_decisions(kragx, jsonl):
+    """Scores and decisions are n x m: retrieved documents down, gold items across."""
+    (line,) = kragx("match", jsonl(TWO_BY_TWO)).lines()
+    assert line["retrieved_ids"] == ["d1", None, "d3"]
+    assert line["gold_ids"] == ["g1", "g2"]
+    # "a lazy dog barks" has 3 pairs of words, 2 of which stand in the second gold.
+    assert line["scores"] == [[1.0, 0.0], [0.0, 0.0], [0.0, pytest.approx(2 / 3)]]
+    assert line["matched"] == [[True, False], [False, False], [False, True]]
+
+
+def test_threshold_decides_but_keeps_the_scores(kragx, jsonl):
+    """Another threshold changes the decisions and leaves the scores as they are."""
+    path = jsonl(TWO_BY_TWO)
+    (loose,), (strict,) = (kragx("match", path, "--threshold", at).lines() for at in ("0.5", "0.7"))
+    assert strict["scores"] == loose["scores"]
+    assert (loose["matched"][2], strict["matched"][2]) == ([False, True], [False, False])
+
+
+def test_alternatives_are_one_column(kragx, jsonl):
+    """A gold item with alternatives is one column: the best score of any of them."""
+    (line,) = kragx("match", jsonl(ALTERNATIVES), "--match", "exact").lines()
+    assert line["gold_ids"] == ["g"]
+    assert line["scores"] == [[1.0], [1.0]]
+    assert line["matched"] == [[True], [True]]
+
+
+@pytest.mark.parametrize("record", [MISSING, MISSING | {"retrieved": []}])
+def test_missing_and_empty(kragx, jsonl, record):
+    """A query that is missing or found nothing still has its line, with empty lists."""
+    lines = kragx("match", jsonl(TWO_BY_TWO, record)).lines()
+    assert lines[1] == {
+        "query_id": "missing",
+        "retrieved_ids": [],
+        "gold_ids": [None],
+        "scores": [],
+        "matched": [],
+    }
+
+
+def test_no_gold(kragx, jsonl):
+    """A query without gold has a row for each document, with no column."""
+    (line,) = kragx("match", jsonl(NO_GOLD)).lines()
+    assert (line["retrieved_ids"], line["gold_ids"]) == (["d"], [])
+    assert (line["scores"], line["matched"]) == ([[]], [[]])
+
+
+@pytest.mark.parametrize("option", ["--out", "-o"])
+def test_out(kragx, jsonl, tmp_path, option):
+    """--out writes to the file what would go to standard output, and prints nothing."""
+    path, target = jsonl(TWO_BY_TWO, ALTERNATIVES), tmp_path / "pairs.jsonl"
+    printed = kragx("match", path).out
+    assert kragx("match", path, option, target) == (0, "", "")
+    assert target.read_text(encoding="utf-8") == printed
+    assert len(printed.splitlines()) == 2
+
+
+def test_standard_input_to_standard_output(kragx):
+    """`-` reads standard input; Korean ids come out as they are."""
+    record = json.dumps({"query_id": "질문", "gold": [{"id": "가"}], "retrieved": [{"id": "가"}]})
+    outcome = kragx("match", "-", "--match", "id", "--out", "-", stdin=record)
+    assert "질문" in outcome.out
+    assert outcome.lines()[0]["matched"] == [[True]]
+
+
+def test_options(kragx, jsonl):
+    """`match` takes the match options of `score`."""
+    record = {
+        "query_id": "q",
+        "gold": [{"text": "NORTH WIND"}],
+        "retrieved": [{"text": "a north wind blew"}],
+    }
+    args = ("--match", "contains", "--direction", "gold_in_document")
+    (plain,), (folded,) = (
+        kragx("match", jsonl(record), *args, *more).lines() for more in ((), ("--casefold",))
+    )
+    assert (plain["matched"], folded["matched"]) == ([[False]], [[True]])
+
+
+@pytest.mark.parametrize("target", ["no_such_folder/pairs.jsonl", "."])
+def test_out_that_cannot_be_written(kragx, jsonl, here, target):
+    """A place that cannot be written to is one line on standard error, not a traceback."""
+    code, _, err = kragx("match", jsonl(TWO_BY_TWO), "--out", target)
+    assert code in (2, 3)
+    assert err.startswith("kragx: ")
+    assert err.count("\n") == 1
+    assert target.split("/", maxsplit=1)[0] in err

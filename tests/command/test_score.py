@@ -1,0 +1,235 @@
+"""`kragx score`: what it prints, and that nothing about the data is passed over in silence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+
+import pytest
+
+FOUND = {
+    "query_id": "found",
+    "gold": [{"id": "g1", "text": "the quick brown fox jumps"}],
+    "retrieved": [
+        {"id": "d1", "text": "a slow turtle naps"},
+        {"id": "d2", "text": "then the quick brown fox jumps over a log"},
+    ],
+}
+NO_GOLD = {"query_id": "no gold", "gold": [], "retrieved": [{"text": "anything at all"}]}
+NOTHING = {"query_id": "nothing", "gold": [{"text": "some other words here"}], "retrieved": []}
+MISSING = {"query_id": "missing", "gold": [{"text": "some other words here"}]}
+FAILED = {**MISSING, "query_id": "failed", "error": "TimeoutError: too late"}
+METRICS = ("-m", "mrr@10", "-m", "recall@10")
+KOREAN = "냉장고는 수령한 날부터 사흘 안에 반품할 수 있다"
+
+
+def test_table(kragx, jsonl):
+    """The table shows each metric with its mean, and its micro average where it has one."""
+    code, out, err = kragx("score", jsonl(FOUND, NOTHING), *METRICS)
+    assert (code, err) == (0, "")
+    rows = [re.findall(r"[\w.@]+", line) for line in out.splitlines() if line.startswith("│")]
+    assert rows == [["mrr@10", "0.2500"], ["recall@10", "0.5000", "0.5000"]]
+    assert "2 of 2 queries scored" in out
+
+
+def test_table_says_how_matches_were_decided(kragx, jsonl):
+    """Without --match, the table says that overlap decided, at which threshold, on what tokens."""
+    out = kragx("score", jsonl(FOUND)).out
+    first = out.splitlines()[0]
+    assert first.startswith("match: ")
+    assert "overlap" in first
+    assert "threshold 0.5" in first
+    assert f"tokenizer unicode {unicodedata.unidata_version}" in first
+    assert "profile: kragx" in out
+
+
+def test_table_per_query(kragx, jsonl):
+    """--per-query puts a line for each query before the means, a dash where there is no value."""
+    out = kragx("score", jsonl(FOUND, NO_GOLD), *METRICS, "--per-query").out
+    lines = [line.strip("│ ").split("│") for line in out.splitlines() if line.startswith("│")]
+    rows = [[cell.strip() for cell in line] for line in lines]
+    assert rows[:2] == [["found", "0.5000", "1.0000"], ["no gold", "-", "-"]]
+    assert rows[2][:2] == ["mrr@10", "0.5000"]
+
+
+@pytest.mark.parametrize(("flags", "more"), [((), set()), (("--per-query",), {"queries"})])
+def test_json_keys(kragx, jsonl, flags, more):
+    """The JSON holds settings, counts, mean and micro, and queries only if asked for."""
+    found = kragx("score", jsonl(FOUND), "--format", "json", *flags).json()
+    assert set(found) == {"settings", "counts", "mean", "micro"} | more
+
+
+def test_json_values(kragx, jsonl):
+    """The JSON's means, micro averages and values per query are the hand-made numbers."""
+    path = jsonl(FOUND, NOTHING, NO_GOLD)
+    found = kragx("score", path, *METRICS, "--format", "json", "--per-query").json()
+    assert found["mean"] == {"mrr@10": 0.25, "recall@10": 0.5}
+    assert found["micro"] == {"recall@10": 0.5}
+    assert found["queries"] == {
+        "found": {"mrr@10": 0.5, "recall@10": 1.0},
+        "nothing": {"mrr@10": 0.0, "recall@10": 0.0},
+        "no gold": {"mrr@10": None, "recall@10": None},
+    }
+
+
+def test_json_settings(kragx, jsonl):
+    """The JSON records profile, match with every option, metrics, data and versions."""
+    settings = kragx("score", jsonl(FOUND, name="mine.jsonl"), *METRICS, "--format", "json").json()[
+        "settings"
+    ]
+    assert settings["profile"]["name"] == "kragx"
+    assert settings["deviations"] == {}
+    assert settings["match"] == {
+        "method": "rouge2",
+        "measure": "overlap",
+        "threshold": 0.5,
+        "tokenizer": {"name": "unicode", "version": unicodedata.unidata_version},
+    }
+    assert settings["metrics"] == ["mrr@10", "recall@10"]
+    assert settings["dataset"]["name"] == settings["run"]["name"] == "mine"
+    assert {"kragx", "python", "numpy"} <= set(settings["versions"])
+
+
+def test_csv(kragx, jsonl):
+    """The CSV holds a header and one line with means and micro averages."""
+    out = kragx("score", jsonl(FOUND, NOTHING), *METRICS, "--format", "csv").out
+    (row,) = csv.DictReader(io.StringIO(out))
+    assert row["retriever"] == "results"
+    assert (row["mrr@10"], row["recall@10"], row["micro recall@10"]) == ("0.25", "0.5", "0.5")
+
+
+def test_csv_per_query(kragx, jsonl):
+    """With --per-query the CSV holds a line for each query, empty where there is no value."""
+    out = kragx("score", jsonl(FOUND, NO_GOLD), *METRICS, "--format", "csv", "--per-query").out
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["query_id"], row["mrr@10"]) for row in rows] == [("found", "0.5"), ("no gold", "")]
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("nDCG@5", "ndcg@5"),
+        ("hit-rate@1", "hit_rate@1"),
+        ("ndcg@5( gain = exp2 )", "ndcg@5(gain=exp2)"),
+        ("precision@5(over=k)", "precision@5"),
+        ("recall@3(rel=2.0)", "recall@3(rel=2)"),
+        ("MRR", "mrr"),
+    ],
+)
+def test_canonical_names(kragx, jsonl, written, canonical):
+    """However a metric is written, and however often, it appears once, by its canonical name."""
+    path = jsonl(FOUND | {"gold": [{"id": "g", "text": "the quick brown fox jumps", "grade": 2}]})
+    found = kragx("score", path, "-m", written, "--metric", canonical, "--format", "json").json()
+    assert list(found["mean"]) == [canonical]
+
+
+def test_default_metrics(kragx, jsonl):
+    """Without -m the usual seven metrics are computed at 10."""
+    found = kragx("score", jsonl(FOUND), "--format", "json").json()
+    names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg")
+    assert list(found["mean"]) == [f"{name}@10" for name in names]
+
+
+def test_standard_input(kragx, jsonl):
+    """`-` reads standard input and gives the same numbers as the file does."""
+    path = jsonl(FOUND, NOTHING)
+    piped = kragx("score", "-", "--format", "json", stdin=path.read_text(encoding="utf-8")).json()
+    filed = kragx("score", path, "--format", "json").json()
+    assert (piped["mean"], piped["counts"]) == (filed["mean"], filed["counts"])
+    assert filed["mean"]["mrr@10"] == 0.25
+
+
+def test_no_escape_codes_in_a_pipe(kragx, jsonl):
+    """What goes into a pipe holds no escape code, in any format."""
+    path = jsonl(FOUND, NO_GOLD, FAILED)
+    for form in ("table", "json", "csv"):
+        code, out, err = kragx("score", path, "--per-query", "--format", form)
+        assert code == 0
+        assert "\x1b" not in out + err
+
+
+def _coloured(text: str) -> bool:
+    numbers = [int(n) for codes in re.findall(r"\x1b\[([\d;]*)m", text) for n in codes.split(";")]
+    return any(30 <= number <= 49 or 90 <= number <= 107 for number in numbers)
+
+
+def test_no_color(kragx, jsonl, monkeypatch):
+    """On a terminal a remark is coloured, unless NO_COLOR is set."""
+    path = jsonl(FOUND, FAILED)
+    assert _coloured(kragx("score", path, terminal=True).out)
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = kragx("score", path, terminal=True)
+    assert plain.code == 0
+    assert "failed: 1" in plain.out
+    assert not _coloured(plain.out)
+
+
+@pytest.mark.parametrize("method", ["exact", "text", "contains", "rouge1", "rougeL", "overlap"])
+@pytest.mark.parametrize(("gold", "doc"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_korean_unicode_forms(kragx, jsonl, method, gold, doc):
+    """A Korean text in NFD matches the same text in NFC, whichever side is which."""
+    record = {
+        "query_id": "q",
+        "gold": [{"text": unicodedata.normalize(gold, KOREAN)}],
+        "retrieved": [{"text": unicodedata.normalize(doc, KOREAN)}],
+    }
+    assert record["gold"][0]["text"] != record["retrieved"][0]["text"]
+    code, out, err = kragx(
+        "score", jsonl(record), "--match", method, "-m", "mrr", "--format", "csv"
+    )
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1].endswith(",1.0")
+
+
+@pytest.mark.parametrize(
+    ("record", "count", "remark"),
+    [
+        (NO_GOLD, "n_no_gold", "without gold: 1"),
+        (FAILED, "n_failed", "failed: 1"),
+        (MISSING, "n_missing", "missing in the run: 1"),
+    ],
+)
+def test_what_was_left_out_is_counted_and_shown(kragx, jsonl, record, count, remark):
+    """A query without gold or answer, or with a failure, is counted, and the table says so."""
+    path = jsonl(FOUND, record)
+    counts = kragx("score", path, "--format", "json").json()["counts"]
+    assert counts[count] == 1
+    assert counts["n_queries"] == 2
+    assert counts["n_scored"] == (1 if record is NO_GOLD else 2)
+    assert remark in kragx("score", path).out
+    assert remark not in kragx("score", jsonl(FOUND, NOTHING)).out
+
+
+def test_nothing_found_scores_zero(kragx, jsonl):
+    """An empty list is an answer: it scores 0, and is neither missing nor failed."""
+    found = kragx("score", jsonl(NOTHING), "--format", "json").json()
+    assert set(found["mean"].values()) == {0.0}
+    assert (found["counts"]["n_missing"], found["counts"]["n_failed"]) == (0, 0)
+
+
+def test_duplicates(kragx, jsonl):
+    """A document that stands twice is counted, and is relevant only the first time."""
+    twice = FOUND | {"retrieved": [FOUND["retrieved"][1]] * 2}
+    found = kragx("score", jsonl(twice), "-m", "precision@2", "--format", "json").json()
+    assert found["mean"] == {"precision@2": 0.5}
+    assert found["counts"]["n_duplicates"] == 1
+    assert "stand twice" in kragx("score", jsonl(twice)).out
+
+
+def test_only_queries_without_gold(kragx, jsonl):
+    """Where no query has gold, every mean is null, not NaN and not 0."""
+    found = kragx("score", jsonl(NO_GOLD), "--format", "json").json()
+    assert set(found["mean"].values()) == {None}
+    assert found["counts"]["n_scored"] == 0
+
+
+def test_texts_without_tokens_are_warned_about(kragx, jsonl):
+    """Korean under the ASCII-only tokenizer matches nothing: counted, and warned about once."""
+    record = {"query_id": "q", "gold": [{"text": KOREAN}], "retrieved": [{"text": KOREAN + "."}]}
+    args = ("--match", "rouge1", "--tokenizer", "rouge", "--format", "json")
+    outcome = kragx("score", jsonl(record), *args)
+    assert outcome.json()["counts"]["n_texts_without_tokens"] == 2
+    assert outcome.err.startswith("kragx: warning: ")
+    assert outcome.err.count("\n") == 1

@@ -1,0 +1,1 @@
+"""Tests of what goes in and out: documents, gold sets, runs, files and retrievers."""

@@ -1,0 +1,60 @@
+"""Short ways to write files, and values that Hypothesis draws."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from kragx import Doc, Gold, GoldDataset, Query
+
+# No surrogates: `st.text` leaves them out, as no file can hold them.
+names = st.text(min_size=1, max_size=6)
+texts = st.text(max_size=12)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
+metadata = st.dictionaries(texts, json_values, max_size=3)
+
+
+def one_of_id_and_text(kind: type, **fields: st.SearchStrategy) -> st.SearchStrategy:
+    """Values of `kind` that have an id, a text or both."""
+    maybe = {"id": st.none() | names, "text": st.none() | texts}
+    return st.one_of(
+        st.builds(kind, **(maybe | fields | {"id": names})),
+        st.builds(kind, **(maybe | fields | {"text": texts})),
+    )
+
+
+docs = one_of_id_and_text(Doc, score=st.none() | numbers, metadata=metadata)
+golds = one_of_id_and_text(
+    Gold,
+    grade=numbers,
+    alternatives=st.lists(docs, max_size=2).map(tuple),
+    metadata=metadata,
+)
+queries = st.builds(
+    Query,
+    id=names,
+    text=st.none() | texts,
+    gold=st.lists(golds, max_size=3).map(tuple),
+    query_type=st.none() | texts,
+    expected_doc_types=st.lists(texts, max_size=2).map(tuple),
+    answerable=st.none() | st.booleans(),
+    reference=st.none() | texts,
+    metadata=metadata,
+)
+query_lists = st.lists(queries, min_size=1, max_size=4, unique_by=lambda query: query.id)
+datasets = query_lists.map(lambda drawn: GoldDataset(tuple(drawn)))
+
+
+def written(folder: Path, *lines: object, name: str = "file.jsonl") -> Path:
+    """A file of lines: strings as they are, anything else as JSON."""
+    path = folder / name
+    encoded = (line if isinstance(line, str) else json.dumps(line) for line in lines)
+    path.write_text("".join(line + "\n" for line in encoded), encoding="utf-8", newline="\n")
+    return path

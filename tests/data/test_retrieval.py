@@ -1,0 +1,409 @@
+"""Asking retrievers of every kind, and what becomes of a question that fails."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+
+from kragx import (
+    DataError,
+    Doc,
+    GoldDataset,
+    Run,
+    UsageError,
+    aevaluate,
+    aretrieve,
+    evaluate,
+    retrieve,
+)
+
+ANSWERS = {
+    "가장 긴 강은?": ["압록강이 가장 길다", "한강은 서울을 지난다"],
+    "가장 높은 산은?": ["백두산이 가장 높다"],
+    "가장 큰 섬은?": ["거제도는 둘째로 크다", "제주도가 가장 크다"],
+}
+QUESTIONS = list(ANSWERS)
+DATASET = GoldDataset.from_documents(
+    [["압록강이 가장 길다"], ["백두산이 가장 높다"], ["제주도가 가장 크다"]], queries=QUESTIONS
+)
+
+
+def documents(question: str) -> list[Document]:
+    """The answer to one question."""
+    return [Document(page_content=text) for text in ANSWERS[question]]
+
+
+async def adocuments(question: str) -> list[Document]:
+    """The same, asynchronously."""
+    await asyncio.sleep(0)
+    return documents(question)
+
+
+class Native(BaseRetriever):
+    """A LangChain retriever."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+        return documents(query)
+
+
+class NativeAsync(Native):
+    """A LangChain retriever with an asynchronous side of its own."""
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: object) -> list[Document]:
+        return await adocuments(query)
+
+
+class Callable1:
+    """An object that is called as a function is."""
+
+    def __call__(self, question: str) -> list[Document]:
+        """The answer to one question."""
+        return documents(question)
+
+    async def aask(self, question: str) -> list[Document]:
+        """The same, asynchronously, as a method."""
+        return await adocuments(question)
+
+
+class AsyncCallable:
+    """An object whose call must be awaited."""
+
+    async def __call__(self, question: str) -> list[Document]:
+        """The answer to one question."""
+        return await adocuments(question)
+
+
+class OnlyAinvoke:
+    """An object that has only the asynchronous half of a runnable."""
+
+    async def ainvoke(self, question: str) -> list[Document]:
+        """The answer to one question."""
+        return await adocuments(question)
+
+
+def prefixed(prefix: str, question: str) -> list[Document]:
+    """A function that needs another argument first."""
+    return documents(question) if prefix == "ok" else []
+
+
+RETRIEVERS = {
+    "retriever": Native(),
+    "retriever with async side": NativeAsync(),
+    "runnable": RunnableLambda(documents),
+    "runnable of both": RunnableLambda(documents, afunc=adocuments),
+    "asynchronous runnable": RunnableLambda(adocuments),
+    "chain": RunnableLambda(str.strip) | RunnableLambda(documents),
+    "function": documents,
+    "asynchronous function": adocuments,
+    "lambda": lambda question: documents(question),  # noqa: PLW0108  # a lambda is meant
+    "partial": partial(prefixed, "ok"),
+    "object": Callable1(),
+    "method": Callable1().aask,
+    "asynchronous object": AsyncCallable(),
+    "object with ainvoke": OnlyAinvoke(),
+    "texts": lambda question: ANSWERS[question],
+    "mappings": lambda question: [{"text": text} for text in ANSWERS[question]],
+    "tuple": lambda question: tuple(ANSWERS[question]),
+}
+every_kind = pytest.mark.parametrize("retriever", RETRIEVERS.values(), ids=RETRIEVERS)
+
+
+def ask_in_a_loop(retriever: object, dataset: GoldDataset = DATASET, **options: object) -> Run:
+    """What `aretrieve` gives, for tests without a loop."""
+    return asyncio.run(aretrieve(retriever, dataset, **options))
+
+
+def ask_inside_a_loop(retriever: object, dataset: GoldDataset = DATASET, **options: object) -> Run:
+    """What `retrieve` gives where a loop is running already, as in a notebook."""
+
+    async def cell() -> Run:
+        return retrieve(retriever, dataset, **options)
+
+    return asyncio.run(cell())
+
+
+every_way = pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop, ask_inside_a_loop])
+
+
+def by_text(run: Run) -> dict[str, list[str | None]]:
+    """The texts that each query got."""
+    return {query_id: [doc.text for doc in run[query_id].documents] for query_id in run}
+
+
+EXPECTED = {f"q{at}": answer for at, answer in enumerate(ANSWERS.values(), start=1)}
+
+
+@every_way
+@every_kind
+def test_any_retriever_can_be_asked(retriever: object, ask: Callable[..., Run]) -> None:
+    """Every kind of retriever gives the same run, synchronously, in a loop and inside one."""
+    run = ask(retriever, DATASET)
+    assert [run[query].error for query in run] == [None] * 3
+    assert by_text(run) == EXPECTED
+
+
+@every_way
+def test_each_question_is_timed(ask: Callable[..., Run]) -> None:
+    """Every query has its seconds, one that failed included."""
+
+    def first_fails(question: str) -> list[Document]:
+        if question == QUESTIONS[0]:
+            raise ValueError("no index")
+        return documents(question)
+
+    run = ask(first_fails, DATASET)
+    assert all(found.seconds is not None and found.seconds >= 0 for found in run.results.values())
+
+
+@every_way
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_question_that_raises_is_failed_with_its_reason(
+    ask: Callable[..., Run], is_async: bool
+) -> None:
+    """One question's failure keeps its reason and does not stop the others."""
+
+    def ask_index(question: str) -> list[Document]:
+        if question == QUESTIONS[1]:
+            raise TimeoutError("색인이 30초 안에 답하지 않음")
+        return documents(question)
+
+    async def aask_index(question: str) -> list[Document]:
+        return ask_index(question)
+
+    run = ask(aask_index if is_async else ask_index, DATASET)
+    assert run["q2"].error == "TimeoutError: 색인이 30초 안에 답하지 않음"
+    assert run["q2"].documents == ()
+    assert by_text(run) == EXPECTED | {"q2": []}
+
+
+def test_failures_are_counted_and_score_nothing() -> None:
+    """Failed questions are scored as empty lists and counted as failed, not as missing."""
+
+    def ask(question: str) -> list[Document]:
+        return [Document(page_content={QUESTIONS[0]: "압록강이 가장 길다"}[question])]
+
+    result = evaluate(DATASET, ask, match="exact", metrics=["recall@1"])
+    assert result["recall@1"] == pytest.approx(1 / 3)
+    assert (result.counts["n_failed"], result.counts["n_missing"]) == (2, 0)
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (None, "NoneType"),
+        ("압록강", "str"),
+        (b"text", "bytes"),
+        (5, "int"),
+        ({"documents": []}, "dict"),
+        ({"압록강"}, "set"),
+        ([None], "rank 1: NoneType is not a document"),
+        (["압록강", 5], "rank 2: int is not a document"),
+        ([{"txt": "압록강"}], "perhaps you meant 'text'"),
+        ([{"metadata": {}}], "needs 'id' or 'text'"),
+        ([(Document(page_content="압록강"), 0.9)], "rank 1: tuple is not a document"),
+        ([Doc(text=5)], "a text must be a string"),
+    ],
+    ids=repr,
+)
+def test_an_answer_that_is_no_list_of_documents_is_failed(
+    ask: Callable[..., Run], answer: object, reason: str
+) -> None:
+    """A wrong answer is that question's failure, with a reason that says what it was."""
+    run = ask(lambda question: answer if question == QUESTIONS[0] else documents(question), DATASET)
+    assert run["q1"].error is not None
+    assert run["q1"].error.startswith("DataError: ")
+    assert reason in run["q1"].error
+    assert by_text(run) == EXPECTED | {"q1": []}
+
+
+@every_way
+def test_an_empty_answer_is_no_failure(ask: Callable[..., Run]) -> None:
+    """A retriever that finds nothing answered with nothing."""
+    run = ask(lambda _: [], DATASET)
+    assert [(found.documents, found.error) for found in run.results.values()] == [((), None)] * 3
+
+
+def test_a_function_that_runs_out_of_an_iterator_is_failed() -> None:
+    """StopIteration out of a function is a failure as any other, in a loop as well."""
+
+    def run_out(_: str) -> object:
+        return next(iter([]))
+
+    async def bounded() -> Run:  # a loop that never hears of it would wait for ever
+        return await asyncio.wait_for(aretrieve(run_out, DATASET), timeout=5)
+
+    for run in (retrieve(run_out, DATASET), asyncio.run(bounded())):
+        assert all("StopIteration" in str(found.error) for found in run.results.values())
+
+
+@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop])
+def test_several_questions_are_asked_at_once_and_keep_their_order(ask: Callable[..., Run]) -> None:
+    """With concurrency 3 three questions wait for one another, and the run keeps their order."""
+    together = threading.Barrier(3)
+    last_answered = threading.Event()
+
+    def slow_first(question: str) -> list[Document]:
+        together.wait(timeout=30)
+        if question == QUESTIONS[-1]:
+            last_answered.set()
+        assert last_answered.wait(timeout=30)
+        return documents(question)
+
+    run = ask(slow_first, DATASET, concurrency=3)
+    assert [found.error for found in run.results.values()] == [None] * 3
+    assert list(by_text(run).items()) == list(EXPECTED.items())
+
+
+def test_asynchronous_questions_are_asked_at_once_and_keep_their_order() -> None:
+    """With concurrency 3 the answers may come last first; the run keeps the questions' order."""
+    answered: list[str] = []
+    done = {question: asyncio.Event() for question in QUESTIONS}
+    following = dict(pairwise(QUESTIONS))
+
+    async def last_first(question: str) -> list[Document]:
+        if question in following:
+            await asyncio.wait_for(done[following[question]].wait(), timeout=30)
+        answered.append(question)
+        done[question].set()
+        return documents(question)
+
+    run = ask_in_a_loop(last_first, concurrency=3)
+    assert answered == QUESTIONS[::-1]
+    assert list(by_text(run).items()) == list(EXPECTED.items())
+
+
+@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop])
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_concurrency_is_a_bound(ask: Callable[..., Run], concurrency: int) -> None:
+    """Never more questions than `concurrency` are asked at once."""
+    lock, active, most = threading.Lock(), 0, 0
+    enough = threading.Barrier(concurrency)
+    dataset = GoldDataset.from_documents([["글"]] * 8, queries=[f"물음 {n}" for n in range(8)])
+
+    def count(_: str) -> list[str]:
+        nonlocal active, most
+        with lock:
+            active += 1
+            most = max(most, active)
+        enough.wait(timeout=30)
+        with lock:
+            active -= 1
+        return ["글"]
+
+    run = ask(count, dataset, concurrency=concurrency)
+    assert [found.error for found in run.results.values()] == [None] * 8
+    assert most == concurrency
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, None, "2"])
+@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop])
+def test_concurrency_must_be_a_whole_number_of_at_least_one(
+    ask: Callable[..., Run], bad: object
+) -> None:
+    """A concurrency that is no number of questions is refused."""
+    with pytest.raises(UsageError, match=r"concurrency: .* whole number of at least 1"):
+        ask(documents, DATASET, concurrency=bad)
+
+
+@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop])
+@pytest.mark.parametrize("text", [None, ""])
+def test_a_query_without_text_cannot_be_asked(ask: Callable[..., Run], text: str | None) -> None:
+    """A query without a question is an error before anything is asked, and says what to add."""
+    asked: list[str] = []
+    queries = None if text is None else ["물음", text]
+    dataset = GoldDataset.from_documents([["가"], ["나"]], queries=queries)
+    with pytest.raises(DataError, match=r"'q[12]' has no text to ask.*queries=\[\.\.\.\]"):
+        ask(lambda question: asked.append(question) or [], dataset)
+    assert asked == []
+
+
+@pytest.mark.parametrize("bad", [5, object(), [], None])
+@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop])
+def test_what_cannot_be_asked_is_refused(ask: Callable[..., Run], bad: object) -> None:
+    """A value that is no retriever says what to pass."""
+    with pytest.raises(UsageError, match="cannot be asked; pass a LangChain retriever"):
+        ask(bad, DATASET)
+
+
+@pytest.mark.parametrize("ask", [retrieve, ask_in_a_loop, ask_inside_a_loop])
+@pytest.mark.parametrize("options", [{"concurrency": 1}, {"concurrency": 2}], ids=str)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_interruption_passes_through(
+    ask: Callable[..., Run], options: dict[str, int], is_async: bool
+) -> None:
+    """Ctrl-C is no failure of a question: it ends the asking."""
+
+    def interrupted(_: str) -> list[Document]:
+        raise KeyboardInterrupt
+
+    async def ainterrupted(_: str) -> list[Document]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(ainterrupted if is_async else interrupted, DATASET, **options)
+
+
+@every_way
+def test_surrogates_in_answers_are_replaced_and_counted(ask: Callable[..., Run]) -> None:
+    """Half an emoji that a retriever returns becomes U+FFFD, and the run counts it."""
+    run = ask(lambda _: ["반쪽 \ud83d"], DATASET)
+    assert by_text(run)["q1"] == ["반쪽 \ufffd"]
+    assert run.n_replaced_surrogates == 3
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("retriever", "name"),
+    [
+        (Native(), "Native"),
+        (Native(name="bm25"), "bm25"),
+        (documents, "documents"),
+        (RunnableLambda(documents), "documents"),
+        (Callable1(), "Callable1"),
+    ],
+)
+def test_a_run_is_named_after_its_retriever(
+    ask: Callable[..., Run], retriever: object, name: str
+) -> None:
+    """The run bears the retriever's name, else its class; a name that is given wins."""
+    assert ask(retriever, DATASET).name == name
+    assert ask(retriever, DATASET, name="mine").name == "mine"
+
+
+@every_way
+def test_nothing_is_printed_where_no_one_watches(
+    ask: Callable[..., Run], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a terminal there is no progress bar, neither on output nor on error."""
+    ask(documents, DATASET)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "retriever", [Native(), documents, adocuments], ids=["retriever", "function", "async function"]
+)
+def test_evaluating_a_retriever_asks_it(retriever: object) -> None:
+    """`evaluate` and `aevaluate` of a retriever give the numbers of the run that it makes."""
+    expected = evaluate(DATASET, Run.from_documents(EXPECTED), match="exact")
+    assert expected["mrr@10"] == pytest.approx((1 + 1 + 1 / 2) / 3)
+    assert evaluate(DATASET, retriever, match="exact").queries == expected.queries
+    awaited = asyncio.run(aevaluate(DATASET, retriever, match="exact"))
+    assert awaited.queries == expected.queries
+    assert awaited.counts == expected.counts
+
+
+def test_aevaluate_takes_what_evaluate_takes() -> None:
+    """`aevaluate` of lists gives the same numbers as `evaluate`."""
+    gold, retrieved = [["가"], ["나"]], [["가"], ["다", "나"]]
+    awaited = asyncio.run(aevaluate(gold, retrieved, match="exact", metrics=["mrr"]))
+    assert awaited.mean == evaluate(gold, retrieved, match="exact", metrics=["mrr"]).mean
+    assert awaited["mrr"] == 0.75

@@ -1,0 +1,128 @@
+"""The documents are true: their code runs, their numbers come out, their links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from kragx.metrics import METRICS, PROFILES
+
+from .support import DOCUMENTS, ROOT, TWINS, Document, names
+
+PAIRS = [(Document(english), Document(korean)) for english, korean in TWINS.items()]
+SCRIPTS = [
+    pytest.param(block.text, id=f"{document.name}:{block.line}")
+    for document in DOCUMENTS
+    for block in document.blocks
+    if block.language == "python"
+]
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=names)
+each_pair = pytest.mark.parametrize(("english", "korean"), PAIRS, ids=list(TWINS))
+
+
+@pytest.mark.parametrize("code", SCRIPTS)
+def test_every_python_block_runs(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each block of Python runs by itself, as a module in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType("document")
+    monkeypatch.setitem(sys.modules, "document", module)  # dataclasses look themselves up there
+    exec(compile(code, "<document>", "exec"), vars(module))
+
+
+@each_document
+def test_every_session_gives_the_numbers_it_shows(document: Document) -> None:
+    """The `>>>` examples of a document, one session from top to bottom, give what is printed."""
+    # Blank lines in the place of everything else, so that a failure names the document's line.
+    lines = [""] * (document.text.count("\n") + 1)
+    for block in document.blocks:
+        if block.language == "pycon":
+            code = block.text.splitlines()
+            lines[block.line - 1 : block.line - 1 + len(code)] = code
+    session = doctest.DocTestParser().get_doctest(
+        "\n".join(lines), {}, document.name, str(document.path), 0
+    )
+    report: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
+    runner.run(session, out=report.append)
+    assert not report, "".join(report)
+
+
+def test_the_metrics_page_works_through_examples() -> None:
+    """docs/metrics.md shows each metric's value on an example."""
+    page = Document("docs/metrics.md")
+    shown = "".join(block.text for block in page.blocks if block.language == "pycon")
+    assert [name for name in METRICS if name not in shown] == []
+    assert [name for name in METRICS if not any(name in title for _, title in page.headings)] == []
+
+
+def test_the_profile_table_names_every_profile() -> None:
+    """docs/metrics.md and its Korean twin have a column for each profile."""
+    for name in ("docs/metrics.md", "docs/metrics.ko.md"):
+        row = "| " + " | ".join(f"`{profile}`" for profile in PROFILES) + " |"
+        assert row in Document(name).text
+
+
+@each_document
+def test_every_link_leads_somewhere(document: Document) -> None:
+    """Relative links point at a file, and their anchors at one of its headings."""
+    for link in document.links:
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (document.path.parent / file).resolve() if file else document.path
+        assert target.is_file(), link
+        assert target.is_relative_to(ROOT), link
+        if anchor:
+            assert anchor in Document(str(target.relative_to(ROOT))).anchors, link
+
+
+@each_pair
+def test_twins_have_the_same_sections(english: Document, korean: Document) -> None:
+    """A document and its Korean twin have the same headings, level by level."""
+    assert [level for level, _ in korean.headings] == [level for level, _ in english.headings]
+
+
+@each_pair
+def test_twins_have_the_same_code(english: Document, korean: Document) -> None:
+    """The code of twins differs in comments alone; the README's notebook speaks Korean."""
+    assert [block.language for block in korean.blocks] == [
+        block.language for block in english.blocks
+    ]
+    for ours, theirs in zip(english.blocks, korean.blocks, strict=True):
+        if (english.name, ours.language) != ("README.md", "python"):
+            assert theirs.bare == ours.bare
+
+
+@each_pair
+def test_twins_have_tables_of_the_same_size(english: Document, korean: Document) -> None:
+    """No row or column of a table is left out in Korean."""
+
+    def shape(document: Document) -> list[int]:
+        return [line.count("|") for line in document.prose.splitlines() if line.startswith("|")]
+
+    assert shape(korean) == shape(english)
+
+
+@each_pair
+def test_korean_documents_link_to_each_other(english: Document, korean: Document) -> None:
+    """The first links of a Korean document: its English twin, then Korean documents."""
+    first, *others = korean.links
+    assert first == Path(english.name).name
+    english_names = {Path(name).name for name in TWINS}
+    assert not [link for link in others if Path(link.partition("#")[0]).name in english_names]
+
+
+def test_install_commands_are_equal() -> None:
+    """Both commands stand in both READMEs, each on its own line, to the character."""
+    commands = [
+        [line for line in Document(name).text.splitlines() if line.startswith("python3 -m venv ")]
+        for name in ("README.md", "README.ko.md")
+    ]
+    assert commands[0] == commands[1]
+    assert len(commands[0]) == 2

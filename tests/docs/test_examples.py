@@ -1,0 +1,163 @@
+"""The examples run as they are printed, and give sensible values."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kragx import Evaluation
+
+from .support import ROOT
+
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+
+
+def example(name: str) -> dict[str, Any]:
+    """The names that an example defines; its `main` is not called."""
+    return runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="example")
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_every_example_says_how_to_run_it(script: Path) -> None:
+    """An example's docstring holds its command."""
+    assert f"python examples/{script.name}" in runpy.run_path(str(script))["__doc__"]
+
+
+def test_two_queries(capsys: pytest.CaptureFixture[str]) -> None:
+    """The lesson's numbers come out right, .6934 for nDCG among them, and are printed."""
+    result = example("two_queries")["main"]()
+    expected = {
+        "precision": 2 / 3,
+        "recall": 0.75,
+        "f1": 0.7,
+        "hit_rate@1(need=all)": 0,
+        "hit_rate@2(need=all)": 0,
+        "hit_rate@3(need=all)": 0.5,
+        "hit_rate(need=all)": 0.5,
+        "mrr@1": 0.5,
+        "mrr@2": 0.75,
+        "mrr@3": 0.75,
+        "map@1": 1 / 6,
+        "map@2": 11 / 24,
+        "map@3": 0.625,
+        "ndcg@1": 0.5,
+        "ndcg@2": 0.69342640361727,
+        "ndcg@3": 0.69342640361727,
+    }
+    assert {name: result[name] for name in expected} == pytest.approx(expected)
+    assert result.micro == pytest.approx({"precision": 2 / 3, "recall": 0.8, "f1": 8 / 11})
+    printed = capsys.readouterr().out
+    assert "ndcg                 0.5000  0.6934  0.6934  0.6934" in printed
+    assert "both                   4      2      4       1" in printed
+
+
+def test_own_retriever(capsys: pytest.CaptureFixture[str]) -> None:
+    """A LangChain retriever of one's own is asked every question and finds part of the gold."""
+    result = example("own_retriever")["main"]()
+    assert isinstance(result, Evaluation)
+    assert result.counts["n_scored"] == 24
+    assert result.counts["n_failed"] == result.counts["n_missing"] == 0
+    assert 0.2 < result["hit_rate@1"] < result["hit_rate@5"] < 1
+    assert "ndcg@5" in capsys.readouterr().out
+
+
+def test_chunk_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    """Three chunk sizes stand side by side; none shares an id with the gold, each finds some."""
+    pytest.importorskip("bm25s")
+    results = example("chunk_sizes")["main"]()
+    assert [result.name for result in results] == [
+        "100 characters",
+        "200 characters",
+        "400 characters",
+    ]
+    for result in results:
+        assert 0.4 < result["hit_rate@5"] < 1
+        assert result["hit_rate@1"] <= result["hit_rate@5"]
+    assert "400 characters" in capsys.readouterr().out
+
+
+class TestMatcherAgreement:
+    """examples/matcher_agreement.py on two queries with three pairs, two of them true."""
+
+    records = (
+        {
+            "query_id": "q1",
+            "gold": [{"text": "opened software can be returned within 14 days"}],
+            "retrieved": [
+                {"text": "note: opened software can be returned within 14 days if sealed"},
+                {"text": "gift cards do not expire"},
+            ],
+        },
+        {
+            "query_id": "q2",
+            "gold": [{"text": "shipping is free above 30 euros in most countries"}],
+            "retrieved": [{"text": "most countries: shipping is free above 30 euros"}],
+        },
+    )
+
+    def run(
+        self,
+        truth: list[dict[str, Any]],
+        options: list[str],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> dict[str, list[float]]:
+        """What is printed for each matcher: precision, recall, F1, kappa."""
+        for name, rows in (("results", self.records), ("truth", truth)):
+            lines = [json.dumps(row) + "\n" for row in rows]
+            (tmp_path / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(
+            sys, "argv", ["matcher_agreement.py", "results.jsonl", "truth.jsonl", *options]
+        )
+        example("matcher_agreement")["main"]()
+        _, *lines = capsys.readouterr().out.splitlines()
+        rows = [line.rsplit(maxsplit=4) for line in lines]
+        return {name: [float(cell) for cell in cells] for name, *cells in rows}
+
+    def test_decisions_as_truth(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """With the truth as yes or no: overlap finds both, containment only the verbatim one."""
+        truth = [
+            {"query_id": "q1", "matched": [[True], [False]]},
+            {"query_id": "q2", "matched": [[True]]},
+        ]
+        found = self.run(truth, [], tmp_path, monkeypatch, capsys)
+        assert set(found) == set(example("matcher_agreement")["MATCHERS"])
+        assert found["overlap"] == [1, 1, 1, 1]
+        assert found["text"] == pytest.approx([1, 0.5, 2 / 3, 0.4], abs=5e-4)
+
+    def test_offsets_as_truth(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """With character offsets half of either text is a true match, here or anywhere."""
+        truth = [
+            {
+                "query_id": "q1",
+                "chunk_chars": [60, 24],
+                "gold_chars": [46],
+                "overlap_chars": [[0], [0]],
+                "overlap_chars_any": [[46], [0]],
+            },
+            {
+                "query_id": "q2",
+                "chunk_chars": [47],
+                "gold_chars": [49],
+                "overlap_chars": [[33]],
+                "overlap_chars_any": [[33]],
+            },
+        ]
+        args = (tmp_path, monkeypatch, capsys)
+        here = self.run(truth, ["--match", "overlap"], *args)
+        assert here["overlap"][:2] == [0.5, 1]
+        strict = '{"method": "rouge1", "threshold": 1.0}'
+        options = ["--truth", "anywhere", "--match", "overlap", "--match", strict]
+        anywhere = self.run(truth, options, *args)
+        assert anywhere == {"overlap": [1, 1, 1, 1], strict: [0, 0, 0, 0]}

@@ -1,0 +1,1 @@
+"""Tests of what a match is: matchers, tokenizers and how they are named."""

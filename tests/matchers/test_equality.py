@@ -1,0 +1,201 @@
+"""Matching by equal ids and by equal texts."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from langchain_core.documents import Document
+
+from kragx import DataError, Doc, Gold, matcher
+
+from .support import decided, scored
+
+
+def doc(**metadata: object) -> dict[str, object]:
+    """A document without an id of its own."""
+    return {"text": "본문", "metadata": metadata}
+
+
+class TestId:
+    """The matcher `id`."""
+
+    def test_equal_ids_match_and_others_do_not(self) -> None:
+        """Only equal ids match, whatever the texts say."""
+        docs = [{"id": "a", "text": "하나"}, {"id": "b", "text": "둘"}]
+        golds = [{"id": "b", "text": "하나"}, {"id": "c"}]
+        assert decided("id", docs, golds) == [[False, False], [True, False]]
+
+    @pytest.mark.parametrize("other", ["A", "a ", " a", "а", "a1"])
+    def test_ids_are_compared_as_they_are(self, other: str) -> None:
+        """Case, white space and look-alikes make another id."""
+        assert decided("id", [{"id": other}], [{"id": "a"}]) == [[False]]
+
+    def test_a_whole_number_equals_its_digits(self) -> None:
+        """The id 7 and the id "7" are the same id, as JSON and Python mix them."""
+        assert decided("id", [{"id": 7}, {"id": "07"}], [{"id": "7"}]) == [[True], [False]]
+
+    @pytest.mark.parametrize(
+        "document",
+        [
+            Document(page_content="본문", metadata={"id": "d7"}),
+            {"text": "본문", "metadata": {"id": "d7"}},
+            Doc(text="본문", metadata={"id": "d7"}),
+        ],
+    )
+    def test_metadata_id_stands_in_for_a_missing_id(self, document: object) -> None:
+        """A document without an id of its own is known by `metadata.id`."""
+        assert decided("id", [document], [{"id": "d7"}]) == [[True]]
+
+    def test_metadata_id_stands_in_for_gold_too(self) -> None:
+        """A gold item without an id of its own is known by `metadata.id`."""
+        gold = Document(page_content="본문", metadata={"id": 7})
+        assert decided("id", [{"id": "7"}], [gold]) == [[True]]
+
+    @pytest.mark.parametrize("others", [[], [{"text": "본문", "metadata": {"id": "z"}}]])
+    def test_the_own_id_wins_over_metadata(self, others: list[object]) -> None:
+        """A document's own id is its id, whether or not other documents of the list have one."""
+        docs = [{"id": "own", "metadata": {"id": "other"}}, *others]
+        assert decided("id", docs, [{"id": "own"}, {"id": "other"}])[0] == [True, False]
+
+    def test_id_key_names_a_metadata_key(self) -> None:
+        """`id_key` says which metadata key holds the id; gold keeps its own id."""
+        docs = [{"id": "chunk-1", "metadata": {"page": 12}}, {"id": "12", "metadata": {"page": 3}}]
+        spec = {"method": "id", "id_key": "page"}
+        assert decided(spec, docs, [{"id": "12"}]) == [[True], [False]]
+
+    def test_a_parent_can_be_the_unit(self) -> None:
+        """With `metadata.parent_id` every chunk of the gold parent matches."""
+        docs = [doc(parent_id="p1"), doc(parent_id="p2"), doc(parent_id="p1")]
+        spec = {"method": "id", "id_key": "metadata.parent_id"}
+        assert decided(spec, docs, [{"id": "p1"}]) == [[True], [False], [True]]
+
+    def test_gold_with_the_same_key_is_known_by_it(self) -> None:
+        """Gold documents from the same store are known by the same key as the retrieved ones."""
+        gold = Document(id="chunk-9", page_content="본문", metadata={"parent_id": "p1"})
+        spec = {"method": "id", "id_key": "metadata.parent_id"}
+        assert decided(spec, [doc(parent_id="p1"), doc(parent_id="chunk-9")], [gold]) == [
+            [True],
+            [False],
+        ]
+
+    def test_both_keys_may_differ(self) -> None:
+        """`id_key` and `gold_id_key` name different keys on the two sides."""
+        golds = [{"id": "x", "metadata": {"source": "s1"}}]
+        spec = {"method": "id", "id_key": "metadata.file", "gold_id_key": "metadata.source"}
+        assert decided(spec, [doc(file="s1"), doc(file="x")], golds) == [[True], [False]]
+
+    @pytest.mark.parametrize("key", ["metadata.source.page.id", "source.page.id"])
+    def test_a_path_reaches_into_nested_metadata(self, key: str) -> None:
+        """A path of several keys goes down into nested metadata."""
+        docs = [doc(source={"page": {"id": "p3"}})]
+        assert decided({"method": "id", "id_key": key}, docs, [{"id": "p3"}]) == [[True]]
+
+    def test_a_key_with_dots_wins_over_a_path(self) -> None:
+        """A metadata key that itself holds a dot is taken as it is."""
+        docs = [{"text": "본문", "metadata": {"doc.id": "flat", "doc": {"id": "nested"}}}]
+        golds = [{"id": "flat"}, {"id": "nested"}]
+        assert decided({"method": "id", "id_key": "doc.id"}, docs, golds) == [[True, False]]
+
+    def test_a_missing_id_is_an_error_that_says_where_and_what_else(self) -> None:
+        """A document without an id names its query and rank, its keys, and a text matcher."""
+        docs = [{"id": "a"}, doc(page=3, source="s.pdf")]
+        with pytest.raises(DataError) as caught:
+            scored(matcher("id"), docs, [{"id": "a"}])
+        for part in ("'q1'", "rank 2", "id_key", "page, source", "overlap", "text"):
+            assert part in str(caught.value)
+
+    def test_a_missing_key_is_an_error_that_names_it(self) -> None:
+        """A document without the metadata key that was asked for names this key."""
+        with pytest.raises(DataError, match=r"'q1', rank 1: .* metadata\.parent_id"):
+            scored(
+                matcher({"method": "id", "id_key": "metadata.parent_id"}),
+                [{"id": "a"}],
+                [{"id": "a"}],
+            )
+
+    def test_gold_without_an_id_is_an_error(self) -> None:
+        """A gold item without an id names its query and place, and a text matcher."""
+        with pytest.raises(DataError, match=r"'q1', gold 2: .*gold_id_key.*overlap"):
+            scored(matcher("id"), [{"id": "a"}], [{"id": "a"}, "본문만 있는 정답"])
+
+    @pytest.mark.parametrize("bad", [1.5, True, ["p1"], {"id": "p1"}])
+    def test_what_is_no_id_is_an_error(self, bad: object) -> None:
+        """A metadata value that is neither a string nor a whole number is not taken as an id."""
+        with pytest.raises(DataError, match="is not an id"):
+            scored(matcher({"method": "id", "id_key": "page"}), [doc(page=bad)], [{"id": "p1"}])
+
+    def test_any_alternative_serves(self) -> None:
+        """A gold item is matched by its own id or by that of any alternative."""
+        gold = {"id": "a", "alternatives": [{"id": "b"}, {"text": "id 없는 글"}]}
+        docs = [{"id": "b"}, {"id": "c"}, {"id": "a"}]
+        assert decided("id", docs, [gold, {"id": "c"}]) == [
+            [True, False],
+            [False, True],
+            [True, False],
+        ]
+
+    def test_an_alternative_may_hold_the_only_id(self) -> None:
+        """A gold item without an id of its own is matched through an alternative's id."""
+        gold = Gold(text="글", alternatives=(Doc(id="b"),))
+        assert decided("id", [{"id": "b"}], [gold]) == [[True]]
+
+
+class TestExact:
+    """The matcher `exact`."""
+
+    @pytest.mark.parametrize(
+        "same",
+        [
+            "수도는 서울이다",
+            "  수도는\t서울이다\n",
+            "수도는   서울이다",
+            "수도는\u3000서울이다",
+            unicodedata.normalize("NFD", "수도는 서울이다"),
+        ],
+    )
+    def test_form_and_white_space_do_not_matter(self, same: str) -> None:
+        """NFD and other white space leave a text the same."""
+        assert decided("exact", [same], ["수도는 서울이다"]) == [[True]]
+
+    @pytest.mark.parametrize("other", ["수도는 서울이다.", "수도는서울이다", "서울이다", ""])
+    def test_other_texts_do_not_match(self, other: str) -> None:
+        """A character more or less makes another text, and an empty text matches nothing."""
+        assert decided("exact", [other], ["수도는 서울이다"]) == [[False]]
+
+    @pytest.mark.parametrize(("casefold", "expected"), [(False, False), (True, True)])
+    @pytest.mark.parametrize(("left", "right"), [("KTX 노선", "ktx 노선"), ("Straße", "STRASSE")])
+    def test_case_matters_unless_told_otherwise(
+        self, casefold: bool, expected: bool, left: str, right: str
+    ) -> None:
+        """Case is kept by default and folded, ß included, with `casefold`."""
+        spec = {"method": "exact", "casefold": casefold}
+        assert decided(spec, [left], [right]) == [[expected]]
+
+    @pytest.mark.parametrize("empty", ["", " \n\t"])
+    def test_an_empty_gold_text_is_an_error(self, empty: str) -> None:
+        """An empty gold text would equal every empty document, so it is refused."""
+        with pytest.raises(DataError, match="'q1', gold 2: the gold text is empty"):
+            scored(matcher("exact"), ["글"], ["글", empty])
+
+    def test_alternatives_serve(self) -> None:
+        """A gold item is matched by its own text or by that of any alternative."""
+        gold = {"text": "서울", "alternatives": [{"text": "서울시"}, {"id": "no-text"}]}
+        assert decided("exact", ["서울시", "서울", "부산"], [gold]) == [[True], [True], [False]]
+
+
+@pytest.mark.parametrize("method", ["exact", "text", "contains", "rouge1", "overlap"])
+def test_comparing_texts_needs_texts(method: str) -> None:
+    """A matcher of texts names the query and place of what has none, and suggests `id`."""
+    with pytest.raises(DataError, match=r"'q1', rank 2: document 'b' has no text.*'id'"):
+        scored(matcher(method), ["글 하나", {"id": "b"}], ["글 하나"])
+    with pytest.raises(DataError, match=r"'q1', gold 2: 'g' has no text.*'id'"):
+        scored(matcher(method), ["글 하나"], ["글 하나", {"id": "g"}])
+
+
+@pytest.mark.parametrize("method", ["id", "exact", "text", "contains", "rouge2", "rougeL"])
+@pytest.mark.parametrize(("n", "m"), [(0, 0), (0, 2), (2, 0)])
+def test_empty_sides_give_empty_matrices(method: str, n: int, m: int) -> None:
+    """No documents or no gold is not an error: the matrix is n x m all the same."""
+    values = [{"id": "a", "text": "글 하나"}, {"id": "b", "text": "글 둘"}]
+    assert scored(matcher(method), values[:n], values[:m]).shape == (n, m)
