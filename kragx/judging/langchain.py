@@ -26,6 +26,7 @@ class LangChainClient:
         errors: exceptions that are failed judgements; any other one ends the run. Those of
             `httpx`, `openai` and the standard library's timeouts and connections are always among
             them.
+        endpoint: what keys call the server; None for the address that the model carries.
         options: passed to ``with_structured_output``, for example ``{"method": "json_schema"}``.
 
     Raises:
@@ -35,6 +36,7 @@ class LangChainClient:
     chat: Any
     name: str | None = None
     errors: tuple[type[Exception], ...] = ()
+    endpoint: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -60,7 +62,7 @@ class LangChainClient:
         kind = type(self.chat)
         return {
             "provider": f"langchain:{kind.__module__}.{kind.__qualname__}",
-            "base_url": None if address is None else str(address),
+            "base_url": self.endpoint or (None if address is None else str(address)),
             "model": self.name,
             **{name: value for name, value in found.items() if _plain(value)},
             **({"structured_output": dict(self.options)} if self.options else {}),
