@@ -264,7 +264,10 @@ class _Run:
                 f"{_spent(judge)}; {left} of {len(self.asked)} questions were not asked. What was "
                 f"judged is in {judge.store}: raise the budget and run again to go on"
             )
-        found = [labels.get(position, self.done[key]) for position, key in enumerate(self.keys)]
+        found = [
+            labels[position] if position in labels else self.done[key]
+            for position, key in enumerate(self.keys)
+        ]
         self.counts["human"] += sum(each.source == "human" for each in found)
         return Judged(tuple(found), self.counts)
 
