@@ -50,6 +50,8 @@ class MetricScores:
         pooled: the counts of its micro average, if it has one.
         bounds: what `mean` can become once every score is known; None if all are.
         micro_bounds: the same for the micro average; None also where it is not known.
+        micro_estimate: the micro average where scores are not known; `pooled` counts those as no
+            matches.
     """
 
     spec: MetricSpec
@@ -59,6 +61,7 @@ class MetricScores:
     pooled: Pooled | None
     bounds: tuple[float, float] | None = None
     micro_bounds: tuple[float, float] | None = None
+    micro_estimate: float | None = None
 
     @property
     def n_scored(self) -> int:
@@ -68,6 +71,8 @@ class MetricScores:
     @property
     def micro(self) -> float | None:
         """The micro average; None for a metric that has none."""
+        if self.micro_estimate is not None:
+            return self.micro_estimate
         return None if self.pooled is None else self.pooled.value(self.spec.name)
 
 

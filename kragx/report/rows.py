@@ -117,8 +117,8 @@ def judging_lines(evaluation: Evaluation) -> list[str]:
     if found["n_missing"]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in found["failures"].items())
         lines.append(
-            f"missing: {found['n_missing']} ({kinds}), never taken for 0; in brackets what the "
-            "numbers can become"
+            f"missing: {found['n_missing']} ({kinds}), estimated, never taken for 0; in brackets "
+            "what the numbers can become"
         )
     lines.append(
         f"calls: {found['n_calls']} ({found['n_retries']} retries); from the store: "

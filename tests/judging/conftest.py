@@ -20,7 +20,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def tape():
-    """What plays the cassette of a name, to be used as ``with tape(name) as base_url``.
+    """What plays the cassette of a name; it gives the address that a client is told.
 
     With KRAGX_RECORD=local it is recorded anew from the local server, with KRAGX_RECORD=<base_url>
     from that endpoint.

@@ -119,13 +119,15 @@ def judged(grades, store, metrics=("mrr@5", "recall@5", "ndcg@5", "precision@5")
 
 
 def test_by_hand(store):
-    """Grades [missing, 3, 0]: MRR in [1/2, 1]; of the known ones alone it is 1."""
+    """Grades [missing, 3, 0]: MRR in [1/2, 1]; half of the known are relevant, so 3/4."""
     result = judged([None, 3, 0], store)
     assert result.bounds["mrr@5"] == (0.5, 1.0)
-    assert result["mrr@5"] == 1.0
+    assert result["mrr@5"] == 0.75
     assert result.bounds["precision@5"] == pytest.approx((0.2, 0.4))
-    assert result["precision@5"] == pytest.approx(0.2)
+    assert result["precision@5"] == pytest.approx(0.3)
+    assert result.micro["precision@5"] == pytest.approx((1 / 3 + 2 / 3) / 2)
     assert result.bounds["recall@5"] == (1.0, 1.0)
+    assert result["recall@5"] == 1.0
     assert result.counts["judging"]["coverage"] == pytest.approx(2 / 3)
 
 
