@@ -238,10 +238,12 @@ class _Run:
         self.done: dict[str, Judgement] = {}
         self.served: Counter[tuple[str | None, str | None]] = Counter()
         self.over_budget = False
+        self.others_write = False
 
     async def run(self) -> Judged:
         judge = self.judge
         with Store(judge.store) as self.store:
+            self.store.changed_by_others()  # from here on it is noticed
             labels = self._labels()
             for key, attempt in self.store.settled(list(self.asked)).items():
                 self._take_stored(key, attempt)
@@ -250,7 +252,7 @@ class _Run:
             if judge.dry_run:
                 self._plan(todo)
             else:
-                self.store.note_pairs(self._pairs())
+                self.store.note(((key, self.asked[key][1]) for key in todo), self._pairs())
                 await self._ask_all(todo)
         self._report_changes()
         for key in self.asked:
@@ -375,10 +377,8 @@ class _Run:
 
     async def _ask(self, key: str) -> Judgement:
         judge = self.judge
-        question, canonical = self.asked[key]
-        # Another process may have asked meanwhile.
-        stored = self.store.settled([key]).get(key)
-        if stored is not None and stored.grade is not None and self._take_stored(key, stored):
+        question, _ = self.asked[key]
+        if self._asked_elsewhere(key):
             self.counts["stored"] += 1
             return self.done[key]
         request = Request(messages(question, key), schema(question.rubric), judge.timeout)
@@ -391,7 +391,7 @@ class _Run:
             if attempt > 1:
                 self.counts["retries"] += 1
             row = _row(key, answer, question.rubric, seconds)
-            self.store.add(row, canonical)
+            self.store.add(row)
             if isinstance(answer, Failure) and answer.fatal:
                 raise JudgingError(
                     f"judge: {answer.detail}. Every further question would fail the same way, so "
@@ -416,6 +416,15 @@ class _Run:
             failure=row.failure,  # type: ignore[arg-type]  # a FailureKind, as the row's column
             detail=row.detail,
         )
+
+    def _asked_elsewhere(self, key: str) -> bool:
+        """Whether another process has got this judgement meanwhile."""
+        if self.store.changed_by_others():
+            self.others_write = True
+        if not self.others_write:
+            return False
+        stored = self.store.settled([key]).get(key)
+        return stored is not None and stored.grade is not None and self._take_stored(key, stored)
 
     async def _once(self, request: Request, room: Reservation) -> tuple[Answer | Failure, float]:
         judge = self.judge

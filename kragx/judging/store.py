@@ -133,6 +133,7 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Transactions are begun and ended here, by name.
         self._db = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
+        self._version: int | None = None
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -153,17 +154,22 @@ class Store:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def add(self, attempt: Attempt, material: str) -> None:
-        """Commit one attempt and what was asked."""
-        with self._writing():
-            self._db.execute(
-                "INSERT OR IGNORE INTO questions VALUES (?, ?)", (attempt.key, material)
-            )
-            self._db.execute(_INSERT, [getattr(attempt, name) for name in _COLUMNS])
+    def add(self, attempt: Attempt) -> None:
+        """Commit one attempt at a question that was noted before."""
+        # A single statement is a transaction of its own, and waits for its turn to write.
+        self._db.execute(_INSERT, [getattr(attempt, name) for name in _COLUMNS])
 
-    def note_pairs(self, pairs: Iterable[tuple[str, str, str]]) -> None:
-        """Remember which (key, query id, document id) belong together, for exports."""
+    def note(
+        self, questions: Iterable[tuple[str, str]], pairs: Iterable[tuple[str, str, str]]
+    ) -> None:
+        """Remember what is asked, before it is.
+
+        Args:
+            questions: (key, canonical JSON).
+            pairs: which (key, query id, document id) belong together, for exports.
+        """
         with self._writing():
+            self._db.executemany("INSERT OR IGNORE INTO questions VALUES (?, ?)", questions)
             self._db.executemany("INSERT OR IGNORE INTO pairs VALUES (?, ?, ?)", pairs)
 
     def add_labels(self, labels: Iterable[tuple[str, str, int]], origin: str) -> int:
@@ -198,6 +204,13 @@ class Store:
                 new, known = new + added, known + 1 - added
                 self._db.executemany("INSERT OR IGNORE INTO pairs VALUES (?, ?, ?)", pairs)
         return new, known
+
+    def changed_by_others(self) -> bool:
+        """Whether another process has written since this was last asked."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        changed = version != self._version
+        self._version = version
+        return bool(changed)
 
     # -- reading -----------------------------------------------------------------------------
 
