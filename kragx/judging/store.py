@@ -1,7 +1,8 @@
 """The judgement store: every attempt, in one SQLite file that only grows.
 
-Several processes may use one file at once (write-ahead log). Each attempt is committed when its
-answer arrives, so that whatever ends a run, a killed process too, loses nothing that was answered.
+Several processes may use one file at once (write-ahead log). Attempts are committed within
+milliseconds of their answers, so that whatever ends a run, a killed process too, loses only what
+was in flight.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -100,6 +102,7 @@ class Attempt:
 
 
 _COLUMNS = tuple(field.name for field in fields(Attempt))
+_VALUES = attrgetter(*_COLUMNS)
 _INSERT = (
     f"INSERT OR IGNORE INTO attempts ({', '.join(_COLUMNS)}) "
     f"VALUES ({', '.join('?' * len(_COLUMNS))})"
@@ -154,10 +157,10 @@ class Store:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def add(self, attempt: Attempt) -> None:
-        """Commit one attempt at a question that was noted before."""
-        # A single statement is a transaction of its own, and waits for its turn to write.
-        self._db.execute(_INSERT, [getattr(attempt, name) for name in _COLUMNS])
+    def add(self, attempts: Iterable[Attempt]) -> None:
+        """Commit attempts at questions that were noted before."""
+        with self._writing():
+            self._db.executemany(_INSERT, map(_VALUES, attempts))
 
     def note(
         self, questions: Iterable[tuple[str, str]], pairs: Iterable[tuple[str, str, str]]
@@ -196,9 +199,8 @@ class Store:
                 self._db.execute(
                     "INSERT OR IGNORE INTO questions VALUES (?, ?)", (attempt.key, material)
                 )
-                values = [getattr(attempt, name) for name in _COLUMNS]
                 try:
-                    added = self._db.execute(_INSERT, values).rowcount
+                    added = self._db.execute(_INSERT, _VALUES(attempt)).rowcount
                 except sqlite3.IntegrityError as error:
                     raise DataError(f"record {number}: {error}") from None
                 new, known = new + added, known + 1 - added
