@@ -11,8 +11,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from judge_server import local_client
-
 from kragx import Evaluation, evaluate
 from kragx.judging import Judge, OpenAIClient
 from kragx.retrievers import BM25Retriever
@@ -22,7 +20,12 @@ DATA = Path(__file__).parent / "data" / "shop_en"
 
 def main(model: str | None = None, store: str = ".kragx/judgements.sqlite") -> Evaluation:
     """Evaluate BM25 over paragraphs, the judge asked only where word overlap is unclear."""
-    client = local_client() if model is None else OpenAIClient(model)
+    if model is None:
+        from judge_server import local_client  # noqa: PLC0415  # it stands beside this file
+
+        client = local_client()
+    else:
+        client = OpenAIClient(model)
     judge = Judge(client, store=store, max_missing=0.1, budget={"calls": 500})
     result = evaluate(
         str(DATA / "gold.jsonl"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kragx.evaluation import Evaluation
 from kragx.judging.pool import check_same_pool
-from kragx.metrics import METRICS, parse
+from kragx.metrics import METRICS
 
 
 def number(value: float | None) -> str:
@@ -74,7 +75,7 @@ def best(values: Sequence[float | None], metric: str) -> set[int]:
     known = [value for value in values if value is not None]
     if len(known) < 2 or len(set(known)) == 1:
         return set()
-    top = (max if METRICS[parse(metric).name].higher_is_better else min)(known)
+    top = (max if METRICS[re.split("[@(]", metric)[0]].higher_is_better else min)(known)
     return {position for position, value in enumerate(values) if value == top}
 
 
@@ -82,7 +83,7 @@ def remarks(evaluation: Evaluation) -> list[str]:
     """What a reader must know before trusting the numbers: everything that was left out."""
     counts, profile = evaluation.counts, evaluation.profile
     treated = {
-        "n_no_gold": ("queries without gold", _NO_GOLD[profile.no_gold]),
+        "n_no_gold": ("queries without gold", _NO_GOLD[evaluation.no_gold]),
         "n_missing": ("queries missing in the run", _MISSING[profile.missing]),
         "n_failed": ("queries that failed", "scored as empty lists"),
         "n_extra": ("queries of the run that the gold set lacks", "left out"),

@@ -114,10 +114,10 @@ def test_stored_by_another_process_meanwhile(store):
 
 
 METRICS = ["hit_rate@3", "mrr@5", "precision@5", "recall@5", "f1@5", "map@5", "ndcg@5", "ndcg@2"]
-GOLD = [[f"gold {query}"] for query in range(12)]
+GOLD = [[f"gold {query}"] for query in range(10)]
 FOUND = [
-    [f"document {query}-{rank} grade-{(query * 7 + rank * 3) % 4}" for rank in range(5)]
-    for query in range(12)
+    [f"document {query}-{rank} grade-{(query * 7 + rank * 3) % 4}" for rank in range(6)]
+    for query in range(10)
 ]
 
 
@@ -137,7 +137,8 @@ def truth(tmp_path_factory):
 def test_every_tenth_call_refused(truth, store):
     """No metric counts a refusal as 0; the bounds enclose the value with all grades."""
     with serving(every=10) as server:
-        result = judged_by(server, store, max_missing=0.1)
+        # One at a time, so that the same ones are refused every time.
+        result = judged_by(server, store, max_missing=0.1, concurrency=1)
     judging = result.counts["judging"]
     assert judging["n_missing"] == 6
     assert judging["failures"] == {"refusal": 6}
