@@ -79,7 +79,6 @@ def test_what_is_part_of_the_key(change, store):
 
 def test_order_of_answers_does_not_matter(store):
     """Judgements come in the order of the questions, whichever is answered first."""
-
     answered = []
 
     class Backwards(ScriptedClient):
