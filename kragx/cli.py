@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from kragx.cli_judgements import judgements
 from kragx.errors import KragxError, UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(judgements, name="judgements")
 
 
 class Format(StrEnum):
@@ -115,18 +117,37 @@ def run(
         Path | None,
         typer.Option("--output", "-o", help="Folder for JSON and CSV; wins over the config's."),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count the judge's calls and tokens; ask nothing.")
+    ] = False,
+    budget: Annotated[
+        float | None, typer.Option(help="The most that judging may cost, in the prices' currency.")
+    ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(help="The most calls that judging may take.")
+    ] = None,
+    max_missing: Annotated[
+        float | None, typer.Option(help="The share of judgements that may be missing (default 0).")
+    ] = None,
 ) -> None:
     """Evaluate and compare the retrievers of a config file."""
     from kragx import config as configs
     from kragx import pipeline
     from kragx.formats.jsonl import make_folder
-    from kragx.report.text import console, print_evaluations
+    from kragx.report.text import console, print_evaluations, print_plan
 
+    limits = {"cost": budget, "calls": max_calls}
+    given = {name: limit for name, limit in limits.items() if limit is not None}
+    options = {"dry_run": dry_run or None, "budget": given or None, "max_missing": max_missing}
+    judging = {name: option for name, option in options.items() if option is not None}
     loaded = configs.load(config)
     folder = output or loaded.output
-    if folder is not None:
+    if folder is not None and not dry_run:
         make_folder(folder / "results")  # before the work, lest it be done for nothing
-    report = pipeline.run(loaded)
+    report = pipeline.run(loaded, judging=judging)
+    if dry_run:
+        print_plan(report.evaluations, console())
+        return
     print_evaluations(report.evaluations, console())
     if folder is not None:
         report.write(folder)

@@ -67,6 +67,9 @@ class RunConfig(_Model):
     dataset: DatasetConfig
     retrievers: dict[str, RetrieverConfig] = Field(min_length=1)
     match: Any = None
+    judge: dict[str, Any] | None = Field(
+        default=None, description="the LLM that judges for 'llm' (docs/judging.md)"
+    )
     matchers: dict[str, Any] | None = Field(default=None, min_length=1)
     metrics: list[str] | None = Field(default=None, min_length=1)
     profile: str | None = None
@@ -211,7 +214,7 @@ def _fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool 
                     here,
                     f"{path}.{key}".lstrip("."),
                     problems,
-                    late=late or (key == "args" and path.startswith("retrievers.")),
+                    late=late or (key == "args" and path.startswith(("retrievers.", "judge"))),
                 )
                 for key, item in value.items()
             }
@@ -276,15 +279,24 @@ def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
                 parse(text, chosen)
             except UsageError as error:
                 yield f"metrics[{at}]: {error}"
+    defaults: dict[str, Any] = {}
+    if isinstance(raw.get("judge"), dict):
+        from kragx.judging import read_judge
+
+        try:
+            defaults["judge"] = read_judge(filled(raw["judge"]))
+        except KragxError as error:
+            yield str(error)
+            return  # without a judge every 'llm' would complain once more
     specs = {"match": raw.get("match")}
     if isinstance(raw.get("matchers"), dict):
         specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
     for where, spec in specs.items():
         if spec is not None:
-            yield from _match_problems(where, spec)
+            yield from _match_problems(where, spec, defaults)
 
 
-def _match_problems(where: str, spec: Any) -> Iterator[str]:
+def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterator[str]:
     """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
     tries = [spec]
     if isinstance(spec, dict) and "method" in spec:
@@ -293,7 +305,7 @@ def _match_problems(where: str, spec: Any) -> Iterator[str]:
     said: set[str] = set()
     for each in tries:
         try:
-            matcher(each)
+            matcher(each, defaults)
         except KragxError as error:
             message = str(error)
             if message.startswith("match"):
@@ -323,5 +335,13 @@ def _anchored(config: RunConfig, here: Path) -> RunConfig:
                 for name, each in config.retrievers.items()
             },
             "output": anchor(config.output),
+            "judge": None
+            if config.judge is None
+            else {
+                name: str(anchor(Path(value)))
+                if name in ("store", "rubric") and isinstance(value, str)
+                else value
+                for name, value in config.judge.items()
+            },
         }
     )

@@ -4,7 +4,8 @@
     ├── UsageError             2   an argument, option or metric that does not exist or does not fit
     │   ├── ConfigError        2   the same in a config file; lists every problem with its YAML path
     │   └── MissingExtraError  2   an optional package that is not installed
-    └── DataError              3   a document, gold item, file or answer that cannot be used
+    ├── DataError              3   a document, gold item, file or answer that cannot be used
+    └── JudgingError           4   judgements are missing, or the budget is used up
 
 Every error is also a `ValueError` (a missing extra: an `ImportError`), so that plain Python code
 can catch it without importing kragx. A message names the field, the value and the remedy.
@@ -49,6 +50,12 @@ class DataError(KragxError, ValueError):
     """Bad data: a broken line, a duplicated query id, gold without what the matcher needs."""
 
     exit_code = 3
+
+
+class JudgingError(KragxError, ValueError):
+    """Judging is incomplete or over budget; what was judged is stored, so a new run goes on."""
+
+    exit_code = 4
 
 
 def nearest(value: str, valid: Iterable[str]) -> str:

@@ -79,6 +79,17 @@ class Evaluation:
         """The micro average of each metric that has one (precision, recall, f1)."""
         return {str(s.spec): s.micro for s in self.scores if s.micro is not None}
 
+    @cached_property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """[low, high] of each mean that missing judgements leave open; empty if none is missing."""
+        return {str(each.spec): each.bounds for each in self.scores if each.bounds is not None}
+
+    @cached_property
+    def micro_bounds(self) -> dict[str, tuple[float, float]]:
+        """The same for the micro averages."""
+        found = ((str(each.spec), each.micro_bounds) for each in self.scores)
+        return {name: bounds for name, bounds in found if bounds is not None}
+
     def __getitem__(self, metric: str) -> float | None:
         """The macro average of a metric, however it is written: ``result["nDCG@10"]``."""
         name = metric if metric in self.mean else str(parse(metric, self.profile))
@@ -105,6 +116,10 @@ class Evaluation:
     def with_metrics(self, metrics: Iterable[str | MetricSpec]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again."""
         specs = parse_all(metrics, self.profile)
+        depth = self.settings.get("pool", {}).get("depth")
+        for spec in specs:
+            if depth is not None and (spec.k is None or spec.k > depth):
+                raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
         chosen = replace(self.profile, no_gold=self.no_gold)
         scores = compute(self.table, specs, chosen)
         _warn_above_one(scores)
@@ -124,7 +139,10 @@ class Evaluation:
         match = self.settings["match"]
         if "threshold" not in match:
             raise UsageError(f"match {match['method']!r} decides yes or no and has no threshold")
-        threshold = matchers.check_threshold(threshold)
+        if "top" not in match:
+            threshold = matchers.check_threshold(threshold)
+        elif not 0 < threshold <= match["top"]:
+            raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
         table = self.table.at_threshold(threshold)
         chosen = replace(self.profile, no_gold=self.no_gold)
         scores = compute(table, [each.spec for each in self.scores], chosen)
@@ -149,6 +167,9 @@ class Evaluation:
             "mean": dict(self.mean),
             "micro": dict(self.micro),
         }
+        if self.bounds:
+            plain["bounds"] = {name: list(pair) for name, pair in self.bounds.items()}
+            plain["micro_bounds"] = {name: list(pair) for name, pair in self.micro_bounds.items()}
         if queries:
             plain["queries"] = self.queries
         return plain
@@ -222,14 +243,25 @@ def evaluate(
     chosen = replace(named, no_gold=no_gold or named.no_gold)
     notes: Counter[str] = Counter()
     source, n_extra = _source(dataset, run, chosen, by_id=matcher == matchers.IdMatcher())
-    table = source.match(matcher, chosen, notes)
+    pool = None
+    if matchers.judge_of(matcher) is None:
+        table = source.match(matcher, chosen, notes)
+    else:
+        left_out = chosen.missing == "left_out"
+        items = list(map(_arranged(chosen), source.items(leave_out_missing=left_out)))
+        matcher, items, chosen = _judged(matcher, items, chosen)
+        specs = _in_pool(matcher, metrics, specs, chosen)
+        table = match_items(items, matcher, notes)
+        if isinstance(matcher, matchers.PoolMatcher):
+            table, pool = matcher.unknown(table), matcher.pool.settings
+    judging = _judging(matcher, notes)
     scores = compute(table, specs, chosen)
     _warn_above_one(scores)
     return Evaluation(
         name=source.name,
         scores=scores,
         query_ids=tuple(source.query_ids),
-        counts=_counts(source, n_extra, table, scores, chosen, notes),
+        counts=_counts(source, n_extra, table, scores, chosen, notes) | judging,
         settings={
             "profile": asdict(named),
             "deviations": _deviations(specs, named, chosen),
@@ -237,11 +269,12 @@ def evaluate(
             "metrics": [str(spec) for spec in specs],
             "dataset": {"name": source.dataset_name},
             "run": {"name": source.name, **source.run_settings},
+            **({"pool": pool} if pool else {}),
             "versions": versions(),
         },
         match_name=matchers.label(spec),
         table=table,
-        profile=named,
+        profile=replace(chosen, no_gold=named.no_gold),
         no_gold=chosen.no_gold,
     )
 
@@ -319,6 +352,8 @@ def match_pairs(
     """
     chosen = profile_named(profile)
     matcher = matchers.matcher(chosen.match if match is None else match, chosen.match_options)
+    if isinstance(matcher, matchers.JudgeMatcher) and matcher.mode == "relevance":
+        raise UsageError("match: a judge of relevance uses no gold, so there are no pairs with it")
     source, _ = _source(dataset, run, chosen)
     ids: list[tuple[str, list[str | None], list[str | None]]] = []
 
@@ -335,9 +370,91 @@ def match_pairs(
             "query_id": query_id,
             "retrieved_ids": retrieved,
             "gold_ids": golds,
-            "scores": scores.tolist(),
-            "matched": (scores >= table.threshold).tolist(),
+            # What a judge could not say is null, not 0 and not "no match".
+            "scores": _null_where_unknown(scores, scores),
+            "matched": _null_where_unknown(scores >= table.threshold, scores),
         }
+
+
+def pooled(
+    dataset: object,
+    runs: Iterable[object],
+    *,
+    match: object = "llm",
+    profile: str | Profile = "kragx",
+) -> matchers.Matcher:
+    """Judge what several runs found, without gold; evaluate each run with the matcher returned.
+
+    Args:
+        dataset: as for `evaluate`; its gold is not used.
+        runs: what each retriever returned, as for `evaluate`.
+        match: the `llm` matcher, by name, mapping or itself.
+        profile: as for `evaluate`.
+
+    Raises:
+        UsageError: the matcher is no judge of its own.
+        JudgingError: more judgements are missing than allowed; what was judged is stored.
+    """
+    chosen = profile_named(profile)
+    matcher = matchers.matcher(match, chosen.match_options)
+    if not isinstance(matcher, matchers.JudgeMatcher):
+        raise UsageError(f"match: {match!r} is no LLM judge, and a pool is what one judged")
+    gold = _as_dataset(dataset)
+    return matcher.pooled(
+        [map(_arranged(chosen), _source(gold, run, chosen)[0].items()) for run in runs]
+    )
+
+
+def _judged(
+    matcher: matchers.Matcher, items: list[MatchItem], chosen: Profile
+) -> tuple[matchers.Matcher, list[MatchItem], Profile]:
+    """The matcher, queries and profile of a judged evaluation: pooled, if there is no gold."""
+    if chosen.name == "krag":
+        raise UsageError(
+            "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use profile "
+            "kragx"
+        )
+    if not isinstance(matcher, matchers.JudgeMatcher):
+        return matcher, items, chosen
+    if matcher.pool is None:
+        if not matcher.needs_pool(items):
+            return replace(matcher, mode="support"), items, chosen
+        matcher = matcher.pooled([items])
+    in_pool = matchers.PoolMatcher(matcher)
+    rel = chosen.rel or float(in_pool.pool.cut)
+    return in_pool, [in_pool.item(item) for item in items], replace(chosen, rel=rel)
+
+
+def _in_pool(
+    matcher: matchers.Matcher,
+    metrics: Iterable[str | MetricSpec] | None,
+    specs: tuple[MetricSpec, ...],
+    chosen: Profile,
+) -> tuple[MetricSpec, ...]:
+    """The metrics, those of a pool with the grade from which a document is relevant."""
+    if not isinstance(matcher, matchers.PoolMatcher):
+        return specs
+    depth = matcher.pool.depth
+    for spec in specs:
+        if depth is not None and (spec.k is None or spec.k > depth):
+            raise UsageError(
+                f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}; "
+                "pool deeper (match.depth), or cut at the depth"
+            )
+    return parse_all(metrics, chosen)
+
+
+def _judging(matcher: matchers.Matcher, notes: Counter[str]) -> dict[str, Any]:
+    """What judging took, out of the notes: ``{"judging": {...}}``, nothing without a judge."""
+    judged = matchers.judge_of(matcher)
+    if judged is None:
+        return {}
+    found = {
+        name.removeprefix("judge."): notes.pop(name)
+        for name in sorted(notes)
+        if name.startswith("judge.")
+    }
+    return {"judging": judged.summary(found)}
 
 
 def _arranged(profile: Profile) -> Callable[[MatchItem], MatchItem]:
@@ -355,6 +472,14 @@ def _arranged(profile: Profile) -> Callable[[MatchItem], MatchItem]:
         return item
 
     return ordered
+
+
+def _null_where_unknown(values: Any, scores: Any) -> list[list[Any]]:
+    rows: list[list[Any]] = values.tolist()
+    return [
+        [None if isnan(score) else value for value, score in zip(row, of_row)]
+        for row, of_row in zip(rows, scores.tolist())
+    ]
 
 
 def _by_score(item: MatchItem) -> tuple[Doc, ...]:

@@ -15,8 +15,10 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kragx.dataset import GoldDataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation import Evaluation, MetricWarning, evaluate, match_pairs
+from kragx.matchers import Matcher, matcher
 from kragx.metrics import PROFILES
 from kragx.tokenizers import KragTokenizer
 
@@ -112,6 +114,10 @@ class OfflineRetrievalEvaluators:
     def _match(self) -> Any:
         return "text" if self.profile == "krag" else self.match_method
 
+    @property
+    def _gold(self) -> Any:
+        return self.actual_docs
+
     @cached_property
     def evaluation(self) -> Evaluation:
         """What everything here is read from; `with_metrics` asks it for other metrics and k."""
@@ -122,7 +128,7 @@ class OfflineRetrievalEvaluators:
 
     def _evaluated(self) -> Evaluation:
         return evaluate(
-            self.actual_docs,
+            self._gold,
             self.predicted_docs,
             match=self._match,
             # K-RAG's nDCG of ROUGE scores fails without gold; it is computed when asked for.
@@ -293,12 +299,49 @@ class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
         return self.tokenizer.value
 
 
+class JudgedRetrievalEvaluators(OfflineRetrievalEvaluators):
+    """The same by an LLM judge; `RAGEvaluator` makes it.
+
+    Args:
+        dataset: the queries with their gold, or without any to judge relevance.
+        predicted_docs: for each query its retrieved documents, best first.
+        matcher: the `llm` matcher.
+        averaging_method, matching_criteria: as for `OfflineRetrievalEvaluators`.
+    """
+
+    def __init__(
+        self,
+        dataset: GoldDataset,
+        predicted_docs: Docs,
+        matcher: Matcher,
+        averaging_method: AveragingMethod | str = AveragingMethod.BOTH,
+        matching_criteria: MatchingCriteria | str = MatchingCriteria.ALL,
+    ) -> None:
+        super().__init__(
+            [query.gold for query in dataset],
+            predicted_docs,
+            "llm",
+            averaging_method,
+            matching_criteria,
+        )
+        self.dataset = dataset
+        self.matcher = matcher
+
+    @property
+    def _match(self) -> Any:
+        return self.matcher
+
+    @property
+    def _gold(self) -> Any:
+        return self.dataset
+
+
 class RAGEvaluator:
     """One call for all seven metrics, with whichever evaluator the match method needs.
 
     Args:
-        match_method: ``text``, ``exact``, ``contains``, ``id``, ``rouge1``, ``rouge2``, ``rougeL``
-            or ``overlap``.
+        match_method: ``text``, ``exact``, ``contains``, ``id``, ``rouge1``, ``rouge2``, ``rougeL``,
+            ``overlap``, or ``llm`` for an LLM judge (docs/judging.md).
         rouge_threshold: the least ROUGE score that is a match.
         tokenizer: for the ROUGE methods; None for the profile's (``unicode`` under kragx, Kiwi
             under krag).
@@ -306,6 +349,10 @@ class RAGEvaluator:
         averaging_method: which averages of recall, precision and F1 are returned.
         matching_criteria: whether a hit needs all gold documents or any.
         profile: ``kragx`` or ``krag``.
+        judge: for ``llm``: a `kragx.judging.Judge`, a client, a LangChain chat model, a model's
+            name or a mapping of options; None for the environment's KRAGX_JUDGE_MODEL.
+        mode: for ``llm``: ``support`` (of the gold texts), ``relevance`` (to the queries), or None
+            for support where there is gold.
 
     Raises:
         UsageError: an argument is wrong.
@@ -320,6 +367,9 @@ class RAGEvaluator:
         averaging_method: AveragingMethod | str = AveragingMethod.BOTH,
         matching_criteria: MatchingCriteria | str = MatchingCriteria.ALL,
         profile: str = "kragx",
+        *,
+        judge: Any = None,
+        mode: str | None = None,
     ) -> None:
         if match_method not in _RAG_METHODS:
             raise UsageError(
@@ -340,29 +390,46 @@ class RAGEvaluator:
         self.averaging_method = member(AveragingMethod, averaging_method, "averaging_method")
         self.matching_criteria = member(MatchingCriteria, matching_criteria, "matching_criteria")
         self.profile = profile
+        self._matcher: Any = None
+        if match_method == "llm":
+            spec = {"method": "llm", "judge": judge, "mode": mode or "auto"}
+            self._matcher = matcher(spec)
+        elif judge is not None or mode is not None:
+            raise UsageError(
+                f"{'judge' if judge is not None else 'mode'}: belongs to match_method='llm', not "
+                f"to {match_method!r}"
+            )
         self._evaluator: OfflineRetrievalEvaluators | None = None
 
     def evaluate_all(
         self,
-        actual_docs: Docs,
+        actual_docs: Docs | None,
         predicted_docs: Docs,
         k: int | Iterable[int] | None = 10,
         visualize: bool = False,
+        *,
+        queries: Sequence[str] | None = None,
     ) -> dict[Any, Any]:
         """Evaluate these documents; nothing is kept from an earlier call.
 
         Args:
-            actual_docs: for each query its gold documents.
+            actual_docs: for each query its gold documents; None with ``llm`` judges relevance to
+                the queries, without gold.
             predicted_docs: for each query its retrieved documents, best first.
             k: a cut-off, several of them, or None for the whole lists.
             visualize: also draw `visualize_results` (for each k).
+            queries: for each query its text; needed to judge relevance.
 
         Returns:
             ``{"hit_rate": {"hit_rate": x}, "mrr": {"mrr": x}, "recall": {"micro_recall",
             "macro_recall"}, "precision": {...}, "f1_score": {"micro_f1", "macro_f1"}, "map":
             {"map": x}, "ndcg": {"ndcg": x}}``; for several k ``{k: {...}}``.
         """
-        evaluator = self._make(actual_docs, predicted_docs)
+        evaluator = (
+            self._judged(actual_docs, predicted_docs, queries)
+            if self.match_method == "llm"
+            else self._make(self._needed(actual_docs), predicted_docs)
+        )
         result = evaluator.evaluate_all(k)
         if visualize:
             for_each_k(k, evaluator.visualize_results)
@@ -378,6 +445,31 @@ class RAGEvaluator:
         if self._evaluator is None:
             raise UsageError("get_evaluator: nothing was evaluated yet; call evaluate_all first")
         return self._evaluator
+
+    def _judged(
+        self, actual_docs: Docs | None, predicted_docs: Docs, queries: Sequence[str] | None
+    ) -> OfflineRetrievalEvaluators:
+        relevance = actual_docs is None or self._matcher.mode == "relevance"
+        if relevance and self._matcher.mode == "support":
+            raise UsageError("actual_docs: None leaves nothing to support; use mode='relevance'")
+        if relevance and queries is None:
+            raise UsageError(
+                "queries: needed to judge relevance; pass one text for each list of documents"
+            )
+        without: Docs = [[] for _ in predicted_docs]
+        gold = without if relevance or actual_docs is None else actual_docs
+        dataset = GoldDataset.from_documents(gold, queries=queries)
+        return JudgedRetrievalEvaluators(
+            dataset, predicted_docs, self._matcher, self.averaging_method, self.matching_criteria
+        )
+
+    def _needed(self, actual_docs: Docs | None) -> Docs:
+        if actual_docs is None:
+            raise UsageError(
+                f"actual_docs: {self.match_method!r} compares with gold documents; only "
+                "match_method='llm' works without"
+            )
+        return actual_docs
 
     def _make(self, actual_docs: Docs, predicted_docs: Docs) -> OfflineRetrievalEvaluators:
         common = (self.averaging_method, self.matching_criteria)
@@ -400,7 +492,7 @@ class RAGEvaluator:
 
 _METRICS = ("hit_rate", "mrr", "recall", "precision", "f1", "map", "ndcg")
 _LABELS = ("Hit Rate", "MRR", "Recall", "Precision", "F1 Score", "MAP", "NDCG")
-_RAG_METHODS = ("text", "exact", "contains", "id", "rouge1", "rouge2", "rougeL", "overlap")
+_RAG_METHODS = ("text", "exact", "contains", "id", "rouge1", "rouge2", "rougeL", "overlap", "llm")
 
 
 def _known_profile(profile: str) -> str:

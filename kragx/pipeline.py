@@ -14,9 +14,11 @@ from kragx import plugins
 from kragx.config import RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
 from kragx.errors import DataError, UsageError
-from kragx.evaluation import Evaluation, evaluate, versions
+from kragx.evaluation import Evaluation, evaluate, pooled, versions
 from kragx.formats.jsonl import make_folder, read_gold, read_results, to_json, write_results
-from kragx.matchers import label, matcher
+from kragx.judging import read_judge
+from kragx.judging.setup import adjusted
+from kragx.matchers import JudgeMatcher, MatchItem, label, matcher
 from kragx.report.files import means_csv, queries_csv, write_text
 from kragx.results import Run
 from kragx.retrieval import is_retriever, retrieve
@@ -61,17 +63,28 @@ class RunReport:
         write_text(folder / "config.yaml", config)
 
 
-def run(config: RunConfig, *, progress: bool | None = None) -> RunReport:
+def run(
+    config: RunConfig,
+    *,
+    progress: bool | None = None,
+    judging: Mapping[str, Any] | None = None,
+) -> RunReport:
     """Ask every retriever, match, and compute the metrics.
 
     Args:
         config: from `kragx.config.load`.
         progress: whether to show progress on standard error; None for only on a terminal.
+        judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...).
 
     Raises:
         UsageError: a retriever cannot be loaded or does not take its arguments.
         DataError: the gold set or a results file is bad.
+        JudgingError: judgements are missing, or the budget is used up; what was judged is stored.
     """
+    if judging and config.judge is None:
+        raise UsageError(
+            f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
+        )
     dataset = read_gold(config.dataset.path)
     if config.dataset.name:
         dataset = replace(dataset, name=config.dataset.name)
@@ -80,10 +93,16 @@ def run(config: RunConfig, *, progress: bool | None = None) -> RunReport:
         for name, retriever in config.retrievers.items()
     }
     evaluations = []
+    options = dict(config.chosen_profile.match_options)
+    if config.judge is not None:
+        options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
     for name, spec in config.named_matchers.items():
-        chosen = matcher(
-            spec, config.chosen_profile.match_options
-        )  # one for all retrievers: each distinct text is tokenised once
+        # One for all retrievers: each distinct text is tokenised, or judged, once.
+        chosen = matcher(spec, options)
+        if isinstance(chosen, JudgeMatcher) and chosen.needs_pool(
+            MatchItem(query, ()) for query in dataset
+        ):
+            chosen = pooled(dataset, runs.values(), match=chosen, profile=config.chosen_profile)
         for found in runs.values():
             try:
                 evaluation = evaluate(

@@ -31,8 +31,10 @@ class MatchTable:
         repeated: (d) whether an earlier document of the same query is the same document.
         pair_doc, pair_gold: (p) the document and gold item of each pair, as flat positions, sorted
             by document, then gold item. Pairs with score 0 are not stored.
-        pair_score: (p) the score of each pair, above 0.
+        pair_score: (p) the score of each pair, above 0; NaN if it is not known (a judgement that
+            failed), which never matches and is never taken for 0: metrics then come with bounds.
         threshold: the least score that is a match.
+        top: the highest grade that a gold item of unknown grade (NaN, of a pool) may have.
     """
 
     doc_start: Ints
@@ -44,6 +46,7 @@ class MatchTable:
     pair_gold: NDArray[np.int32]
     pair_score: Floats
     threshold: float
+    top: float = 1.0
 
     @property
     def n_queries(self) -> int:
@@ -69,6 +72,11 @@ class MatchTable:
     def matched(self) -> Bools:
         """(p) whether each pair is a match."""
         return self.pair_score >= self.threshold
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether any score or grade is not known."""
+        return bool(np.isnan(self.pair_score).any() or np.isnan(self.grade).any())
 
     @property
     def judged(self) -> Bools:

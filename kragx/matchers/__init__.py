@@ -8,6 +8,10 @@
 | `contains`                   | either contains the other                                        |
 | `rouge1`, `rouge2`, `rougeL` | ROUGE at or above a threshold (`measure`: fmeasure by default)   |
 | `overlap`                    | rouge2, measure overlap, threshold .5: for chunks of other sizes |
+| `llm`                        | an LLM judge's grade at or above a threshold (docs/judging.md)   |
+
+Combinations: ``{any: [...]}``, ``{all: [...]}`` and ``{cascade: [{method: overlap, accept: 0.8,
+reject: 0.2}, {method: llm}]}``.
 """
 
 from __future__ import annotations
@@ -21,25 +25,31 @@ from typing import Any
 from kragx import plugins
 from kragx.errors import UsageError, nearest
 from kragx.matchers.base import Matcher, MatchItem, MatchWarning, Target
+from kragx.matchers.combine import KINDS, CombinedMatcher, combination_label, combined
 from kragx.matchers.containment import ContainsMatcher, TextMatcher
 from kragx.matchers.equality import ExactMatcher, IdMatcher
+from kragx.matchers.judge import JudgeMatcher, PoolMatcher
 from kragx.matchers.rouge import RougeMatcher, check_threshold
 from kragx.tokenizers import Tokenizer
 from kragx.tokenizers import describe as describe_tokenizer
 
 __all__ = [
     "METHODS",
+    "CombinedMatcher",
     "ContainsMatcher",
     "ExactMatcher",
     "IdMatcher",
+    "JudgeMatcher",
     "MatchItem",
     "MatchWarning",
     "Matcher",
+    "PoolMatcher",
     "RougeMatcher",
     "Target",
     "TextMatcher",
     "check_threshold",
     "describe",
+    "judge_of",
     "label",
     "matcher",
 ]
@@ -53,6 +63,7 @@ METHODS: Mapping[str, Callable[..., Matcher]] = {
     "rouge2": partial(RougeMatcher, method="rouge2"),
     "rougeL": partial(RougeMatcher, method="rougeL"),
     "overlap": partial(RougeMatcher, method="rouge2", measure="overlap"),
+    "llm": JudgeMatcher,
 }
 """Every built-in match method and what makes its matcher."""
 
@@ -75,6 +86,8 @@ def matcher(spec: object, defaults: Mapping[str, Any] = MappingProxyType({})) ->
         case str():
             return _named(spec, {}, defaults)
         case Mapping():
+            if any(kind in spec for kind in KINDS):
+                return combined(spec, lambda member: matcher(member, defaults))
             options = {str(key): value for key, value in spec.items()}
             method = options.pop("method", None)
             if not isinstance(method, str):
@@ -94,8 +107,19 @@ def matcher(spec: object, defaults: Mapping[str, Any] = MappingProxyType({})) ->
 def label(spec: object) -> str:
     """What a report calls the matcher of a spec: the method as the user named it."""
     if isinstance(spec, Mapping):
+        if any(kind in spec for kind in KINDS):
+            return combination_label(spec, label)
         return str(spec.get("method"))
     return spec if isinstance(spec, str) else str(describe(matcher(spec))["method"])
+
+
+def judge_of(chosen: Matcher) -> JudgeMatcher | None:
+    """The judge in a matcher or combination; None if no LLM is asked."""
+    if isinstance(chosen, PoolMatcher):
+        return chosen.judge
+    if isinstance(chosen, CombinedMatcher):
+        return chosen.judge
+    return chosen if isinstance(chosen, JudgeMatcher) else None
 
 
 def option_names(method: str) -> tuple[str, ...]:
@@ -104,7 +128,7 @@ def option_names(method: str) -> tuple[str, ...]:
     kind = factory.func if isinstance(factory, partial) else factory
     fixed = factory.keywords if isinstance(factory, partial) else {}
     assert is_dataclass(kind)
-    return tuple(field.name for field in fields(kind) if field.name not in fixed)
+    return tuple(field.name for field in fields(kind) if field.name not in (*fixed, "pool"))
 
 
 def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) -> Matcher:
@@ -142,6 +166,8 @@ def _check(value: object, where: str) -> Matcher:
 def describe(chosen: Matcher) -> dict[str, Any]:
     """What a result records of a matcher: its method and every option, the tokenizer's version."""
     kind = type(chosen)
+    if isinstance(chosen, (JudgeMatcher, PoolMatcher, CombinedMatcher)):
+        return chosen.described()
     described: dict[str, Any] = {
         "method": getattr(chosen, "name", f"{kind.__module__}:{kind.__qualname__}")
     }

@@ -109,6 +109,8 @@ class Matcher(Protocol):
         """Yield, for each item in order, an array of n documents x t targets, scores >= 0.
 
         Items come as a stream and may be many; read ahead as far as a batch needs, no further.
-        A score of 0 never matches. Counts that belong into the result are added to `notes`.
+        A score of 0 never matches. Counts that belong into the result are added to `notes`. Only a
+        matcher with a true ``may_not_know`` may give NaN, for a score that it could not find out;
+        metrics then come with bounds.
         """
         ...

@@ -53,7 +53,7 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
         if not waiting:
             raise DataError(f"{type(matcher).__name__}.scores gave more answers than queries")
         item = waiting.popleft()
-        scores = _by_gold(_checked(matrix, item, matcher), item)
+        scores = _by_gold(_checked(matrix, item, matcher), item, matcher.threshold)
         rows, columns = np.nonzero(scores)
         docs.append(rows + doc_offset)
         golds.append(columns + gold_offset)
@@ -79,6 +79,7 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
         pair_gold=_joined(golds).astype(np.int32),
         pair_score=np.concatenate(values) if values else np.empty(0),
         threshold=matcher.threshold,
+        top=float(getattr(matcher, "top", 1.0)),
     )
 
 
@@ -105,19 +106,27 @@ def _checked(matrix: ArrayLike, item: MatchItem, matcher: Matcher) -> Floats:
             f"{where}: an array of shape {scores.shape}; "
             f"{expected[0]} documents x {expected[1]} targets are expected"
         )
-    if not (scores >= 0).all() or np.isinf(scores).any():
+    if (scores < 0).any() or np.isinf(scores).any():
         raise DataError(f"{where}: scores must be finite and not below 0")
+    if np.isnan(scores).any() and not getattr(matcher, "may_not_know", False):
+        raise DataError(f"{where}: a score is NaN; scores must be finite and not below 0")
     return scores
 
 
-def _by_gold(scores: Floats, item: MatchItem) -> Floats:
-    """From targets to gold items: the best of a gold item's alternatives."""
+def _by_gold(scores: Floats, item: MatchItem, threshold: float) -> Floats:
+    """From targets to gold items: the best of a gold item's alternatives.
+
+    Not known (NaN) if one of them is not and no other one matches.
+    """
     n_gold = len(item.query.gold)
     if len(item.targets) == n_gold:
         return scores
     best = np.zeros((len(item.docs), n_gold))
+    unknown = np.zeros(best.shape, bool)
     for column, target in enumerate(item.targets):
-        np.maximum(best[:, target.gold], scores[:, column], out=best[:, target.gold])
+        np.fmax(best[:, target.gold], scores[:, column], out=best[:, target.gold])
+        unknown[:, target.gold] |= np.isnan(scores[:, column])
+    best[unknown & (best < threshold)] = np.nan
     return best
 
 

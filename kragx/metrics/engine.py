@@ -48,6 +48,10 @@ class MetricScores:
         mean: the macro average over the queries that have a value; None if none has.
         no_gold: (q) which queries have no gold for this metric.
         pooled: the counts of its micro average, if it has one.
+        bounds: what `mean` can become once every score is known; None if all are.
+        micro_bounds: the same for the micro average; None also where it is not known.
+        micro_estimate: the micro average where scores are not known; `pooled` counts those as no
+            matches.
     """
 
     spec: MetricSpec
@@ -55,6 +59,9 @@ class MetricScores:
     mean: float | None
     no_gold: Bools
     pooled: Pooled | None
+    bounds: tuple[float, float] | None = None
+    micro_bounds: tuple[float, float] | None = None
+    micro_estimate: float | None = None
 
     @property
     def n_scored(self) -> int:
@@ -64,6 +71,8 @@ class MetricScores:
     @property
     def micro(self) -> float | None:
         """The micro average; None for a metric that has none."""
+        if self.micro_estimate is not None:
+            return self.micro_estimate
         return None if self.pooled is None else self.pooled.value(self.spec.name)
 
 
@@ -81,6 +90,10 @@ def compute(
     Raises:
         DataError: a query has no gold and the profile refuses it; or a gain is not finite.
     """
+    if table.has_unknown:
+        from kragx.metrics.bounds import bounded
+
+        return bounded(table, specs, profile, compute)
     cuts = distinct_cuts(spec.k for spec in specs)
     views: dict[float | None, View] = {}
     blocks: dict[MetricSpec, Floats] = {}

@@ -6,19 +6,29 @@ from collections.abc import Sequence
 from html import escape
 
 from kragx.evaluation import Evaluation
-from kragx.report.rows import best, match_label, metric_names, number, profile_label, remarks
+from kragx.report.rows import (
+    best,
+    check_comparable,
+    match_label,
+    mean_cell,
+    metric_names,
+    profile_label,
+    remarks,
+)
 
 
 def evaluations_html(evaluations: Sequence[Evaluation]) -> str:
     """One table, metrics down and runs across, the best in bold, with what was left out below."""
+    check_comparable(evaluations)
     heads = "".join(f"<th>{escape(each.name)}</th>" for each in evaluations)
     rows = []
     for name in metric_names(evaluations):
         values = [each.mean.get(name) for each in evaluations]
         top = best(values, name)
         cells = "".join(
-            f"<td>{'<b>' if at in top else ''}{number(value)}{'</b>' if at in top else ''}</td>"
-            for at, value in enumerate(values)
+            f"<td>{'<b>' if at in top else ''}{mean_cell(each, name)}"
+            f"{'</b>' if at in top else ''}</td>"
+            for at, each in enumerate(evaluations)
         )
         rows.append(f"<tr><th style='text-align:left'>{escape(name)}</th>{cells}</tr>")
     first = evaluations[0]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kragx.evaluation import Evaluation
+from kragx.judging.pool import check_same_pool
 from kragx.metrics import METRICS
 
 
@@ -14,10 +16,35 @@ def number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
+def mean_cell(evaluation: Evaluation, metric: str) -> str:
+    """A mean as people read it, with its bounds where missing judgements leave it open."""
+    low_high = evaluation.bounds.get(metric)
+    return number(evaluation.mean.get(metric)) + _range(low_high)
+
+
+def micro_cell(evaluation: Evaluation, metric: str) -> str:
+    """The same for a micro average; empty for a metric that has none."""
+    value = evaluation.micro.get(metric)
+    return "" if value is None else number(value) + _range(evaluation.micro_bounds.get(metric))
+
+
+def _range(low_high: tuple[float, float] | None) -> str:
+    return "" if low_high is None else f" [{low_high[0]:.4f}, {low_high[1]:.4f}]"
+
+
 def match_label(evaluation: Evaluation) -> str:
     """How matches were decided, in one line."""
-    match = dict(evaluation.settings["match"])
+    label = _method(evaluation.settings["match"])
+    named = evaluation.match_name
+    own = str(evaluation.settings["match"]["method"])
+    return label if named == own or "of" in evaluation.settings["match"] else f"{named}: {label}"
+
+
+def _method(match: Mapping[str, Any]) -> str:
+    match = dict(match)
     method = match.pop("method")
+    if "of" in match:
+        return f"{method} of {'; '.join(map(_method, match['of']))}"
     options = []
     for name, value in match.items():
         shown = value
@@ -25,9 +52,7 @@ def match_label(evaluation: Evaluation) -> str:
             shown = " ".join(str(value[key]) for key in ("name", "version") if key in value)
         if value is not False:
             options.append(f"{name} {shown}")
-    label = f"{method} ({', '.join(options)})" if options else str(method)
-    named = evaluation.match_name
-    return label if named == method else f"{named}: {label}"
+    return f"{method} ({', '.join(options)})" if options else str(method)
 
 
 def profile_label(evaluation: Evaluation) -> str:
@@ -77,7 +102,56 @@ def remarks(evaluation: Evaluation) -> list[str]:
         undefined = counts["n_scored"] - own["n_scored"]
         if undefined > 0:
             lines.append(f"{name}: no value for {undefined} of {counts['n_scored']} queries")
+    return lines + judging_lines(evaluation)
+
+
+def judging_lines(evaluation: Evaluation) -> list[str]:
+    """What judging took and what is missing; nothing without a judge."""
+    found = evaluation.counts.get("judging")
+    if found is None:
+        return []
+    coverage = "-" if found["coverage"] is None else f"{found['coverage']:.1%}"
+    lines = [
+        f"judged: {found['n_judgements'] - found['n_missing']} of {found['n_judgements']} "
+        f"(coverage {coverage})"
+    ]
+    if found["n_missing"]:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in found["failures"].items())
+        lines.append(
+            f"missing: {found['n_missing']} ({kinds}), estimated, never taken for 0; in brackets "
+            "what the numbers can become"
+        )
+    lines.append(
+        f"calls: {found['n_calls']} ({found['n_retries']} retries); from the store: "
+        f"{found['n_stored']} of {found['n_distinct']} distinct questions"
+    )
+    if found["n_human"]:
+        lines.append(f"human labels: {found['n_human']}, instead of the judge's")
+    if "n_calls_saved" in found:
+        lines.append(f"calls saved by cheaper matchers: {found['n_calls_saved']}")
+    tokens = f"{found['prompt_tokens']} + {found['completion_tokens']} tokens"
+    if found["cost"] is None:
+        lines.append(f"cost: unknown, no price of {found['model']!r} is given; {tokens}")
+    else:
+        lines.append(f"cost: {found['cost']:.4f} {found['currency']} for {tokens}")
+    if found["n_calls_without_usage"]:
+        lines.append(f"calls whose usage is unknown: {found['n_calls_without_usage']}")
+    pool = evaluation.settings.get("pool")
+    if pool:
+        lines.append(
+            f"relative to pool {pool['hash']} of {pool['documents']} documents; relevant from "
+            f"grade {pool['rel']} on"
+        )
     return lines
+
+
+def check_comparable(evaluations: Sequence[Evaluation]) -> None:
+    """Refuse to show numbers of different pools side by side.
+
+    Raises:
+        UsageError: the pools differ.
+    """
+    check_same_pool((each.name, each.settings.get("pool")) for each in evaluations)
 
 
 _NO_GOLD = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 from rich.console import Console
 from rich.table import Column, Table
@@ -13,8 +14,11 @@ from rich.text import Text
 from kragx.evaluation import Evaluation
 from kragx.report.rows import (
     best,
+    check_comparable,
     match_label,
+    mean_cell,
     metric_names,
+    micro_cell,
     number,
     profile_label,
     remarks,
@@ -37,6 +41,7 @@ def print_evaluations(evaluations: Sequence[Evaluation], out: Console) -> None:
     """Print a table for each matcher: metrics down, retrievers across, the best in bold."""
     for label, group in groupby(evaluations, key=match_label):
         same = list(group)
+        check_comparable(same)
         out.print(Text(f"match: {label}"))
         out.print(Text(f"profile: {profile_label(same[0])}"))
         out.print(_single(same[0]) if len(same) == 1 else _compared(same))
@@ -54,9 +59,9 @@ def _size(evaluations: Sequence[Evaluation]) -> str:
 
 def _single(evaluation: Evaluation) -> Table:
     table = Table("metric", _right("mean"), _right("micro"))
-    for name, mean in evaluation.mean.items():
-        micro = evaluation.micro.get(name)
-        table.add_row(Text(name), number(mean), "" if micro is None else number(micro))
+    for name in evaluation.mean:
+        cells = (mean_cell(evaluation, name), micro_cell(evaluation, name))
+        table.add_row(Text(name), *map(Text, cells))
     return table
 
 
@@ -68,8 +73,8 @@ def _compared(evaluations: Sequence[Evaluation]) -> Table:
         table.add_row(
             Text(name),
             *(
-                Text(number(value), style="bold green" if position in top else "")
-                for position, value in enumerate(values)
+                Text(mean_cell(each, name), style="bold green" if position in top else "")
+                for position, each in enumerate(evaluations)
             ),
         )
     return table
@@ -85,3 +90,62 @@ def print_queries(evaluation: Evaluation, out: Console) -> None:
     for query_id, values in evaluation.queries.items():
         table.add_row(Text(query_id), *(number(value) for value in values.values()))
     out.print(table)
+
+
+def print_judgements(groups: Sequence[Mapping[str, Any]], out: Console) -> None:
+    """Print what a judgement store holds, a row for each model and rubric."""
+    table = Table(
+        "model",
+        "rubric",
+        _right("questions"),
+        _right("attempts"),
+        "grades",
+        "failures",
+        _right("tokens"),
+    )
+    for group in groups:
+        table.add_row(
+            Text(str(group["model"])),
+            Text(str(group["rubric"])),
+            str(group["n_questions"]),
+            str(group["n_attempts"]),
+            Text(_counted(group["grades"])),
+            Text(_counted(group["failures"])),
+            f"{group['tokens']['prompt']} + {group['tokens']['completion']}",
+        )
+    out.print(table)
+    for group in groups:
+        if group["served_changed"]:
+            served = "; ".join(
+                f"{each['model']} {each['fingerprint'] or ''}".strip()
+                + f" ({each['n']}, {each['first']} to {each['last']})"
+                for each in group["served"]
+            )
+            line = f"{group['model']}, {group['rubric']}: what serves it has changed: {served}"
+            out.print(Text(line, style="yellow"))
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}: {count}" for name, count in counts.items())
+
+
+def print_plan(evaluations: Sequence[Evaluation], out: Console) -> None:
+    """Print what judging would take: the answer of a dry run, in which nothing is asked."""
+    for each in evaluations:
+        judging = each.counts.get("judging")
+        if judging is None:
+            continue
+        plan = judging["plan"]
+        cost = (
+            f"about {plan['cost']:.4f} {judging['currency']}"
+            if plan["cost"] is not None
+            else f"no price of {judging['model']!r} is given"
+        )
+        out.print(
+            Text(
+                f"{each.match_name}, {each.name}: {plan['n_calls']} calls to make, "
+                f"{judging['n_stored']} judgements stored; about {plan['prompt_tokens']} tokens "
+                f"to send and {plan['completion_tokens']} to get; {cost}"
+            )
+        )
+    out.print(Text("a dry run: nothing was asked; what retrievers share is counted for each"))

@@ -1,0 +1,44 @@
+"""Judging: graded relevance by an LLM, stored, priced, resumable, and never a silent zero.
+
+    from kragx.judging import Judge, OpenAIClient
+
+    judge = Judge(OpenAIClient("gpt-4.1-mini"), budget={"calls": 2000})
+    evaluate(gold, retriever, match={"method": "llm", "judge": judge})
+
+See docs/judging.md.
+"""
+
+from __future__ import annotations
+
+from kragx.judging.client import Answer, Client, Failure, Request
+from kragx.judging.langchain import LangChainClient
+from kragx.judging.ledger import Budget, Price
+from kragx.judging.openai import OpenAIClient
+from kragx.judging.question import Judgement, Question, Usage
+from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
+from kragx.judging.runner import DEFAULT_STORE, Judge, Judged, JudgeWarning
+from kragx.judging.setup import read_judge
+from kragx.judging.store import Store
+
+__all__ = [
+    "DEFAULT_STORE",
+    "RUBRICS",
+    "Answer",
+    "Budget",
+    "Client",
+    "Failure",
+    "Judge",
+    "JudgeWarning",
+    "Judged",
+    "Judgement",
+    "LangChainClient",
+    "OpenAIClient",
+    "Price",
+    "Question",
+    "Request",
+    "Rubric",
+    "Store",
+    "Usage",
+    "read_judge",
+    "read_rubric",
+]

@@ -1,0 +1,86 @@
+"""What the runner needs of a client: one method, and what enters the key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from kragx.judging.prompt import Message
+from kragx.judging.question import FailureKind, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One attempt to get an answer.
+
+    Attributes:
+        messages: (role, content) pairs; roles are ``system`` and ``user``.
+        schema: the JSON schema that the answer must fit.
+        timeout: seconds after which the client should give up.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any]
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model said.
+
+    Attributes:
+        text: its words; the runner reads the JSON in them.
+        usage: what it cost.
+        model: the model that served the answer, which may differ from the one asked for.
+        fingerprint: of the system behind it, if the provider tells.
+    """
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no answer.
+
+    Attributes:
+        kind: one of `kragx.judging.question.FAILURE_KINDS`.
+        detail: the provider's words.
+        text: what the model said all the same.
+        usage: what it cost all the same.
+        again: whether another attempt may succeed.
+        retry_after: seconds to wait before it, if the server says.
+        fatal: nothing else can succeed either (a wrong key, an unknown model): stop asking.
+        model, fingerprint: as for `Answer`.
+    """
+
+    kind: FailureKind
+    detail: str = ""
+    text: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    again: bool = False
+    retry_after: float | None = None
+    fatal: bool = False
+    model: str | None = None
+    fingerprint: str | None = None
+
+
+@runtime_checkable
+class Client(Protocol):
+    """Asks a model. Expected failures are values; an exception is a mistake and ends the run.
+
+    A client that also has ``async def aclose()`` is closed at the end of each batch, in the event
+    loop that used it; it must open again by itself.
+    """
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What an answer depends on: provider, base_url, model, sampling; part of every key."""
+        ...
+
+    async def ask(self, request: Request) -> Answer | Failure:
+        """Ask once, without retrying."""
+        ...

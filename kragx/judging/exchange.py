@@ -1,0 +1,79 @@
+"""Judgements as TREC qrels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kragx.errors import DataError, UsageError, nearest
+from kragx.judging.store import Store
+
+
+def qrels(
+    store: Store, *, asks: str = "relevance", model: str | None = None, rubric: str | None = None
+) -> list[str]:
+    """Lines of TREC qrels, ``query_id 0 document_id grade``, sorted.
+
+    A document without an id is named ``text-`` and the start of its text's SHA-256.
+
+    Args:
+        store: an opened store.
+        asks: ``relevance``; or ``support``, where a document's grade is its best over the query's
+            gold texts.
+        model: only its grades.
+        rubric: only grades by the rubric of this id.
+
+    Raises:
+        UsageError: several models or rubrics graded and none is named; or an id has white space.
+        DataError: there is nothing to write.
+    """
+    if asks not in ("relevance", "support"):
+        raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
+    questions: dict[str, Mapping[str, Any]] = {}
+    pairs: dict[str, list[list[str]]] = {}
+    for record in store.records():
+        question = record["question"]
+        if question is None or question["asks"] != asks or "grade" not in record:
+            continue
+        if model in (None, question["client"].get("model")) and rubric in (
+            None,
+            question["rubric"]["id"],
+        ):
+            questions[record["key"]] = question
+            pairs[record["key"]] = record["pairs"]
+    if not questions:
+        raise DataError(f"{store.path}: no grade of {asks} fits; see: kragx judgements stats")
+    models = {str(each["client"].get("model")) for each in questions.values()}
+    # The two languages of a built-in rubric are one scale; anything else is a choice.
+    rubrics = {str(each["rubric"]["id"]).replace("-ko-", "-en-") for each in questions.values()}
+    for option, found in (("model", models), ("rubric", rubrics)):
+        if len(found) > 1:
+            raise UsageError(
+                f"--{option}: the store holds grades by several ({', '.join(sorted(found))}), "
+                "which are not one set of qrels; name one"
+            )
+    return _lines(_grades(store, questions, pairs, asks))
+
+
+def _grades(
+    store: Store,
+    questions: Mapping[str, Mapping[str, Any]],
+    pairs: Mapping[str, list[list[str]]],
+    asks: str,
+) -> dict[tuple[str, str], int]:
+    best: dict[tuple[str, str], int] = {}
+    for key, attempt in store.settled(list(questions)).items():
+        for query_id, document_id in pairs[key]:
+            pair = (query_id, document_id)
+            best[pair] = max(best.get(pair, 0), attempt.grade or 0)
+    if asks == "relevance":
+        labels = store.labels(sorted({query_id for query_id, _ in best}))
+        best.update({pair: grade for pair, grade in labels.items() if pair in best})
+    return best
+
+
+def _lines(best: Mapping[tuple[str, str], int]) -> list[str]:
+    for name in (name for pair in best for name in pair):
+        if not name or name.split() != [name]:
+            raise UsageError(f"the id {name!r} cannot stand in qrels: it has white space")
+    return [f"{query} 0 {document} {grade}\n" for (query, document), grade in sorted(best.items())]

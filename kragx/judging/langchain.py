@@ -1,0 +1,171 @@
+"""Judge through any LangChain chat model that can give structured output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kragx.errors import UsageError
+from kragx.judging.client import Answer, Failure, Request
+from kragx.judging.question import Usage
+
+_NAMES = ("model", "model_name", "model_id", "deployment_name", "azure_deployment")
+_OPTIONS = ("temperature", "seed", "top_p", "max_tokens", "reasoning_effort")
+_ADDRESSES = ("base_url", "openai_api_base", "endpoint_url", "azure_endpoint")
+
+
+@dataclass(frozen=True)
+class LangChainClient:
+    """Asks a `BaseChatModel` through its ``with_structured_output``.
+
+    Attributes:
+        chat: the chat model; turn its own retries off (``max_retries=0``), the runner has its own.
+        name: what keys call the model; None for its own name. Give one where the model says none.
+        errors: exceptions that are failed judgements; any other one ends the run. Those of
+            `httpx`, `openai` and the standard library's timeouts and connections are always among
+            them.
+        endpoint: what keys call the server; None for the address that the model carries.
+        options: passed to ``with_structured_output``, for example ``{"method": "json_schema"}``.
+
+    Raises:
+        UsageError: the model has no name, or cannot give structured output.
+    """
+
+    chat: Any
+    name: str | None = None
+    errors: tuple[type[Exception], ...] = ()
+    endpoint: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.chat, "with_structured_output"):
+            raise UsageError(
+                f"judge: {type(self.chat).__name__} is no chat model; pass a langchain-core "
+                "BaseChatModel"
+            )
+        if self.name is None:
+            name = next(filter(None, (getattr(self.chat, each, None) for each in _NAMES)), None)
+            if name is None:
+                raise UsageError(
+                    f"judge: {type(self.chat).__name__} does not say which model it is, and the "
+                    "model is part of every judgement's key; pass LangChainClient(chat, name=...)"
+                )
+            object.__setattr__(self, "name", str(name))
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The chat model's class, its name, and the sampling options and address it carries."""
+        found = {name: getattr(self.chat, name, None) for name in _OPTIONS}
+        address = next(filter(None, (getattr(self.chat, each, None) for each in _ADDRESSES)), None)
+        kind = type(self.chat)
+        return {
+            "provider": f"langchain:{kind.__module__}.{kind.__qualname__}",
+            "base_url": self.endpoint or (None if address is None else str(address)),
+            "model": self.name,
+            **{name: value for name, value in found.items() if _plain(value)},
+            **({"structured_output": dict(self.options)} if self.options else {}),
+        }
+
+    async def ask(self, request: Request) -> Answer | Failure:
+        """Ask once; what the model raises is a failure if it is among the named exceptions."""
+        try:
+            structured = self.chat.with_structured_output(
+                {"title": "judgement", "description": "A grade with its reason", **request.schema},
+                include_raw=True,
+                **self.options,
+            )
+        except NotImplementedError:
+            raise UsageError(
+                f"judge: {type(self.chat).__name__} cannot give structured output, and grades are "
+                "never read out of prose; use a model that can"
+            ) from None
+        try:
+            answered = await structured.ainvoke(list(request.messages))
+        except (*self.errors, *_expected()) as error:
+            return _failed(error)
+        return _read(answered)
+
+
+def _plain(value: object) -> bool:
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+
+
+def _expected() -> tuple[type[Exception], ...]:
+    """What chat models raise when the service fails, of those packages that are loaded."""
+    import sys
+
+    found: list[type[Exception]] = [TimeoutError, ConnectionError]
+    for module, names in (
+        ("openai", ("APIError",)),
+        ("anthropic", ("APIError",)),
+        ("httpx", ("TransportError", "HTTPStatusError")),
+        ("httpx2", ("TransportError", "HTTPStatusError")),
+    ):
+        loaded = sys.modules.get(module)
+        found += [getattr(loaded, name) for name in names if hasattr(loaded, name)]
+    return tuple(found)
+
+
+def _failed(error: Exception) -> Failure:
+    from kragx.judging.openai import failure_of_status, is_network
+
+    detail = f"{type(error).__name__}: {error}"
+    name = type(error).__name__
+    if isinstance(error, TimeoutError) or "Timeout" in name:
+        return Failure("timeout", detail, again=True)
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", getattr(response, "status_code", None))
+    if isinstance(status, int):
+        code = getattr(error, "code", None)
+        return failure_of_status(status, code, detail, getattr(response, "headers", {}))
+    if isinstance(error, ConnectionError) or "Connect" in name or is_network(error):
+        # A client may wrap whatever went wrong below it; only the network's own trouble counts.
+        if error.__cause__ is not None and not is_network(error.__cause__):
+            raise error.__cause__
+        return Failure("connection", detail, again=True)
+    return Failure("api_error", detail)
+
+
+def _read(answered: Any) -> Answer | Failure:
+    raw, parsed = answered["raw"], answered["parsed"]
+    usage = _usage(getattr(raw, "usage_metadata", None))
+    about = getattr(raw, "response_metadata", None) or {}
+    served = about.get("model_name") or about.get("model")
+    fingerprint = about.get("system_fingerprint")
+    said = _text(raw)
+    refusal = (getattr(raw, "additional_kwargs", None) or {}).get("refusal")
+    finish = about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason")
+
+    def failed(kind: Any, detail: str) -> Failure:
+        return Failure(kind, detail, said, usage, model=served, fingerprint=fingerprint)
+
+    if refusal or finish == "refusal":
+        return failed("refusal", str(refusal or "the model declined"))
+    if finish == "content_filter":
+        return failed("content_filter", "withheld by the content filter")
+    if finish in ("length", "max_tokens"):
+        return failed("length", "cut off: raise the model's limit of output tokens")
+    if not isinstance(parsed, Mapping):
+        return failed("invalid_json", str(answered.get("parsing_error") or "no structured output"))
+    return Answer(json.dumps(dict(parsed), ensure_ascii=False), usage, served, fingerprint)
+
+
+def _text(raw: Any) -> str | None:
+    content = getattr(raw, "content", None)
+    calls = getattr(raw, "tool_calls", None) or getattr(raw, "invalid_tool_calls", None)
+    if content:
+        return content if isinstance(content, str) else json.dumps(content, default=str)
+    return json.dumps(calls, ensure_ascii=False, default=str) if calls else None
+
+
+def _usage(usage: Any) -> Usage:
+    if not usage:
+        return Usage()
+    return Usage(
+        prompt=usage.get("input_tokens"),
+        completion=usage.get("output_tokens"),
+        cached=(usage.get("input_token_details") or {}).get("cache_read"),
+        reasoning=(usage.get("output_token_details") or {}).get("reasoning"),
+    )

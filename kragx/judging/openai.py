@@ -1,0 +1,234 @@
+"""Judge through the official `openai` client, hence through any OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from kragx.errors import UsageError
+from kragx.judging.client import Answer, Failure, Request
+from kragx.judging.question import FailureKind, Usage
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, AsyncOpenAI
+    from openai.types.chat import ChatCompletion
+
+# Reasoning models refuse a temperature, so it is left out for them unless asked for.
+_REASONING = re.compile(r"(^|/)(o\d|gpt-([5-9]|\d\d))(?!.*chat)")
+
+_TRANSIENT = frozenset({408, 409, 425, 429})
+_HOPELESS = frozenset({401, 403, 404})
+
+
+@dataclass(frozen=True)
+class OpenAIClient:
+    """Asks for a chat completion with a strict JSON schema.
+
+    Attributes:
+        model: the model's name.
+        base_url: of an OpenAI-compatible server; None for OPENAI_BASE_URL, else OpenAI's own.
+        api_key_env: the environment variable that holds the API key; no key is ever stored.
+        temperature: 0 if left out, and nothing at all for reasoning models.
+        seed: for providers that sample reproducibly.
+        reasoning_effort: of reasoning models.
+        max_output_tokens: the most an answer may take, thinking included.
+        endpoint: what keys call the server; None for its base_url. Name it where the same server
+            is reached by changing addresses (a tunnel, a free port).
+        extra_body: fields of the request that only this server knows.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    temperature: float | None = None
+    seed: int | None = None
+    reasoning_effort: str | None = None
+    max_output_tokens: int = 2048
+    endpoint: str | None = None
+    extra_body: Mapping[str, Any] | None = None
+    _open: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str) or not self.model:
+            raise UsageError("judge.model: name the model that judges")
+        if self.base_url is None:
+            object.__setattr__(self, "base_url", os.environ.get("OPENAI_BASE_URL") or None)
+        if self.max_output_tokens < 1:
+            raise UsageError(f"judge.max_output_tokens: {self.max_output_tokens} is not above 0")
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Provider, server, model and sampling; what is not set is not sent."""
+        base_url = self.base_url or "https://api.openai.com/v1"
+        found = {
+            "provider": "openai",
+            "base_url": self.endpoint or base_url.rstrip("/"),
+            **self._sampling,
+        }
+        return found | ({"extra_body": dict(self.extra_body)} if self.extra_body else {})
+
+    async def ask(self, request: Request) -> Answer | Failure:
+        """Ask once; the client's own retries are off."""
+        import openai
+
+        options: dict[str, Any] = {
+            **self._sampling,
+            "messages": [{"role": role, "content": text} for role, text in request.messages],
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {
+                    "name": "judgement",
+                    "strict": True,
+                    "schema": dict(request.schema),
+                },
+            },
+            "timeout": request.timeout,
+            "extra_body": dict(self.extra_body) if self.extra_body else None,
+        }
+        try:
+            completion = await self._client().chat.completions.create(**options)
+        # Named exceptions only: anything else (a recorded test that lacks this request, a mistake
+        # in kragx) must end the run, not pass for a judgement that failed.
+        except openai.APITimeoutError as error:
+            return Failure("timeout", str(error), again=True)
+        except openai.APIStatusError as error:
+            return _refused(error)
+        except openai.APIConnectionError as error:
+            if not is_network(error.__cause__):
+                raise error.__cause__ or error  # noqa: B904  # it is the mistake itself
+            detail = f"{type(error.__cause__).__name__}: {error.__cause__}"
+            return Failure("connection", detail, again=True)
+        except openai.APIError as error:
+            return Failure("api_error", str(error))
+        return _read(completion)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        client = self._open.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
+    @property
+    def _sampling(self) -> dict[str, Any]:
+        temperature = self.temperature
+        if temperature is None and not _REASONING.search(self.model):
+            temperature = 0.0
+        options = {
+            "model": self.model,
+            "temperature": temperature,
+            "seed": self.seed,
+            "reasoning_effort": self.reasoning_effort,
+            "max_completion_tokens": self.max_output_tokens,
+        }
+        return {name: value for name, value in options.items() if value is not None}
+
+    def _client(self) -> AsyncOpenAI:
+        loop = asyncio.get_running_loop()
+        if loop not in self._open:
+            from openai import AsyncOpenAI
+
+            key = os.environ.get(self.api_key_env)
+            if not key:
+                if self.base_url is None:
+                    raise UsageError(
+                        f"judge: no API key; set the environment variable {self.api_key_env}, or "
+                        "name a server that needs none with base_url"
+                    )
+                key = "none"
+            # How often to ask is the runner's business alone.
+            self._open[loop] = AsyncOpenAI(api_key=key, base_url=self.base_url, max_retries=0)
+        client: AsyncOpenAI = self._open[loop]
+        return client
+
+
+def is_network(cause: BaseException | None) -> bool:
+    """Whether a connection error comes from the network, not from a mistake below the client."""
+    if cause is None:
+        return True
+    return isinstance(cause, OSError) or any(
+        kind.__name__ == "TransportError" for kind in type(cause).__mro__
+    )
+
+
+def _read(completion: ChatCompletion) -> Answer | Failure:
+    usage = _usage(completion)
+    served = completion.model or None
+    fingerprint = completion.system_fingerprint
+    if not completion.choices:
+        return Failure("api_error", "no choices", usage=usage, model=served)
+    choice = completion.choices[0]
+    text = choice.message.content
+    kind: FailureKind | None = None
+    detail = ""
+    if choice.message.refusal:
+        kind, detail = "refusal", choice.message.refusal
+    elif choice.finish_reason == "content_filter":
+        kind, detail = "content_filter", "withheld by the content filter"
+    elif choice.finish_reason == "length":
+        kind, detail = "length", "cut off: raise max_output_tokens"
+    elif text is None:
+        kind, detail = "invalid_json", f"no content (finish_reason {choice.finish_reason})"
+    if kind is not None:
+        return Failure(kind, detail, text, usage, model=served, fingerprint=fingerprint)
+    return Answer(text or "", usage, served, fingerprint)
+
+
+def _usage(completion: ChatCompletion) -> Usage:
+    usage = completion.usage
+    if usage is None:
+        return Usage()
+    before, after = usage.prompt_tokens_details, usage.completion_tokens_details
+    return Usage(
+        prompt=usage.prompt_tokens,
+        completion=usage.completion_tokens,
+        cached=before.cached_tokens if before else None,
+        reasoning=after.reasoning_tokens if after else None,
+    )
+
+
+def _refused(error: APIStatusError) -> Failure:
+    detail = f"{error.status_code}: {error.message}"
+    return failure_of_status(error.status_code, error.code, detail, error.response.headers)
+
+
+def failure_of_status(
+    status: int, code: str | None, detail: str, headers: Mapping[str, str]
+) -> Failure:
+    """What an HTTP status above 399 means for a judgement."""
+    if code in ("content_filter", "content_policy_violation"):
+        return Failure("content_filter", detail)
+    wait = _retry_after(headers)
+    if status == 429:
+        # A quota that is used up does not come back by waiting.
+        spent = code == "insufficient_quota"
+        return Failure("rate_limit", detail, again=not spent, retry_after=wait, fatal=spent)
+    return Failure(
+        "timeout" if status == 408 else "api_error",
+        detail,
+        again=status in _TRANSIENT or status >= 500,
+        retry_after=wait,
+        fatal=status in _HOPELESS,
+    )
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from retry-after-ms or Retry-After (seconds, or a date)."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name)
+        if value is None:
+            continue
+        try:
+            return max(0.0, float(value) * unit)
+        except ValueError:
+            pass
+        try:
+            return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+        except ValueError:
+            continue
+    return None

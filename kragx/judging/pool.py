@@ -1,0 +1,94 @@
+"""Pools: the judged documents of all retrievers under comparison, as the gold of each of them.
+
+Without gold, what is relevant is what was judged relevant in the union of what the retrievers
+found. Numbers of a pool are relative to it: a document that no retriever found is not missed by
+anyone. So they carry the pool's hash, and numbers of different pools are not compared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kragx.errors import UsageError
+from kragx.judging.question import Judgement, canonical_json
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Judged documents by query id and text.
+
+    Attributes:
+        judgements: for each query id, the judgement of each document text (normalised).
+        depth: how many documents of each list were pooled; None for all of them.
+        cut: the least grade that binary metrics count as relevant.
+        top: the highest grade of the scale.
+        counts: what judging took.
+        hash: of the queries, documents and grades; two pools with the same hash are the same.
+    """
+
+    judgements: Mapping[str, Mapping[str, Judgement]]
+    depth: int | None
+    cut: int
+    top: int
+    counts: Counter[str] = field(default_factory=Counter, compare=False)
+    hash: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        content = [
+            [
+                query_id,
+                sorted(
+                    [hashlib.sha256(text.encode("utf-8")).hexdigest(), judgement.grade]
+                    for text, judgement in of_query.items()
+                ),
+            ]
+            for query_id, of_query in sorted(self.judgements.items())
+        ]
+        digest = hashlib.sha256(canonical_json([content, self.cut]).encode("utf-8"))
+        object.__setattr__(self, "hash", digest.hexdigest()[:16])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result records of the pool, the provenance of its labels included."""
+        sources = Counter(
+            judgement.source if judgement.failure is None else "missing"
+            for of_query in self.judgements.values()
+            for judgement in of_query.values()
+        )
+        return {
+            "hash": self.hash,
+            "depth": self.depth,
+            "rel": self.cut,
+            "documents": sources.total(),
+            "labels": {
+                "human": sources["human"],
+                "judge": sources["judge"] + sources["store"],
+                "missing": sources["missing"],
+            },
+        }
+
+
+def check_same_pool(pools: Iterable[tuple[str, Mapping[str, Any] | None]]) -> None:
+    """Refuse to set numbers of different pools side by side.
+
+    Args:
+        pools: (name of the run, the pool's settings or None) of each result.
+
+    Raises:
+        UsageError: two results come from different pools, or one from a pool and one from gold.
+    """
+    first: tuple[str, str | None] | None = None
+    for name, settings in pools:
+        found = None if settings is None else str(settings["hash"])
+        if first is None:
+            first = (name, found)
+        elif first[1] != found:
+            raise UsageError(
+                f"{first[0]!r} and {name!r} cannot be compared: they were judged in different "
+                f"pools ({first[1] or 'gold'} and {found or 'gold'}); judge both in one pool: one "
+                "config file with both retrievers, or kragx.evaluation.pooled(...)"
+            )

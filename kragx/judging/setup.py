@@ -1,0 +1,103 @@
+"""From what a user writes for `judge` to a `Judge`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from kragx import plugins
+from kragx.errors import UsageError, nearest
+from kragx.judging.client import Client
+from kragx.judging.langchain import LangChainClient
+from kragx.judging.openai import OpenAIClient
+from kragx.judging.runner import Judge
+
+_CLIENT = tuple(field.name for field in fields(OpenAIClient) if field.init)
+_JUDGE = tuple(
+    field.name for field in fields(Judge) if field.name not in ("client", "clock", "sleep")
+)
+JUDGE_FIELDS = ("client", "args", *_CLIENT, *_JUDGE)
+"""What a mapping for `judge` may hold."""
+
+HOW = """no judge is named. Name one, in Python:
+
+    from kragx.judging import Judge, OpenAIClient
+    ...(match_method="llm", judge=Judge(OpenAIClient("gpt-4.1-mini")))
+
+in a config file:
+
+    judge: {model: gpt-4.1-mini}
+
+or in the environment:
+
+    export KRAGX_JUDGE_MODEL=gpt-4.1-mini OPENAI_API_KEY=...   # and OPENAI_BASE_URL, if need be"""
+
+
+def read_judge(value: object = None) -> Judge:
+    """The judge that a value stands for.
+
+    Args:
+        value: a `Judge`; a client; a LangChain chat model; a model's name; a mapping of the
+            options of `OpenAIClient` and `Judge` (or ``client``, an import path, with ``args``);
+            None for the environment's KRAGX_JUDGE_MODEL.
+
+    Raises:
+        UsageError: it is none of these, or an option is wrong.
+    """
+    match value:
+        case None:
+            model = os.environ.get("KRAGX_JUDGE_MODEL")
+            if not model:
+                raise UsageError(f"judge: {HOW}")
+            return Judge(OpenAIClient(model))
+        case Judge():
+            return value
+        case str():
+            return Judge(OpenAIClient(value))
+        case Mapping():
+            return _from_mapping({str(name): option for name, option in value.items()})
+        case Client():
+            return Judge(value)
+        case _ if hasattr(value, "with_structured_output"):
+            return Judge(LangChainClient(value))
+    raise UsageError(
+        f"judge: {type(value).__name__} is no judge; pass a Judge, a client, a LangChain chat "
+        "model, or a model's name"
+    )
+
+
+def _from_mapping(options: dict[str, Any]) -> Judge:
+    for name in options:
+        if name not in JUDGE_FIELDS:
+            raise UsageError(f"judge.{name}: unknown option; {nearest(name, JUDGE_FIELDS)}")
+    client = _client(options)
+    return Judge(client, **{name: options[name] for name in _JUDGE if name in options})
+
+
+def _client(options: Mapping[str, Any]) -> Any:
+    named = options.get("client", "openai")
+    if named == "openai":
+        if "args" in options:
+            raise UsageError("judge.args: belongs to a client with an import path")
+        given = {name: options[name] for name in _CLIENT if name in options}
+        if "model" not in given:
+            model = os.environ.get("KRAGX_JUDGE_MODEL")
+            if not model:
+                raise UsageError(f"judge.model: {HOW}")
+            given["model"] = model
+        return OpenAIClient(**given)
+    for name in _CLIENT:
+        if name in options:
+            raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")
+    if not isinstance(named, str):
+        return named if isinstance(named, Client) else LangChainClient(named)
+    made = plugins.build(named, options.get("args") or {})
+    return made if isinstance(made, Client) else LangChainClient(made)
+
+
+def adjusted(judge: Judge, **options: Any) -> Judge:
+    """The judge with the options that are not None; its client and store stay the same."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return replace(judge, **given) if given else judge

@@ -1,0 +1,355 @@
+"""The judgement store: every attempt, in one SQLite file that only grows.
+
+Several processes may use one file at once (write-ahead log). Attempts are committed within
+milliseconds of their answers, so that whatever ends a run, a killed process too, loses only what
+was in flight.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from operator import attrgetter
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from kragx.errors import DataError
+from kragx.judging.question import key_of
+
+_VERSION = 1
+_WAIT = 60.0  # seconds to wait for another process that writes
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS questions (
+    key TEXT PRIMARY KEY,
+    material TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS attempts (
+    id INTEGER PRIMARY KEY,
+    uid TEXT NOT NULL UNIQUE,
+    key TEXT NOT NULL,
+    at TEXT NOT NULL,
+    source TEXT NOT NULL,
+    grade INTEGER,
+    reason TEXT,
+    failure TEXT,
+    detail TEXT,
+    raw TEXT,
+    prompt_tokens INTEGER,
+    completion_tokens INTEGER,
+    cached_tokens INTEGER,
+    reasoning_tokens INTEGER,
+    seconds REAL,
+    model TEXT,
+    fingerprint TEXT,
+    CHECK ((grade IS NULL) <> (failure IS NULL))
+);
+CREATE INDEX IF NOT EXISTS attempts_by_key ON attempts (key);
+CREATE TABLE IF NOT EXISTS pairs (
+    key TEXT NOT NULL,
+    query_id TEXT NOT NULL,
+    document_id TEXT NOT NULL,
+    PRIMARY KEY (key, query_id, document_id)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS labels (
+    id INTEGER PRIMARY KEY,
+    query_id TEXT NOT NULL,
+    document_id TEXT NOT NULL,
+    grade INTEGER NOT NULL,
+    at TEXT NOT NULL,
+    origin TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS labels_by_query ON labels (query_id);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One row: a grade, or a failure with its kind, and what it cost.
+
+    Attributes:
+        key: of the question.
+        uid: of this attempt, so that a file imported twice adds nothing the second time.
+        at: when, in UTC (ISO 8601).
+        source: ``judge``, or ``human`` for a grade that a person gave to this very question.
+        raw: what the model said, word for word.
+        model, fingerprint: what served it.
+    """
+
+    key: str
+    uid: str
+    at: str
+    source: str = "judge"
+    grade: int | None = None
+    reason: str | None = None
+    failure: str | None = None
+    detail: str | None = None
+    raw: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    seconds: float | None = None
+    model: str | None = None
+    fingerprint: str | None = None
+
+
+_COLUMNS = tuple(field.name for field in fields(Attempt))
+_VALUES = attrgetter(*_COLUMNS)
+_INSERT = (
+    f"INSERT OR IGNORE INTO attempts ({', '.join(_COLUMNS)}) "
+    f"VALUES ({', '.join('?' * len(_COLUMNS))})"
+)
+
+
+def new_uid() -> str:
+    """A name for an attempt that no other process gives."""
+    return uuid.uuid4().hex
+
+
+def now() -> str:
+    """The time in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class Store:
+    """A judgement store, to be used as a context manager in one thread.
+
+    Args:
+        path: the SQLite file; its folder is made.
+
+    Raises:
+        DataError: the file is no judgement store, or one of a later kragx.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def __enter__(self) -> Store:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Transactions are begun and ended here, by name.
+        self._db = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
+        self._version: int | None = None
+        try:
+            self._prepare()
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise DataError(f"{self.path}: not a judgement store: {error}") from None
+        except DataError:
+            self._db.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._db.close()
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def add(self, attempts: Iterable[Attempt]) -> None:
+        """Commit attempts at questions that were noted before."""
+        with self._writing():
+            self._db.executemany(_INSERT, map(_VALUES, attempts))
+
+    def note(
+        self, questions: Iterable[tuple[str, str]], pairs: Iterable[tuple[str, str, str]]
+    ) -> None:
+        """Remember what is asked, before it is.
+
+        Args:
+            questions: (key, canonical JSON).
+            pairs: which (key, query id, document id) belong together, for exports.
+        """
+        with self._writing():
+            self._db.executemany("INSERT OR IGNORE INTO questions VALUES (?, ?)", questions)
+            self._db.executemany("INSERT OR IGNORE INTO pairs VALUES (?, ?, ?)", pairs)
+
+    def add_labels(self, labels: Iterable[tuple[str, str, int]], origin: str) -> int:
+        """Add human grades of (query id, document id); the newest of a pair counts."""
+        rows = [(*label, now(), origin) for label in labels]
+        with self._writing():
+            self._db.executemany(
+                "INSERT INTO labels (query_id, document_id, grade, at, origin) "
+                "VALUES (?, ?, ?, ?, ?)",
+                rows,
+            )
+        return len(rows)
+
+    def add_records(self, records: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
+        """Add attempts as `records` gives them; returns how many were new, and how many were not.
+
+        Raises:
+            DataError: a record lacks what it needs; nothing of the whole is added then.
+        """
+        new = known = 0
+        with self._writing():
+            for number, record in enumerate(records, start=1):
+                attempt, material, pairs = _read_record(record, number)
+                self._db.execute(
+                    "INSERT OR IGNORE INTO questions VALUES (?, ?)", (attempt.key, material)
+                )
+                try:
+                    added = self._db.execute(_INSERT, _VALUES(attempt)).rowcount
+                except sqlite3.IntegrityError as error:
+                    raise DataError(f"record {number}: {error}") from None
+                new, known = new + added, known + 1 - added
+                self._db.executemany("INSERT OR IGNORE INTO pairs VALUES (?, ?, ?)", pairs)
+        return new, known
+
+    def changed_by_others(self) -> bool:
+        """Whether another process has written since this was last asked."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        changed = version != self._version
+        self._version = version
+        return bool(changed)
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def settled(self, keys: Sequence[str]) -> dict[str, Attempt]:
+        """The attempt that counts for each key that has one.
+
+        The newest human grade; else the first grade, which stays the same whatever is added;
+        else the newest failure.
+        """
+        found: dict[str, Attempt] = {}
+        for attempt in self._select("key", keys):
+            before = found.get(attempt.key)
+            if before is None or _prevails(attempt, before):
+                found[attempt.key] = attempt
+        return found
+
+    def labels(self, query_ids: Sequence[str]) -> dict[tuple[str, str], int]:
+        """The newest human grade of each (query id, document id)."""
+        found: dict[tuple[str, str], int] = {}
+        for part in _parts(query_ids):
+            rows = self._db.execute(
+                "SELECT query_id, document_id, grade FROM labels "
+                f"WHERE query_id IN ({', '.join('?' * len(part))}) ORDER BY id",
+                part,
+            )
+            found.update(((query, document), grade) for query, document, grade in rows)
+        return found
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Every attempt with its question and pairs, oldest first."""
+        rows = self._db.execute(
+            f"SELECT {', '.join('a.' + name for name in _COLUMNS)}, q.material FROM attempts a "
+            "LEFT JOIN questions q ON q.key = a.key ORDER BY a.id"
+        )
+        for *values, material in rows:
+            attempt = dict(zip(_COLUMNS, values, strict=True))
+            pairs = self._db.execute(
+                "SELECT query_id, document_id FROM pairs WHERE key = ? ORDER BY 1, 2",
+                (attempt["key"],),
+            )
+            yield {
+                **{name: value for name, value in attempt.items() if value is not None},
+                "question": None if material is None else json.loads(material),
+                "pairs": [list(pair) for pair in pairs],
+            }
+
+    def _select(self, column: str, values: Sequence[str]) -> Iterator[Attempt]:
+        for part in _parts(values):
+            rows = self._db.execute(
+                f"SELECT {', '.join(_COLUMNS)} FROM attempts "
+                f"WHERE {column} IN ({', '.join('?' * len(part))}) ORDER BY id",
+                part,
+            )
+            for row in rows:
+                yield Attempt(**dict(zip(_COLUMNS, row, strict=True)))
+
+    # -- the file ----------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        # Two processes that open a new file at once may find it locked for a moment, which
+        # changing the journal mode reports without waiting.
+        until = time.monotonic() + _WAIT
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                break
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+        # With a write-ahead log a killed process loses nothing; a power cut, the last moments.
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version == _VERSION:
+            return
+        if version > _VERSION:
+            raise DataError(
+                f"{self.path}: a judgement store of version {version}; this kragx knows "
+                f"{_VERSION}: use a newer kragx, or another store"
+            )
+        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        with self._writing():
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            if version == _VERSION:  # another process was faster
+                return
+            if tables:
+                raise DataError(f"{self.path}: an SQLite file of something else")
+            for statement in filter(str.strip, _SCHEMA.split(";\n")):
+                self._db.execute(statement)
+            for table in ("attempts", "questions", "labels"):
+                for verb in ("UPDATE", "DELETE"):
+                    self._db.execute(
+                        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+                        "BEGIN SELECT RAISE(ABORT, 'the judgement store only grows'); END"
+                    )
+            self._db.execute(f"PRAGMA user_version = {_VERSION}")
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        # Taking the write lock at once waits for other writers; taking it half-way would fail.
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+
+def _prevails(later: Attempt, before: Attempt) -> bool:
+    if later.source == "human":
+        return True
+    return before.source != "human" and before.grade is None
+
+
+def _parts(values: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+def _read_record(
+    record: Mapping[str, Any], number: int
+) -> tuple[Attempt, str, list[tuple[str, str, str]]]:
+    from kragx.judging.question import canonical_json
+
+    try:
+        material = canonical_json(record["question"])
+        values = {name: record[name] for name in _COLUMNS if name in record}
+        attempt = Attempt(**values)
+        pairs = [(attempt.key, str(q), str(d)) for q, d in record.get("pairs", ())]
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"record {number}: not a judgement as 'kragx judgements export' writes it ({error!r})"
+        ) from None
+    if key_of(material) != attempt.key:
+        raise DataError(
+            f"record {number}: its key is not that of its question; the question was changed, and "
+            "the grade belongs to another one"
+        )
+    return attempt, material, pairs

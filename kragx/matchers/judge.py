@@ -1,0 +1,353 @@
+"""The `llm` matcher: a judge's grade as the score of a document and a gold text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.dataset import Gold
+from kragx.errors import DataError, JudgingError, UsageError, nearest
+from kragx.matchers.base import MatchItem
+from kragx.table import MatchTable
+from kragx.text import normalise
+
+if TYPE_CHECKING:
+    from kragx.judging import Judge, Judgement, Question
+    from kragx.judging.pool import Pool
+
+Mode = Literal["auto", "support", "relevance"]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# Pairs judged in one go: enough to keep every worker busy, few enough to hold in memory.
+_BATCH = 4096
+
+# A gold item's grade must be a number; until the table is made this stands for an unknown one.
+_MISSING = -1.0
+
+
+@dataclass(frozen=True)
+class JudgeMatcher:
+    """An LLM judge's grade, a match at or above the threshold.
+
+    With gold the judge grades *support*: does the document carry the gold text's information?
+    Without gold it grades *relevance* of the document to the query, and what it finds relevant
+    among all that was retrieved (the pool) is the gold.
+
+    Attributes:
+        judge: a `Judge`, a client, a chat model, a model's name, a mapping of options, or None for
+            the environment's KRAGX_JUDGE_MODEL.
+        mode: ``support``, ``relevance`` (also where there is gold, which is then not used), or
+            ``auto``: support if any query has gold.
+        threshold: the least grade that is a match; None for the rubric's (2 of 3).
+        depth: of relevance, how many documents of each list are pooled; None for all.
+        pool: the documents judged together with other runs (`kragx.evaluation.pooled`).
+
+    Raises:
+        UsageError: no judge is named, or an option is wrong.
+    """
+
+    judge: Any = None
+    mode: Mode = "auto"
+    threshold: Any = None
+    depth: int | None = None
+    pool: Pool | None = None
+    name: ClassVar[str] = "llm"
+    may_not_know: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        from kragx.judging import read_judge
+
+        if self.mode not in get_args(Mode):
+            hint = nearest(str(self.mode), get_args(Mode))
+            raise UsageError(f"match.mode: unknown value {self.mode!r}; {hint}")
+        depth = self.depth
+        if depth is not None and (isinstance(depth, bool) or depth < 1):
+            raise UsageError(f"match.depth: {depth!r} is not a whole number of at least 1")
+        judge = read_judge(self.judge)
+        object.__setattr__(self, "judge", judge)
+        own = judge.rubric
+        if self.mode == "auto" and own is not None:
+            object.__setattr__(self, "mode", own.asks)
+        default = 2 if own is None else own.match_from
+        cut = default if self.threshold is None else self.threshold
+        if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 0 < cut <= self.top:
+            raise UsageError(
+                f"match.threshold: {cut!r} is no grade of the rubric; give one from 1 to {self.top}"
+            )
+        object.__setattr__(self, "threshold", float(cut))
+
+    @property
+    def top(self) -> int:
+        """The highest grade of the scale."""
+        rubric = self.judge.rubric
+        return 3 if rubric is None else int(rubric.top)
+
+    def described(self) -> dict[str, Any]:
+        """What a result records: the question, model, rubric, grade cut and scale."""
+        judge: Judge = self.judge
+        asks = "relevance" if self.pool is not None else self.mode
+        return {
+            "method": self.name,
+            "judges": asks,
+            "model": judge.model,
+            "rubric": judge.rubric.id if judge.rubric else f"{asks}-{judge.language}-1",
+            "threshold": self.threshold,
+            "top": self.top,
+        }
+
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+        """Yield n x t grades; NaN where a judgement failed, 0 for a target without text.
+
+        Raises:
+            JudgingError: more judgements are missing than `max_missing` allows, or judging had to
+                stop; what was judged is stored.
+        """
+        if self.pool is not None:
+            raise UsageError("a pool's matcher is used by evaluate alone")
+        return self.scores_where(((item, None) for item in items), notes)
+
+    def scores_where(
+        self, items: Iterable[tuple[MatchItem, Mask | None]], notes: Counter[str]
+    ) -> Iterator[Floats]:
+        """`scores` of the pairs that a mask (n x t) asks for; the others are 0."""
+        stream = iter(items)
+        while batch := list(_up_to(stream, _BATCH)):
+            questions: list[Question] = []
+            places: list[tuple[int, int, int]] = []
+            grids: list[Floats] = []
+            for at, (item, mask) in enumerate(batch):
+                grids.append(np.zeros((len(item.docs), len(item.targets))))
+                if mask is not None and not mask.any():
+                    continue
+                for row, column, question in self._support(item):
+                    if mask is None or mask[row, column]:
+                        places.append((at, row, column))
+                        questions.append(question)
+            for (at, row, column), judgement in zip(places, self._judge(questions, notes)):
+                grade = judgement.grade
+                grids[at][row, column] = np.nan if grade is None else grade
+            yield from grids
+        self.check_missing(notes)
+
+    def _support(self, item: MatchItem) -> Iterator[tuple[int, int, Question]]:
+        from kragx.judging import Question
+
+        docs = item.doc_texts(self.name)
+        for column, gold in item.target_texts(self.name).items():
+            rubric = self.judge.rubric_for("support", gold)
+            for row, text in enumerate(docs):
+                yield (
+                    row,
+                    column,
+                    Question(
+                        rubric,
+                        text,
+                        gold=gold,
+                        query_id=item.query.id,
+                        document_id=item.docs[row].id,
+                    ),
+                )
+
+    def _judge(self, questions: Sequence[Question], notes: Counter[str]) -> Sequence[Judgement]:
+        judged = self.judge.judge(questions)
+        for name, count in judged.counts.items():
+            notes[f"judge.{name}"] += count
+        missing = sum(each.grade is None for each in judged.judgements)
+        notes["judge.missing"] += missing
+        found: Sequence[Judgement] = judged.judgements
+        return found
+
+    def check_missing(self, notes: Counter[str]) -> None:
+        """Raise a `JudgingError` if too many judgements are missing."""
+        judge: Judge = self.judge
+        missing, total = notes["judge.missing"], notes["judge.questions"]
+        if judge.dry_run or missing <= judge.max_missing * total:
+            return
+        kinds = ", ".join(
+            f"{notes[name]} {name.removeprefix('judge.failed.')}"
+            for name in sorted(notes)
+            if name.startswith("judge.failed.")
+        )
+        raise JudgingError(
+            f"{missing} of {total} judgements are missing ({kinds}), more than max_missing "
+            f"{judge.max_missing:g} allows. What was judged is in {judge.store}: run again to ask "
+            "for what is missing (ask_again: all also asks again what the model refused), or "
+            "allow it with max_missing and get bounds"
+        )
+
+    def summary(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        """What judging took, for a result: coverage, failures by kind, calls, tokens and cost."""
+        from kragx.judging.ledger import cost_of
+
+        judge: Judge = self.judge
+        total = counts.get("questions", 0)
+        missing = counts.get("missing", 0)
+        found: dict[str, Any] = {
+            "n_judgements": total,
+            "n_missing": missing,
+            "coverage": (total - missing) / total if total else None,
+            "failures": {
+                name.removeprefix("failed."): count
+                for name, count in sorted(counts.items())
+                if name.startswith("failed.")
+            },
+            "n_distinct": counts.get("distinct", 0),
+            "n_stored": counts.get("stored", 0),
+            "n_joined": counts.get("joined", 0),
+            "n_human": counts.get("human", 0),
+            "n_calls": counts.get("calls", 0),
+            "n_retries": counts.get("retries", 0),
+            "n_calls_without_usage": counts.get("calls_without_usage", 0),
+            "prompt_tokens": counts.get("prompt_tokens", 0),
+            "completion_tokens": counts.get("completion_tokens", 0),
+            "cached_tokens": counts.get("cached_tokens", 0),
+            "cost": cost_of(counts, judge.price),
+            "currency": judge.currency if judge.price else None,
+            "model": judge.model,
+            "store": str(judge.store),
+        }
+        if "saved" in counts:
+            found["n_calls_saved"] = counts["saved"]
+        if judge.dry_run:
+            planned = {
+                "prompt_tokens": counts.get("planned_prompt_tokens", 0),
+                "completion_tokens": counts.get("planned_completion_tokens", 0),
+            }
+            found["plan"] = {
+                "n_calls": counts.get("planned_calls", 0),
+                **planned,
+                "cost": cost_of(planned, judge.price),
+            }
+        return found
+
+    # -- without gold ------------------------------------------------------------------------
+
+    def needs_pool(self, items: Iterable[MatchItem]) -> bool:
+        """Whether these queries are judged for relevance, not against gold."""
+        if self.mode == "auto":
+            return not any(item.query.gold for item in items)
+        return self.mode == "relevance"
+
+    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> JudgeMatcher:
+        """This matcher with the pool of several runs over the same queries.
+
+        Raises:
+            DataError: a query or a document has no text.
+            JudgingError: as for `scores`.
+        """
+        from kragx.judging import Question
+        from kragx.judging.pool import Pool
+
+        places: dict[tuple[str, str], Question] = {}
+        query_ids: dict[str, None] = {}
+        for items in runs:
+            for item in items:
+                query = item.query
+                query_ids[query.id] = None
+                if not query.text:
+                    raise DataError(
+                        f"query {query.id!r} has no text, and relevance to it cannot be judged; "
+                        "add 'query' to the gold file, or pass queries=[...]"
+                    )
+                rubric = self.judge.rubric_for("relevance", query.text)
+                docs = item.docs[: self.depth]
+                for doc, text in zip(docs, replace(item, docs=docs).doc_texts(self.name)):
+                    places.setdefault(
+                        (query.id, normalise(text)),
+                        Question(
+                            rubric,
+                            text,
+                            query=query.text,
+                            reference=query.reference,
+                            query_id=query.id,
+                            document_id=doc.id,
+                        ),
+                    )
+        notes: Counter[str] = Counter()
+        judgements: dict[str, dict[str, Judgement]] = {query_id: {} for query_id in query_ids}
+        judged = self._judge(list(places.values()), notes)
+        for (query_id, text), judgement in zip(places, judged, strict=True):
+            judgements[query_id][text] = judgement
+        self.check_missing(notes)
+        pool = Pool(judgements, self.depth, int(self.threshold), self.top, notes)
+        return replace(self, pool=pool, mode="relevance")
+
+
+@dataclass(frozen=True)
+class PoolMatcher:
+    """Matches a document with the pool's judgement of the same text.
+
+    Attributes:
+        judge: the matcher that judged, with its pool.
+    """
+
+    judge: JudgeMatcher
+    threshold: ClassVar[float] = 1.0
+    may_not_know: ClassVar[bool] = True
+
+    @property
+    def pool(self) -> Pool:
+        """The pool."""
+        assert self.judge.pool is not None
+        return self.judge.pool
+
+    @property
+    def top(self) -> int:
+        """The highest grade that a document without a judgement may have."""
+        return self.pool.top
+
+    def item(self, item: MatchItem) -> MatchItem:
+        """The query with the pool's documents as its gold, each with its grade."""
+        of_query = self.pool.judgements.get(item.query.id, {})
+        docs = item.docs[: self.pool.depth]
+        known = {normalise(doc.text or "") for doc in docs} - of_query.keys()
+        if known:
+            raise UsageError(
+                f"query {item.query.id!r}: {len(known)} retrieved documents are not in the pool; "
+                "a run is scored in a pool that it is a part of (kragx.evaluation.pooled)"
+            )
+        gold = tuple(
+            Gold(text=text, grade=_MISSING if found.grade is None else float(found.grade))
+            for text, found in of_query.items()
+        )
+        return replace(item, query=replace(item.query, gold=gold), docs=docs)
+
+    def unknown(self, table: MatchTable) -> MatchTable:
+        """The match table with the grade of a document without a judgement not known (NaN)."""
+        return replace(table, grade=np.where(table.grade == _MISSING, np.nan, table.grade))
+
+    def described(self) -> dict[str, Any]:
+        """As the judge."""
+        return self.judge.described()
+
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+        """Yield 1 for a document and its own judgement, NaN if that one is missing, else 0."""
+        notes.update(self.pool.counts)
+        for item in items:
+            columns = {target.text: at for at, target in enumerate(item.targets)}
+            grid = np.zeros((len(item.docs), len(item.targets)))
+            for row, text in enumerate(item.doc_texts("llm")):
+                at = columns[normalise(text)]
+                missing = item.query.gold[at].grade == _MISSING
+                grid[row, at] = np.nan if missing else 1.0
+            yield grid
+
+
+def _up_to(
+    stream: Iterator[tuple[MatchItem, Mask | None]], pairs: int
+) -> Iterator[tuple[MatchItem, Mask | None]]:
+    """The next queries, until they hold so many pairs."""
+    for item, mask in stream:
+        yield item, mask
+        pairs -= len(item.docs) * len(item.targets) if mask is None else int(mask.sum())
+        if pairs <= 0:
+            return
+
+
+__all__ = ["JudgeMatcher", "Mode", "PoolMatcher"]

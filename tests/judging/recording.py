@@ -1,0 +1,95 @@
+"""Cassettes: recorded once, replayed without a server, strict and free of secrets.
+
+A cassette keeps what was asked and answered, so it cannot keep an answer that never came. Where
+the connection broke or the client gave up waiting, the transport's error is kept as a marked
+response and raised again on replay, below the `openai` client, as the transport would.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import vcr
+import vcr.patch
+
+CASSETTES = Path(__file__).parent / "cassettes"
+HOST = "http://judge.invalid/v1"  # what cassettes call the server, wherever it was
+KEPT_REQUEST = ("content-type",)
+KEPT_RESPONSE = ("content-type", "retry-after", "x-transport-error")
+
+
+def scrub_request(request):
+    """Keep the headers of the list, and a host that is nobody's."""
+    request.headers = {
+        name: value for name, value in request.headers.items() if name.lower() in KEPT_REQUEST
+    }
+    request.uri = HOST + request.uri.split("/v1", 1)[1]
+    return request
+
+
+def scrub_response(response):
+    """Keep the headers of the list."""
+    response["headers"] = {
+        name: values
+        for name, values in response["headers"].items()
+        if name.lower() in KEPT_RESPONSE
+    }
+    return response
+
+
+def same_question(first, second):
+    """Two requests ask the same."""
+    assert json.loads(first.body) == json.loads(second.body)
+
+
+def recorder(record, match_on=("method", "path", "question")):
+    """A VCR that records, or replays and refuses what it does not know."""
+    tape = vcr.VCR(
+        cassette_library_dir=str(CASSETTES),
+        record_mode="all" if record else "none",
+        decode_compressed_response=True,
+        before_record_request=scrub_request,
+        before_record_response=scrub_response,
+        match_on=match_on,
+    )
+    tape.register_matcher("question", same_question)
+    return tape
+
+
+@contextmanager
+def cassette(name, *, record=False, **options):
+    """Play, or record anew, the cassette of that name."""
+    path = CASSETTES / f"{name}.yaml"
+    if record:
+        path.unlink(missing_ok=True)
+    real = vcr.patch._Httpx2AsyncHttpTransport_handle_async_request
+
+    async def remembering(self, request):
+        try:
+            return await real(self, request)
+        except httpx2.TransportError as error:
+            kind = type(error).__name__
+            return httpx2.Response(599, headers={"x-transport-error": kind}, request=request)
+
+    vcr.patch._Httpx2AsyncHttpTransport_handle_async_request = remembering
+    try:
+        with recorder(record, **options).use_cassette(path.name) as tape:
+            taped = httpx2.AsyncHTTPTransport.handle_async_request
+
+            async def raising(self, request):
+                response = await taped(self, request)
+                kind = response.headers.get("x-transport-error")
+                if kind is not None:
+                    raise getattr(httpx2, kind)(f"recorded: {kind}", request=request)
+                return response
+
+            httpx2.AsyncHTTPTransport.handle_async_request = raising
+            try:
+                yield tape
+            finally:
+                httpx2.AsyncHTTPTransport.handle_async_request = taped
+    finally:
+        vcr.patch._Httpx2AsyncHttpTransport_handle_async_request = real

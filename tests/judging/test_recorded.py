@@ -1,0 +1,192 @@
+"""Recorded conversations of both clients, replayed without a server. See tests/README.md."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+
+import pytest
+import yaml
+from vcr.errors import CannotOverwriteExistingCassetteException
+
+from kragx.judging import LangChainClient, Store
+from tests.judging.chat import SmallChat
+from tests.judging.recording import CASSETTES, HOST, KEPT_REQUEST, KEPT_RESPONSE, cassette
+from tests.judging.support import ENDPOINT, FakeTime, ask, judge_of, openai_client
+
+CLIENTS = ("openai", "langchain")
+TIMEOUT = 0.5
+
+
+def client_of(kind, base_url):
+    """One of the two clients, with keys that do not depend on the address."""
+    if kind == "openai":
+        return openai_client(base_url)
+    chat = SmallChat(base_url=base_url, seconds=TIMEOUT)
+    return LangChainClient(chat, endpoint=ENDPOINT)
+
+
+def attempts(store):
+    """Every stored attempt, oldest first."""
+    with Store(store) as opened:
+        return list(opened.records())
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_grade(client, tape, store):
+    """A grade comes back with its reason, what served it and what it used, and is stored."""
+    with tape(f"{client}-grade") as base_url:
+        judge = judge_of(client_of(client, base_url), store)
+        judged = judge.judge([ask("grade-2"), ask("grade-0"), ask("grade-3")])
+    assert [each.grade for each in judged.judgements] == [2, 0, 3]
+    assert judged.judgements[0].reason == "as the document says"
+    first = attempts(store)[0]
+    assert first["model"] == "local-judge-2025-01-01"
+    assert first["fingerprint"] == "fp_local"
+    assert first["completion_tokens"] == 20
+    assert first["prompt_tokens"] > 100
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        ("refuses", "refusal"),
+        ("truncates", "length"),
+        ("filtered", "content_filter"),
+        ("prose", "invalid_json"),
+        ("grade-7", "out_of_range"),
+    ],
+)
+def test_failure(client, document, kind, tape, store):
+    """A failure of the answer is missing, of its own kind, not asked twice, its usage kept."""
+    with tape(f"{client}-{kind.replace('_', '-')}") as base_url:
+        judge = judge_of(client_of(client, base_url), store)
+        judgement = judge.judge([ask(document)]).judgements[0]
+    assert (judgement.grade, judgement.failure) == (None, kind)
+    (attempt,) = attempts(store)
+    assert attempt["completion_tokens"] == 20
+    assert attempt["detail"]
+    if kind in ("length", "invalid_json", "out_of_range"):
+        assert attempt["raw"]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        ("busy grade-3", "rate_limit"),
+        ("broken grade-3", "api_error"),
+        ("hangs up grade-3", "connection"),
+        ("slow grade-3", "timeout"),
+    ],
+)
+def test_another_attempt(client, document, kind, tape, store):
+    """A passing fault is an attempt of its own, then the grade comes."""
+    with tape(f"{client}-{kind.replace('_', '-')}") as base_url:
+        judge = judge_of(client_of(client, base_url), store, timeout=TIMEOUT)
+        judged = judge.judge([ask(document)])
+    assert judged.judgements[0].grade == 3
+    assert judged.counts["retries"] == 1
+    assert [each.get("failure") for each in attempts(store)] == [kind, None]
+
+
+def test_retry_after_is_honoured(tape, store):
+    """After a 429 the wait is what Retry-After says, measured on an injected clock."""
+    time = FakeTime()
+    with tape("openai-rate-limit") as base_url:
+        client = openai_client(base_url)
+        judge_of(client, store, timeout=TIMEOUT, sleep=time.sleep, clock=time.clock).judge(
+            [ask("busy grade-3")]
+        )
+    assert len(time.slept) == 1
+    assert 2.0 <= time.slept[0] <= 2.1
+
+
+QUESTIONS = [ask(f"document {number}, grade-{number % 4}") for number in range(64)]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+def test_32_at_once(client, seed, tape, store):
+    """64 questions, 32 at once, replay to the right grades in whatever order they are asked."""
+    questions = list(QUESTIONS)
+    if seed is not None:
+        random.Random(seed).shuffle(questions)
+    with tape(f"{client}-many") as base_url:
+        judge = judge_of(client_of(client, base_url), store, concurrency=32)
+        judged = judge.judge(questions)
+    expected = [int(each.document[-1]) for each in questions]
+    assert [each.grade for each in judged.judgements] == expected
+
+
+def test_grades_would_be_wrong_without_the_body(store):
+    """Matched on method and path alone, the same cassette replays wrong grades: the body counts."""
+    with cassette("openai-many", match_on=("method", "path")):
+        judge = judge_of(openai_client(HOST), store, concurrency=32)
+        judged = judge.judge(list(reversed(QUESTIONS)))
+    expected = [int(each.document[-1]) for each in reversed(QUESTIONS)]
+    assert [each.grade for each in judged.judgements] != expected
+
+
+def test_async(tape, store):
+    """`ajudge` gives the same in asynchronous code."""
+
+    async def main(base_url):
+        judge = judge_of(openai_client(base_url), store)
+        return await judge.ajudge([ask("grade-2"), ask("grade-0"), ask("grade-3")])
+
+    with tape("openai-grade") as base_url:
+        judged = asyncio.run(main(base_url))
+    assert [each.grade for each in judged.judgements] == [2, 0, 3]
+
+
+def test_sync_inside_a_running_loop(tape, store):
+    """`judge` works where an event loop is running, as in a notebook, without patching it."""
+
+    async def cell(base_url):
+        return judge_of(openai_client(base_url), store).judge(
+            [ask("grade-2"), ask("grade-0"), ask("grade-3")]
+        )
+
+    with tape("openai-grade") as base_url:
+        judged = asyncio.run(cell(base_url))
+    assert [each.grade for each in judged.judgements] == [2, 0, 3]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_unrecorded_request_fails(client, store):
+    """A request that no cassette has is an error of the test, never a failed judgement."""
+    with cassette(f"{client}-grade"):
+        judge = judge_of(client_of(client, HOST), store)
+        with pytest.raises(CannotOverwriteExistingCassetteException):
+            judge.judge([ask("never recorded")])
+    assert attempts(store) == []
+
+
+def test_cassettes_hold_no_secrets():
+    """Only the listed headers are kept, no host, cookie, key or organisation."""
+    files = sorted(CASSETTES.glob("*.yaml"))
+    assert len(files) >= 20
+    for file in files:
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"sk-\w{8,}|bearer|cookie|organi[sz]ation|127\.0\.0\.1", text, re.I)
+        for each in yaml.safe_load(text)["interactions"]:
+            assert {name.lower() for name in each["request"]["headers"]} <= set(KEPT_REQUEST)
+            assert {name.lower() for name in each["response"]["headers"]} <= set(KEPT_RESPONSE)
+            assert each["request"]["uri"].startswith(HOST)
+
+
+def test_what_is_sent():
+    """A strict schema with the reason first, temperature 0, and a limit; no grade in prose."""
+    text = (CASSETTES / "openai-grade.yaml").read_text(encoding="utf-8")
+    body = json.loads(yaml.safe_load(text)["interactions"][0]["request"]["body"])
+    form = body["response_format"]["json_schema"]
+    assert form["strict"] is True
+    assert list(form["schema"]["properties"]) == ["reason", "grade"]
+    assert form["schema"]["properties"]["grade"]["enum"] == [0, 1, 2, 3]
+    assert form["schema"]["additionalProperties"] is False
+    assert body["temperature"] == 0
+    assert body["max_completion_tokens"] == 2048
