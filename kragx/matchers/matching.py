@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 
@@ -40,9 +41,8 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
             waiting.append(item)
             yield item
 
-    docs: list[Ints] = []
-    golds: list[Ints] = []
-    values: list[Floats] = []
+    # Millions of pairs: buffers that grow in place, and that numpy reads without a copy.
+    pair_doc, pair_gold, pair_score = array("i"), array("i"), array("d")
     doc_offset = gold_offset = 0
     if not 0 < matcher.threshold < np.inf:
         raise UsageError(
@@ -55,9 +55,9 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
         item = waiting.popleft()
         scores = _by_gold(_checked(matrix, item, matcher), item, matcher.threshold)
         rows, columns = np.nonzero(scores)
-        docs.append(rows + doc_offset)
-        golds.append(columns + gold_offset)
-        values.append(scores[rows, columns])
+        pair_doc.frombytes((rows + doc_offset).astype(np.intc).tobytes())
+        pair_gold.frombytes((columns + gold_offset).astype(np.intc).tobytes())
+        pair_score.frombytes(scores[rows, columns].tobytes())
         doc_offset += scores.shape[0]
         gold_offset += scores.shape[1]
     for _ in stream:  # what a matcher that stopped early has not even asked for
@@ -75,9 +75,9 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
         grade=np.array([grade for of_query in grades for grade in of_query], np.float64),
         answered=np.array(answered, bool),
         repeated=np.array([flag for of_query in repeated for flag in of_query], bool),
-        pair_doc=_joined(docs).astype(np.int32),
-        pair_gold=_joined(golds).astype(np.int32),
-        pair_score=np.concatenate(values) if values else np.empty(0),
+        pair_doc=np.asarray(pair_doc),
+        pair_gold=np.asarray(pair_gold),
+        pair_score=np.asarray(pair_score),
         threshold=matcher.threshold,
         top=float(getattr(matcher, "top", 1.0)),
     )
@@ -132,7 +132,3 @@ def _by_gold(scores: Floats, item: MatchItem, threshold: float) -> Floats:
 
 def _starts(lengths: list[int]) -> Ints:
     return np.concatenate(([0], np.cumsum(np.array(lengths, np.int64)))).astype(np.int64)
-
-
-def _joined(parts: list[Ints]) -> Ints:
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)

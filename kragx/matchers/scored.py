@@ -7,13 +7,13 @@ document's rank is one more than the number of documents of its query that stand
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
-from typing import Any, TypeGuard
+from itertools import chain, repeat
+from typing import TypeGuard
 
 import numpy as np
 
 from kragx.errors import DataError
-from kragx.table import Floats, Ints, MatchTable
+from kragx.table import Bools, Floats, Ints, MatchTable
 
 Scores = Mapping[str, Mapping[str, float]]
 
@@ -23,9 +23,14 @@ def is_scored(value: object) -> TypeGuard[Scores]:
     if not (isinstance(value, Mapping) and value):
         return False
     rows = list(value.values())
-    if not all(isinstance(row, Mapping) for row in rows):
+    if not all(issubclass(kind, Mapping) for kind in set(map(type, rows))):
         return False
-    return set(map(type, value)) == {str} and set(map(type, chain.from_iterable(rows))) <= {str}
+    try:
+        for keys in (value, *rows):
+            "".join(keys)  # the fastest way to see that all of them are strings
+    except TypeError:
+        return False
+    return True
 
 
 def match_scored(qrels: Scores, run: Scores) -> MatchTable:
@@ -46,19 +51,19 @@ def match_scored(qrels: Scores, run: Scores) -> MatchTable:
     gold_start = _starts(np.array([len(of_query) for of_query in golds], np.int64))
 
     # NaN where a gold document was not retrieved.
-    own = np.array(
-        [
-            score
+    own = np.fromiter(
+        chain.from_iterable(
+            map((ranking or {}).get, of_query, repeat(np.nan))
             for of_query, ranking in zip(golds, rankings)
-            for score in map((ranking or {}).get, of_query)
-        ],
+        ),
         np.float64,
+        len(grade),
     )
     gold = np.flatnonzero(~np.isnan(own))
     query = np.repeat(np.arange(len(golds)), np.diff(gold_start))[gold]
-    before, equal = _before(scores, doc_start, query, own[gold])
+    before, tied = _before(scores, doc_start, query, own[gold])
     documents = list(chain.from_iterable(golds))
-    for at in np.flatnonzero(equal > 1):
+    for at in np.flatnonzero(tied):
         ranking = rankings[query[at]]
         assert ranking is not None  # its document was found in it
         before[at] += _tied_before(ranking, documents[gold[at]])
@@ -77,8 +82,8 @@ def match_scored(qrels: Scores, run: Scores) -> MatchTable:
     )
 
 
-def _before(scores: Floats, doc_start: Ints, query: Ints, own: Floats) -> tuple[Ints, Ints]:
-    """How many of its query's scores are greater than each score `own`, and how many equal it."""
+def _before(scores: Floats, doc_start: Ints, query: Ints, own: Floats) -> tuple[Ints, Bools]:
+    """How many of its query's scores are greater than each score `own`, and whether one ties."""
     ascending = -scores  # so that the best score stands first, and a row can be searched
     falls = np.zeros(len(scores) + 1, np.int64)  # how often scores rose, up to each document
     np.cumsum(ascending[1:] < ascending[:-1], out=falls[2:])
@@ -87,17 +92,18 @@ def _before(scores: Floats, doc_start: Ints, query: Ints, own: Floats) -> tuple[
     for row in np.flatnonzero(falls[doc_start[1:]] > falls[starts]):
         ascending[doc_start[row] : doc_start[row + 1]].sort()
     first, last = doc_start[query], doc_start[query + 1]
-    greater = _bisect(ascending, first, last, np.less, -own)
-    return greater - first, _bisect(ascending, first, last, np.less_equal, -own) - greater
+    at = _bisect(ascending, first, last, -own)
+    behind = np.minimum(at + 1, len(scores) - 1)
+    return at - first, (at + 1 < last) & (ascending[behind] == -own)
 
 
-def _bisect(values: Floats, first: Ints, last: Ints, before: Any, own: Floats) -> Ints:
+def _bisect(values: Floats, first: Ints, last: Ints, own: Floats) -> Ints:
     """Where each `own` belongs in its sorted stretch of `values`: binary searches, all at once."""
     first, last = first.copy(), last.copy()
     while (first < last).any():
         middle = (first + last) // 2
         # Where a search has ended (first == last), the middle may lie beyond the last value.
-        right = (first < last) & before(values[np.minimum(middle, len(values) - 1)], own)
+        right = (first < last) & (values[np.minimum(middle, len(values) - 1)] < own)
         first = np.where(right, middle + 1, first)
         last = np.where(right, last, middle)
     return first
