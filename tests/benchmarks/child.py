@@ -1,0 +1,72 @@
+"""Runs one piece of work in this process and prints its seconds and peak memory as JSON.
+
+Seconds are those of the processor: a run takes a minute, and others may want the machine meanwhile.
+
+    python -m tests.benchmarks.child score FILE
+    python -m tests.benchmarks.child table QUERIES
+
+Peak memory of `score` is that of the process, with Python and all imports; that of `table` is
+what came on top.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from pathlib import Path
+from time import process_time
+
+from .memory import peak_megabytes
+
+
+def score(path: str) -> dict[str, object]:
+    """`kragx score` on a results file, as the command runs it."""
+    from kragx import cli, evaluation  # noqa: F401  # its import is measured elsewhere
+
+    sys.argv = ["kragx", "score", path, "--format", "json"]
+    printed = io.StringIO()
+    start = process_time()
+    with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+        cli.main()
+    seconds = process_time() - start
+    mean = json.loads(printed.getvalue())["mean"]
+    return {"seconds": seconds, "peak": peak_megabytes(), "mean": mean}
+
+
+def read(path: str) -> dict[str, object]:
+    """The floor of it: each line decoded as JSON and forgotten."""
+    start = process_time()
+    with Path(path).open(encoding="utf-8") as file:
+        for line in file:
+            json.loads(line)
+    return {"seconds": process_time() - start}
+
+
+def table(n_queries: str) -> dict[str, object]:
+    """A match table of 100 documents x 10 gold items a query, every pair scored; then metrics."""
+    from collections import Counter
+
+    from kragx.matchers.matching import match
+    from kragx.metrics.engine import compute
+
+    from . import workloads
+
+    items, matcher = workloads.scored_stream(int(n_queries))
+    specs = workloads.specs()
+    base = peak_megabytes()
+    made = match(items, matcher, Counter())
+    building = peak_megabytes() - base
+    columns = [value.nbytes for value in vars(made).values() if hasattr(value, "nbytes")]
+    compute(made, specs)
+    return {
+        "table": sum(columns) / 1e6,
+        "building": building,
+        "metrics": peak_megabytes() - base,
+    }
+
+
+if __name__ == "__main__":
+    work = {"score": score, "read": read, "table": table}[sys.argv[1]]
+    print(json.dumps(work(*sys.argv[2:])))

@@ -1,0 +1,57 @@
+"""The whole path: `kragx score` from a results file to JSON, each in a process of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kragx import evaluate, read_results
+
+from .support import child, once, sides, take
+from .workloads import SIZE, write_results_file
+
+KINDS = {"corpus": False, "distinct": True}
+"""Documents from a corpus that grows with the queries, or each a text of its own."""
+
+_FOLDER = tempfile.TemporaryDirectory(prefix="kragx-benchmarks-")
+
+
+@cache
+def results_file(n_queries: int, kind: str) -> Path:
+    """A results file, written once; it goes when the tests end."""
+    path = Path(_FOLDER.name) / f"{kind}-{n_queries}.jsonl"
+    write_results_file(path, n_queries, distinct=KINDS[kind])
+    return path
+
+
+@pytest.mark.parametrize("n_queries", SIZE.file_queries)
+@sides("kragx", "floor")
+@pytest.mark.parametrize("kind", KINDS)
+@once
+def test_score_a_file(benchmark: Any, kind: str, side: str, n_queries: int, turn: int) -> None:
+    """`kragx score` with 20 documents a query; the floor decodes each line and forgets it."""
+    path = results_file(n_queries, kind)
+    work = "score" if side == "kragx" else "read"
+    answers: list[dict[str, Any]] = []
+    rounds = 3 if n_queries <= 10_000 else 1
+    take(
+        benchmark,
+        f"file-{kind}-{n_queries}",
+        lambda: answers.append(child(work, path)),
+        rounds=rounds,
+    )
+    best = min(answers, key=lambda answer: answer["seconds"])
+    benchmark.extra_info.update({name: best[name] for name in ("seconds", "peak") if name in best})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_streamed_equals_read_at_once(kind: str) -> None:
+    """The command on a file gives what evaluate gives for the same file read into memory."""
+    path = results_file(30, kind)
+    answer = child("score", path)
+    assert answer["mean"] == evaluate(*read_results(path)).mean
+    assert 0 < answer["mean"]["recall@10"] < 1
