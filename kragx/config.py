@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest
 from kragx.matchers import matcher
-from kragx.metrics import KRAGX, Profile, parse, parse_all, profile_for
+from kragx.measures import parse, parse_lists
+from kragx.metrics import KRAGX, Profile, parse_all, profile_for
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
