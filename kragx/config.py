@@ -40,15 +40,13 @@ class DatasetConfig(_Model):
     path: Path = Field(description="JSON Lines, JSON, CSV, TSV, Excel, Parquet or qrels")
     name: str | None = Field(default=None, description="in results; default: the file's")
     version: str | None = Field(default=None, description="recorded in results")
-    format: Literal["gold", "goldset", "autorag", "ragas", "science-qa", "llamaindex", "qrels"] | None = (
-        Field(default=None, description="default: recognised by the fields")
-    )
+    format: (
+        Literal["gold", "goldset", "autorag", "ragas", "science-qa", "llamaindex", "qrels"] | None
+    ) = Field(default=None, description="default: recognised by the fields")
     columns: dict[str, str] | None = Field(
         default=None, description="of tables: for each field the column that holds it"
     )
-    encoding: str | None = Field(
-        default=None, description="of CSV; default: utf-8, then cp949"
-    )
+    encoding: str | None = Field(default=None, description="of CSV; default: utf-8, then cp949")
     corpus: Path | None = Field(
         default=None, description="for 'kragx validate': where gold texts and ids come from"
     )
@@ -208,9 +206,7 @@ class RunConfig(_Model):
         return plain
 
 
-def load(
-    path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = True
-) -> RunConfig:
+def load(path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = True) -> RunConfig:
     """Read and check a config file.
 
     Args:
@@ -307,7 +303,9 @@ def _step(at: Any, key: str, setting: str, path: str, *, make: bool) -> Any:
             raise UsageError(f"--set {setting}: {path}: the list has items 0 to {len(at) - 1}")
         found = at[int(key)]
     else:
-        found = at.setdefault(key, {}) if at.get(key) is not None else at.update({key: {}}) or at[key]
+        found = (
+            at.setdefault(key, {}) if at.get(key) is not None else at.update({key: {}}) or at[key]
+        )
     if make and not isinstance(found, (dict, list)):
         raise UsageError(f"--set {setting}: {path} is {shorten(found)}, which has no parts")
     return found

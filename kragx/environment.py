@@ -51,9 +51,7 @@ def parse_env(text: str, where: str = ".env") -> dict[str, str]:
         if match is None:
             raise DataError(f"{where}:{number}: not of the form NAME=value")
         if match["double"] is not None:
-            value = re.sub(
-                r"\\(.)", lambda each: _ESCAPES.get(each[1], each[1]), match["double"]
-            )
+            value = re.sub(r"\\(.)", lambda each: _ESCAPES.get(each[1], each[1]), match["double"])
         else:
             value = match["single"] if match["single"] is not None else match["plain"]
         found[match["name"]] = value

@@ -153,7 +153,11 @@ class Evaluation:
             self,
             scores=scores,
             measures=taken,
-            counts={**_plain(self.counts), **_per_metric(scores, self.counts), **_of_measures(taken)},
+            counts={
+                **_plain(self.counts),
+                **_per_metric(scores, self.counts),
+                **_of_measures(taken),
+            },
             settings={
                 **self.settings,
                 "metrics": [str(spec) for spec in (*specs, *measured)],
@@ -220,9 +224,7 @@ class Evaluation:
             from kragx.errors import MissingExtraError
 
             raise MissingExtraError("to_pandas", "pandas") from None
-        columns = {
-            str(scores.spec): scores.values for scores in (*self.scores, *self.measures)
-        }
+        columns = {str(scores.spec): scores.values for scores in (*self.scores, *self.measures)}
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
     def print(self) -> None:

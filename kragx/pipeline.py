@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -145,7 +146,31 @@ def recompute(folder: Path) -> RunReport:
         found = read_results(folder / "results" / f"{file}.jsonl")[1]
         # Its queries are the gold set's; what was extra is not in the folder.
         runs[name] = replace(found, name=name, settings=_settings(retriever))
-    return RunReport(config, dataset, runs, _evaluated(config, dataset, runs, None))
+    evaluations = _evaluated(config, dataset, runs, None)
+    return RunReport(config, dataset, runs, tuple(map(_as_read(folder), evaluations)))
+
+
+def _as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:
+    """Adds what was counted while the sources were read, which their copies no longer show."""
+    path = folder / "report.json"
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["evaluations"]
+        counted = {
+            row["retriever"]: {name: row["counts"][name] for name in _READ_COUNTS} for row in rows
+        }
+    except FileNotFoundError:
+        counted = {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
+
+    def with_counts(evaluation: Evaluation) -> Evaluation:
+        counts = {**evaluation.counts, **counted.get(evaluation.name, {})}
+        return replace(evaluation, counts=counts)
+
+    return with_counts
+
+
+_READ_COUNTS = ("n_extra", "n_replaced_surrogates")
 
 
 def _evaluated(

@@ -121,9 +121,7 @@ def retrieve(
     ask = _synchronous(retriever, how.callbacks)
     if ask is None:
         asking.setdefault("concurrency", 1)
-        return _run_coroutine(
-            aretrieve(retriever, dataset, name=name, progress=progress, **asking)
-        )
+        return _run_coroutine(aretrieve(retriever, dataset, name=name, progress=progress, **asking))
     if how.timeout is not None:
         ask = _within(ask, how.timeout)
     questions = _questions(dataset)
@@ -348,7 +346,9 @@ def _awaited_within(
     return limited
 
 
-def _told(ask: Callable[[Any], Any], retriever: Any, callbacks: Sequence[Any]) -> Callable[[Any], Any]:
+def _told(
+    ask: Callable[[Any], Any], retriever: Any, callbacks: Sequence[Any]
+) -> Callable[[Any], Any]:
     """`ask` with callbacks in LangChain's config."""
     if not callbacks:
         return ask

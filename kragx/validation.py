@@ -121,7 +121,9 @@ def validate(
             share, target = row["share"], row["target"]
             if share is not None and target is not None and abs(share - target) > TOLERANCE:
                 problems.at(None)(
-                    name, f"{value}: {share:.0%} of the queries, the target is {target:.0%}", "warning"
+                    name,
+                    f"{value}: {share:.0%} of the queries, the target is {target:.0%}",
+                    "warning",
                 )
     queries = tuple(query for _, query in loaded.queries)
     return Validation(

@@ -216,9 +216,7 @@ def _loaded(
             continue
         first[query.id] = line
         kept.append((line, query))
-    return Loaded(
-        name, format, tuple(kept), retrieved, tuple(problems.found), mender.surrogates
-    )
+    return Loaded(name, format, tuple(kept), retrieved, tuple(problems.found), mender.surrogates)
 
 
 def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any], file: str) -> None:

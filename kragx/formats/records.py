@@ -337,9 +337,7 @@ def _ragas(fields: Fields) -> Read | None:
         ids = []
     rows = max(len(texts), len(ids))
     gold = tuple(
-        Gold(
-            id=ids[at][0] if at < len(ids) else None, text=texts[at] if at < len(texts) else None
-        )
+        Gold(id=ids[at][0] if at < len(ids) else None, text=texts[at] if at < len(texts) else None)
         for at in range(rows)
     )
     found = fields.texts("retrieved_contexts")

@@ -137,11 +137,14 @@ def rows_of_frame(frame: Any) -> Iterator[Row]:
     names = [str(name).strip() for name in frame.columns]
     for number, cells in enumerate(frame.itertuples(index=False, name=None), start=2):
         row = {name: _plain(cell) for name, cell in zip(names, cells)}
-        yield number, {
-            name: value
-            for name, value in row.items()
-            if value is not None and not (isinstance(value, str) and not value.strip())
-        }
+        yield (
+            number,
+            {
+                name: value
+                for name, value in row.items()
+                if value is not None and not (isinstance(value, str) and not value.strip())
+            },
+        )
 
 
 def is_frame(value: object) -> bool:

@@ -78,7 +78,9 @@ MEASURES: Mapping[str, Measure] = {
 _IMPORTED = re.compile(r"\s*(?P<path>[^\W\d][\w.]*:[^\W\d][\w.]*)(?P<rest>.*)", re.DOTALL)
 
 
-def parse(text: str | MetricSpec | MeasureSpec, within: Profile = KRAGX) -> MetricSpec | MeasureSpec:
+def parse(
+    text: str | MetricSpec | MeasureSpec, within: Profile = KRAGX
+) -> MetricSpec | MeasureSpec:
     """A metric string of either kind as a spec.
 
     >>> str(parse("Source-Diversity@5(key = url)"))

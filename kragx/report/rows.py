@@ -12,7 +12,12 @@ from kragx.measures import higher_is_better
 
 def number(value: float | None) -> str:
     """A metric's value as people read it; a dash where there is none."""
-    return "-" if value is None else f"{value:.4f}"
+    if value is None:
+        return "-"
+    # Times and throughputs are not between 0 and 1, and 0.0000 seconds say nothing.
+    if 0 < abs(value) < 0.001:
+        return f"{value:.2g}"
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 def mean_cell(evaluation: Evaluation, metric: str) -> str:
