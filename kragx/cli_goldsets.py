@@ -144,10 +144,10 @@ def print_config(config: RunConfig) -> None:
     from kragx.report.text import console
 
     plain = config.resolved()
-    matchers = plain.get("matchers") or plain.get("match")
+    named = plain.get("matchers")
     lines = {
         "retrievers": ", ".join(config.retrievers),
-        "match": ", ".join(matchers) if plain.get("matchers") else _inline(matchers),
+        "match": ", ".join(named) if named else _inline(plain.get("match")),
         "metrics": ", ".join(plain["metrics"]),
     }
     for name, value in lines.items():

@@ -81,7 +81,12 @@ class Evaluation:
 
         Measures follow the metrics; of a percentile or throughput the value is the run's own.
         """
-        return {str(scores.spec): scores.mean for scores in (*self.scores, *self.measures)}
+        return {str(scores.spec): scores.mean for scores in self.all_scores}
+
+    @property
+    def all_scores(self) -> tuple[MetricScores | MeasureScores, ...]:
+        """Metrics, then measures."""
+        return (*self.scores, *self.measures)
 
     @cached_property
     def maximum(self) -> dict[str, float]:
@@ -121,7 +126,7 @@ class Evaluation:
         """The value of each metric for each query; None where it has none."""
         columns = [
             (str(scores.spec), [None if isnan(v) else v for v in scores.values.tolist()])
-            for scores in (*self.scores, *self.measures)
+            for scores in self.all_scores
         ]
         return {
             query_id: {name: values[row] for name, values in columns}
@@ -224,7 +229,7 @@ class Evaluation:
             from kragx.errors import MissingExtraError
 
             raise MissingExtraError("to_pandas", "pandas") from None
-        columns = {str(scores.spec): scores.values for scores in (*self.scores, *self.measures)}
+        columns = {str(scores.spec): scores.values for scores in self.all_scores}
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
     def print(self) -> None:
@@ -273,7 +278,12 @@ def evaluate(
         DataError: the data is.
     """
     metrics = None if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    named = profile_for(profile, metrics)
+    named = profile_for(
+        profile,
+        None
+        if metrics is None
+        else [each for each in metrics if not isinstance(each, MeasureSpec)],
+    )
     spec = named.match if match is None else match
     matcher = matchers.matcher(spec, named.match_options)
     if isinstance(matcher, matchers.RougeMatcher):

@@ -70,9 +70,8 @@ class Asking:
         if self.timeout is not None and not 0 < self.timeout < float("inf"):
             raise UsageError(f"timeout: {self.timeout!r} is no number of seconds above 0")
         if self.on_error not in ON_ERROR:
-            raise UsageError(
-                f"on_error: unknown value {self.on_error!r}; {nearest(str(self.on_error), ON_ERROR)}"
-            )
+            hint = nearest(str(self.on_error), ON_ERROR)
+            raise UsageError(f"on_error: unknown value {self.on_error!r}; {hint}")
 
     def settle(self, query: Query, asked: Sequence[Retrieved], name: str) -> Retrieved:
         """What a question that was asked several times got: the first answer, the median time."""
@@ -357,7 +356,8 @@ def _told(
             f"callbacks: {retriever_name(retriever)} is no LangChain retriever or runnable, which "
             "alone know callbacks; wrap a function into a RunnableLambda"
         )
-    return lambda question: ask(question, config={"callbacks": list(callbacks)})
+    told: Any = ask
+    return lambda question: told(question, config={"callbacks": list(callbacks)})
 
 
 def _takes_config(ask: Callable[[Any], Any]) -> bool:

@@ -16,7 +16,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import Field, field_validator, model_validator
 
 from kragx import chunking
-from kragx.document import Doc, as_doc, as_docs, clean_number
+from kragx.document import Doc, as_docs, clean_number
 from kragx.errors import DataError, MissingExtraError, UsageError, shorten
 from kragx.formats.corpus import read_corpus
 from kragx.krag_document import KragDocument

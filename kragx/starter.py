@@ -39,7 +39,7 @@ retrievers:
   # last-week: {results: results/last-week/results/words.jsonl}
   # other-tool: {run: other.run}          # a TREC run
 
-match: overlap                  # or several side by side:  matchers: {strict: exact, loose: overlap}
+match: overlap                  # or several:  matchers: {strict: exact, loose: overlap}
 
 metrics:                        # `kragx metrics` lists all of them
   - hit_rate@2

@@ -91,7 +91,9 @@ def validate(
     Args:
         path: the file.
         corpus: a corpus file; every gold text and id must come from it.
-        format, columns, encoding: as of `kragx.read_dataset`.
+        format: as of `kragx.read_dataset`.
+        columns: the same.
+        encoding: the same.
         targets: for each of `SLICES` the share that each value should have.
 
     Raises:
@@ -220,7 +222,7 @@ def _check_text(field: str, text: str, report: Report, corpus: _Corpus | None) -
     elif len(plain) < SHORT:
         report(
             field,
-            f"only {len(plain)} characters ({plain!r}), which many texts hold by chance; quote more",
+            f"only {len(plain)} characters ({plain!r}), which many texts hold; quote more",
             "warning",
         )
 
@@ -294,8 +296,11 @@ def _meaning(golds: Sequence[Gold]) -> set[tuple[object, ...]]:
         (
             gold.grade,
             frozenset(
-                (each.id, None if each.text is None else normalise(each.text))
-                for each in (gold, *gold.alternatives)
+                (doc_id, None if text is None else normalise(text))
+                for doc_id, text in (
+                    (gold.id, gold.text),
+                    *((other.id, other.text) for other in gold.alternatives),
+                )
             ),
         )
         for gold in golds

@@ -1,13 +1,13 @@
 """LlamaIndex's evaluation sets: one JSON object ``{"queries", "corpus", "relevant_docs"}``.
 
-That is what `EmbeddingQAFinetuneDataset.save_json` writes: the questions by id, the texts by id, and
+What `EmbeddingQAFinetuneDataset.save_json` writes: the questions by id, the texts by id, and
 for each question the ids of the texts that answer it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from kragx.dataset import Gold, Query
 from kragx.errors import shorten
@@ -15,7 +15,7 @@ from kragx.formats.problems import Problems
 from kragx.text import Mender
 
 
-def is_llamaindex(value: object) -> bool:
+def is_llamaindex(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether a JSON value is such a set."""
     return isinstance(value, Mapping) and {"queries", "relevant_docs"} <= set(value)
 

@@ -244,7 +244,7 @@ def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:
 def _graded(fields: Fields) -> tuple[Gold, ...]:
     """The ids of the three lists with their grades, and the texts that `gold` adds to them."""
     items = fields.golds()
-    texts = {item.id: item for item in items if item.id is not None}
+    texts: dict[str | None, Gold] = {item.id: item for item in items if item.id is not None}
     for item in items:
         texts.update({other.id: Gold(other.id, other.text) for other in item.alternatives})
     where: dict[str, str] = {}

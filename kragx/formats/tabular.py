@@ -1,8 +1,8 @@
 """Rows of tables: CSV, Excel, Parquet and DataFrames, as records like those of JSON Lines.
 
 A cell holds text. Where a list is meant it is written as JSON (``["a", "b"]``; nested for
-alternatives), as Python prints it, or separated by ``;``, ``|``, a line break or, for ids, a comma.
-A column ``metadata.difficulty`` is a field of the metadata. An empty cell is a field that is absent.
+alternatives), as Python prints it, or separated by ``;``, ``|``, a line break or, for ids, a
+comma. A column ``metadata.difficulty`` is a field of the metadata; an empty cell is no field.
 """
 
 from __future__ import annotations
