@@ -59,7 +59,8 @@ class Evaluation:
         settings: profile and deviations, match with tokenizer and version, metrics, data, versions.
         match_name: names the matcher where several stand side by side.
         table: the match table; `at_threshold` decides it anew without scoring again.
-        profile: what the numbers mean, `no_gold` as asked for.
+        profile: what the numbers mean.
+        no_gold: what became of queries without gold: the profile's rule, or the one asked for.
         measures: one `MeasureScores` for each measure that was asked for (`kragx.measures`).
         evidence: what measures look at; None if none was asked for.
     """
@@ -72,6 +73,7 @@ class Evaluation:
     match_name: str
     table: MatchTable
     profile: Profile
+    no_gold: NoGold
     measures: tuple[MeasureScores, ...] = ()
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
@@ -151,7 +153,8 @@ class Evaluation:
         for spec in specs:
             if depth is not None and (spec.k is None or spec.k > depth):
                 raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
-        scores = compute(self.table, specs, self.profile)
+        chosen = replace(self.profile, no_gold=self.no_gold)
+        scores = compute(self.table, specs, chosen)
         _warn_above_one(scores)
         taken = measures.compute(self.evidence, measured) if self.evidence else ()
         return replace(
@@ -166,7 +169,7 @@ class Evaluation:
             settings={
                 **self.settings,
                 "metrics": [str(spec) for spec in (*specs, *measured)],
-                "deviations": _deviations(specs, profile_named(self.profile.name), self.profile),
+                "deviations": _deviations(specs, self.profile, chosen),
             },
         )
 
@@ -180,7 +183,9 @@ class Evaluation:
         elif not 0 < threshold <= match["top"]:
             raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
         table = self.table.at_threshold(threshold)
-        scores = compute(table, [each.spec for each in self.scores], self.profile)
+        chosen = replace(self.profile, no_gold=self.no_gold)
+        scores = compute(table, [each.spec for each in self.scores], chosen)
+        _warn_above_one(scores)
         evidence = None if self.evidence is None else replace(self.evidence, table=table)
         taken = (
             measures.compute(evidence, [each.spec for each in self.measures]) if evidence else ()
@@ -295,14 +300,15 @@ def evaluate(
     chosen = replace(named, no_gold=no_gold or named.no_gold)
     notes: Counter[str] = Counter()
     by_id = matcher == matchers.IdMatcher() and not measured
-    source, n_extra = _source(dataset, run, by_id=by_id)
+    source, n_extra = _source(dataset, run, chosen, by_id=by_id)
     if measured:
         source.answers = []
     pool = None
     if matchers.judge_of(matcher) is None:
         table = source.match(matcher, chosen, notes)
     else:
-        items = [_arranged(chosen)(item) for item in source.items()]
+        left_out = chosen.missing == "left_out"
+        items = list(map(_arranged(chosen), source.items(leave_out_missing=left_out)))
         matcher, items, chosen = _judged(matcher, items, chosen)
         specs = _in_pool(matcher, specs, chosen)
         table = match_items(items, matcher, notes)
@@ -344,7 +350,8 @@ def evaluate(
         },
         match_name=matchers.label(spec),
         table=table,
-        profile=chosen,
+        profile=replace(chosen, no_gold=named.no_gold),
+        no_gold=chosen.no_gold,
         measures=taken,
         evidence=evidence,
     )
@@ -528,7 +535,7 @@ def match_pairs(
     matcher = matchers.matcher(chosen.match if match is None else match, chosen.match_options)
     if isinstance(matcher, matchers.JudgeMatcher) and matcher.mode == "relevance":
         raise UsageError("match: a judge of relevance uses no gold, so there are no pairs with it")
-    source, _ = _source(dataset, run)
+    source, _ = _source(dataset, run, chosen)
     ids: list[tuple[str, list[str | None], list[str | None]]] = []
 
     def noted() -> Iterator[MatchItem]:
@@ -575,7 +582,7 @@ def pooled(
         raise UsageError(f"match: {match!r} is no LLM judge, and a pool is what one judged")
     gold = _as_dataset(dataset)
     return matcher.pooled(
-        [map(_arranged(chosen), _joined(gold, _as_run(run, gold))[0].items()) for run in runs]
+        [map(_arranged(chosen), _source(gold, run, chosen)[0].items()) for run in runs]
     )
 
 
@@ -695,11 +702,14 @@ class _Source:
         self._hashes: list[bytes] = []
         self.first_failure: str | None = None
 
-    def items(self) -> Iterator[MatchItem]:
+    def items(self, *, leave_out_missing: bool = False) -> Iterator[MatchItem]:
         for query, found in self._pairs:
             status: Status = "answered"
             if found is None:
                 status = "missing"
+                if leave_out_missing:
+                    self.statuses[status] += 1
+                    continue
             elif found.error is not None:
                 status = "failed"
                 self.first_failure = self.first_failure or f"query {query.id!r}: {found.error}"
@@ -709,7 +719,7 @@ class _Source:
             self.n_empty += status == "answered" and not docs
             if self.gold is None:
                 self._hashes.append(query_hash(query))
-            if self.answers is not None:
+            if self.answers is not None:  # rows of the table, in its order
                 seconds = None if found is None else found.seconds
                 self.answers.append(Answer(query, docs, status, seconds))
             yield MatchItem(query, docs, status)
@@ -721,7 +731,8 @@ class _Source:
         return {"name": self.dataset_name, "version": None, "hash": hash_of(self._hashes)}
 
     def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
-        return match_items(map(_arranged(profile), self.items()), matcher, notes)
+        items = self.items(leave_out_missing=profile.missing == "left_out")
+        return match_items(map(_arranged(profile), items), matcher, notes)
 
 
 class _Scored(_Source):
@@ -742,15 +753,24 @@ class _Scored(_Source):
         return match_scored(self._qrels, self._run)
 
 
-def _source(dataset: object, run: object, *, by_id: bool = False) -> tuple[_Source, int]:
+def _source(
+    dataset: object, run: object, profile: Profile, *, by_id: bool = False
+) -> tuple[_Source, int]:
     """What to evaluate, and how many queries of the run are not in the gold set."""
-    if by_id and is_scored(dataset) and is_scored(run):
+    if by_id and profile.missing == "empty" and is_scored(dataset) and is_scored(run):
         n_extra = sum(query_id not in dataset for query_id in run)
         if n_extra < len(run):
             return _Scored(dataset, run), n_extra
     if run is not None:
         gold = _as_dataset(dataset)
-        return _joined(gold, _as_run(run, gold))
+        found = _as_run(run, gold)
+        extra = [query_id for query_id in found if query_id not in gold]
+        if extra and profile.missing == "left_out":
+            raise DataError(
+                f"run {found.name!r}: query {extra[0]!r} is not in the gold set {gold.name!r}; the "
+                f"profile {profile.name!r} scores the run's rows, so each needs gold"
+            )
+        return _joined(gold, found, extra), len(extra)
     if not isinstance(dataset, (str, Path)):
         raise UsageError(
             "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
@@ -773,8 +793,7 @@ def _results(path: str | Path, mender: Mender) -> Iterator[tuple[Query, Retrieve
         )
 
 
-def _joined(gold: GoldDataset, run: Run) -> tuple[_Source, int]:
-    extra = [query_id for query_id in run if query_id not in gold]
+def _joined(gold: GoldDataset, run: Run, extra: Sequence[str]) -> _Source:
     if extra and len(extra) == len(run):
         raise DataError(
             f"run {run.name!r}: none of its {len(run)} query ids is in the gold set {gold.name!r} "
@@ -790,7 +809,7 @@ def _joined(gold: GoldDataset, run: Run) -> tuple[_Source, int]:
         run=run,
     )
     source.gold = gold
-    return source, len(extra)
+    return source
 
 
 def _as_dataset(value: object) -> GoldDataset:

@@ -9,6 +9,7 @@ difference.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError, nearest
-from kragx.evaluation import Evaluation, evaluate, match_pairs
+from kragx.evaluation import Evaluation, MetricWarning, evaluate, match_pairs
 from kragx.matchers import Matcher, matcher
 from kragx.metrics import PROFILES
 from kragx.tokenizers import KragTokenizer
@@ -95,12 +96,14 @@ class OfflineRetrievalEvaluators:
         self.match_method = match_method
         self.averaging_method = member(AveragingMethod, averaging_method, "averaging_method")
         self.matching_criteria = member(MatchingCriteria, matching_criteria, "matching_criteria")
-        if profile not in ("kragx", "krag"):
+        self.profile = _known_profile(profile)
+        if not (len(actual_docs) and len(predicted_docs)):
+            raise UsageError("actual_docs and predicted_docs must not be empty: a list a query")
+        if len(actual_docs) != len(predicted_docs):
             raise UsageError(
-                f"profile: {profile!r} is not one of K-RAG's evaluators' profiles, kragx and "
-                f"krag; {nearest(str(profile), ('kragx', 'krag'))}"
+                f"predicted_docs: {len(predicted_docs)} lists for {len(actual_docs)} of "
+                "actual_docs; pass one for each query (an empty list where nothing was found)"
             )
-        self.profile = profile
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; what was found out with the old value is forgotten."""
@@ -118,11 +121,22 @@ class OfflineRetrievalEvaluators:
     @cached_property
     def evaluation(self) -> Evaluation:
         """What everything here is read from; `with_metrics` asks it for other metrics and k."""
+        with warnings.catch_warnings():
+            # A number above 1 is warned about when it is asked for, not here.
+            warnings.simplefilter("ignore", MetricWarning)
+            return self._evaluated()
+
+    def _evaluated(self) -> Evaluation:
         return evaluate(
             self._gold,
             self.predicted_docs,
             match=self._match,
-            metrics=[self._metric("hit_rate", None)],
+            # K-RAG's nDCG of ROUGE scores fails without gold; it is computed when asked for.
+            metrics=[
+                self.metric(name, None)
+                for name in _METRICS
+                if (name, self.profile) != ("ndcg", "krag")
+            ],
             profile=self.profile,
         )
 
@@ -190,14 +204,15 @@ class OfflineRetrievalEvaluators:
         return {"f1_score" if name == "f1" else name: of for name, of in values.items()}
 
     def _values(self, names: Sequence[str], k: int | None) -> dict[str, Values]:
-        metrics = {name: self._metric(name, k) for name in names}
+        metrics = {name: self.metric(name, k) for name in names}
         found = self.evaluation.with_metrics(metrics.values())
         return {
             name: self._keyed(name, found[metric], found.micro_of(metric))
             for name, metric in metrics.items()
         }
 
-    def _metric(self, name: str, k: int | None) -> str:
+    def metric(self, name: str, k: int | None) -> str:
+        """The metric string behind a name: what hit rate, precision and F1 mean here."""
         cut = "" if k is None else f"@{k}"
         if name == "hit_rate":
             need = "all" if self.matching_criteria is MatchingCriteria.ALL else "any"
@@ -361,6 +376,7 @@ class RAGEvaluator:
                 f"match_method: unknown method {match_method!r}; "
                 f"{nearest(str(match_method), _RAG_METHODS)}"
             )
+        _known_profile(profile)
         krag_knows = ("text", "rouge1", "rouge2", "rougeL")
         if profile == "krag" and match_method not in krag_knows:
             raise UsageError(
@@ -440,7 +456,8 @@ class RAGEvaluator:
             raise UsageError(
                 "queries: needed to judge relevance; pass one text for each list of documents"
             )
-        gold = [[]] * len(predicted_docs) if relevance or actual_docs is None else actual_docs
+        without: Docs = [[] for _ in predicted_docs]
+        gold = without if relevance or actual_docs is None else actual_docs
         dataset = GoldDataset.from_documents(gold, queries=queries)
         return JudgedRetrievalEvaluators(
             dataset, predicted_docs, self._matcher, self.averaging_method, self.matching_criteria
@@ -477,6 +494,16 @@ _METRICS = ("hit_rate", "mrr", "recall", "precision", "f1", "map", "ndcg")
 _LABELS = ("Hit Rate", "MRR", "Recall", "Precision", "F1 Score", "MAP", "NDCG")
 _RAG_METHODS = ("text", "exact", "contains", "id", "rouge1", "rouge2", "rougeL", "overlap", "llm")
 
+
+def _known_profile(profile: str) -> str:
+    if profile not in ("kragx", "krag"):
+        raise UsageError(
+            f"profile: {profile!r} is not one that K-RAG's evaluators have, kragx and krag; "
+            f"{nearest(str(profile), ('kragx', 'krag'))}"
+        )
+    return profile
+
+
 _Member = TypeVar("_Member", bound=Enum)
 
 
@@ -496,6 +523,8 @@ def member(kind: type[_Member], value: object, name: str) -> _Member:
 
 def for_each_k(k: int | Iterable[int] | None, answer: Callable[[int | None], Any]) -> Any:
     """`answer(k)`; for several k a dictionary of the answers."""
+    if isinstance(k, str):
+        raise UsageError(f"k: a whole number, several of them or None is expected, not {k!r}")
     if k is None or not isinstance(k, Iterable):
         return answer(k)
     return {cut: answer(cut) for cut in k}

@@ -35,3 +35,8 @@ class Mender:
         mended, count = _SURROGATE.subn("\ufffd", text)
         self.surrogates += count
         return mended
+
+
+def plain_number(value: float) -> str:
+    """A number as text that reads back as the same: a whole one without a decimal point."""
+    return str(int(value)) if value.is_integer() else str(value)

@@ -34,6 +34,8 @@ class Tokenizer(Protocol):
 
 
 _WORD = re.compile(r"[^\W_]+")
+# The same for ASCII, nearly twice as fast: all but letters and digits made white space.
+_ASCII_WORDS = "".join(chr(at).lower() if chr(at).isalnum() else " " for at in range(128))
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,10 @@ class UnicodeTokenizer:
         """Yield the list of tokens of each text, in order."""
         find = _WORD.findall
         for text in texts:
-            # ASCII is NFC already.
-            composed = text if text.isascii() else unicodedata.normalize("NFC", text)
-            yield find(composed.lower())
+            if text.isascii():
+                yield text.translate(_ASCII_WORDS).split()
+            else:
+                yield find(unicodedata.normalize("NFC", text).lower())
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,9 @@ def evaluate_retrieval_at_K(  # noqa: N802  # K-RAG's name
     Returns:
         Two tables with a column for each metric (``hit_rate@5``, ``micro_recall@5``, ...). First
         the averages, by retriever in the given order: the evaluators' own, over the questions that
-        have gold and were answered (so micro averages pool them), with ``n_scored`` and
-        ``n_failed``. Then the values of each ``question`` and ``retriever``, NaN where there are
-        none, and the ``error`` where the retriever raised one.
+        have gold (so micro averages pool them), with ``n_scored`` and ``n_failed``; a question that
+        failed is scored as an empty list. Then the values of each ``question`` and ``retriever``,
+        NaN where there are none, and the ``error`` where the retriever raised one.
 
     Raises:
         UsageError: an argument is wrong.
@@ -180,20 +180,20 @@ class _Scorer:
                     f"looks for the texts themselves); {nearest(str(self.rouge_method), methods)}"
                 )
             check_threshold(self.threshold)
-        self._evaluator([], [])
+        self._evaluator([["gold"]], [["found"]])  # refuses what it does not know
 
     def score(
         self, golds: Sequence[Sequence[object]], answers: Sequence[Retrieved]
     ) -> tuple[dict[str, Any], list[dict[str, float]]]:
         """The averages of one retriever, and each question's values; NaN where there are none."""
-        scored = [at for at, answer in enumerate(answers) if golds[at] and answer.error is None]
+        scored = [at for at, of_query in enumerate(golds) if of_query]
         rows = [dict.fromkeys(self._columns, nan) for _ in answers]
         means = dict.fromkeys(self._columns, nan)
         if scored:
             evaluator = self._evaluator(
                 [golds[at] for at in scored], [answers[at].documents for at in scored]
             )
-            specs = {name: evaluator._metric(name, self.k) for name in _METRICS}
+            specs = {name: evaluator.metric(name, self.k) for name in _METRICS}
             found = evaluator.evaluation.with_metrics(specs.values())
             for at, of_query in zip(scored, found.queries.values()):
                 values = dict(zip(specs, of_query.values()))

@@ -324,6 +324,14 @@ def open_text(path: str | Path, encoding: str = "utf-8") -> IO[str]:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
+def open_binary(path: str | Path) -> IO[bytes]:
+    """Open a file for writing bytes; a `UsageError` says why it cannot."""
+    try:
+        return Path(path).open("wb")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
 def make_folder(path: Path) -> None:
     """Make a folder and those above it; a `UsageError` says why it cannot."""
     try:

@@ -64,7 +64,10 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         if eval_id not in gold:
             raise DataError(f"{where}: eval_id {eval_id!r} is not in the gold set {gold.name!r}")
         seen[eval_id] += 1
-        row_id = eval_id if seen[eval_id] == 1 else f"{eval_id}#{seen[eval_id]}"
+        row_id, number_of_row = eval_id, 1
+        while row_id in results:
+            number_of_row += 1
+            row_id = f"{eval_id}#{number_of_row}"
         queries.append(Query(row_id, gold=gold[eval_id].gold))
         ids = _ids(record.get("topk"), "topk", mender, where)
         results[row_id] = Retrieved(tuple(Doc(id=each) for each in ids))
@@ -84,12 +87,20 @@ def _mapping(path: str | Path) -> Mapping[str, Any] | None:
         return None
     with open_bytes(path) as file:
         try:
-            whole = json.loads(file.read().decode("utf-8-sig"))
+            whole = json.loads(file.read().decode("utf-8-sig"), object_pairs_hook=_unique)
+        except DataError as error:
+            raise DataError(f"{path}: {error}") from None
         except ValueError:
             return None  # several objects, or a mistake that reading line by line will name
     if isinstance(whole, dict) and "eval_id" not in whole:
         return whole
     return None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys all differ; JSON itself would silently keep the last."""
+    check_unique((key for key, _ in pairs), "gold")
+    return dict(pairs)
 
 
 def _eval_id(record: Mapping[str, Any], mender: Mender, where: str) -> str:

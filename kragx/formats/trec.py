@@ -9,16 +9,17 @@ the order of its lines and its rank column do not matter, as in trec_eval.
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO, cast
 
 from kragx.dataset import Gold, GoldDataset, Query
 from kragx.document import Doc
 from kragx.errors import DataError, UsageError
-from kragx.formats.jsonl import file_name, open_bytes
+from kragx.formats.jsonl import file_name, open_binary, open_bytes, open_text
 from kragx.results import Retrieved, Run, rank_by_score
+from kragx.text import plain_number
 
 _QRELS = ("query", "iteration", "document", "grade")
 _RUN = ("query", "Q0", "document", "rank", "score", "tag")
@@ -83,47 +84,58 @@ def read_runs(paths: Sequence[str | Path]) -> list[Run]:
 
 
 def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
-    """Write a gold set as qrels: an id and grade for each gold item.
+    """Write a gold set as qrels: an id and grade for each gold item (without its alternatives).
 
     Raises:
-        DataError: a gold item has no id, or an id holds white space.
+        DataError: a gold item has no id, or an id cannot stand in a TREC file.
+        UsageError: the file cannot be written.
     """
-    with _open_text(path) as file:
-        for query in dataset:
-            for gold in query.gold:
-                document = _column(gold.id, f"query {query.id!r}: the id of a gold item")
-                file.write(f"{_column(query.id, 'a query id')} 0 {document} {gold.grade:g}\n")
+    lines = []
+    for query in dataset:
+        for gold in query.gold:
+            document = _column(gold.id, f"query {query.id!r}: the id of a gold item")
+            grade = plain_number(gold.grade)
+            lines.append(f"{_query_column(query.id)} 0 {document} {grade}\n")
+    _write(lines, path)
 
 
 def write_run(run: Run, path: str | Path) -> None:
     """Write a run; where documents have no scores, n, n - 1, ... keep their order.
 
     Raises:
-        DataError: a document has no id, an id holds white space, or a list's scores contradict its
-            order (a TREC run is ordered by score, so the order would be lost).
+        DataError: a document has no id, an id cannot stand in a TREC file, some documents of a
+            list have scores and some not, or a list's scores contradict its order (a TREC run is
+            ordered by score, so the order would be lost).
+        UsageError: the file cannot be written.
     """
-    with _open_text(path) as file:
-        for query_id, found in run.results.items():
-            docs = found.documents
-            scored = [doc for doc in docs if doc.score is not None]
-            if len(scored) == len(docs) and rank_by_score(docs) != docs:
-                raise DataError(
-                    f"query {query_id!r}: the order of the list is not that of its scores, which "
-                    "alone order a TREC run; sort it, or remove the scores"
-                )
-            keep = len(scored) == len(docs)
-            for rank, doc in enumerate(docs, start=1):
-                score = doc.score if keep else float(len(docs) - rank + 1)
-                document = _column(doc.id, f"query {query_id!r}, rank {rank}: the document id")
-                query = _column(query_id, "a query id")
-                tag = _column(run.name.replace(" ", "_"), "the run's name")
-                file.write(f"{query} Q0 {document} {rank} {score!r} {tag}\n")
+    tag = _column(run.name.replace(" ", "_"), "the run's name")
+    lines = []
+    for query_id, found in run.results.items():
+        docs = found.documents
+        scores = [doc.score for doc in docs if doc.score is not None]
+        if scores and len(scores) != len(docs):
+            raise DataError(
+                f"query {query_id!r}: {len(scores)} of {len(docs)} documents have a score; give "
+                "all or none"
+            )
+        if scores and rank_by_score(docs) != docs:
+            raise DataError(
+                f"query {query_id!r}: the order of the list is not that of its scores, which "
+                "alone order a TREC run; sort it, or remove the scores"
+            )
+        descending = scores or [float(score) for score in range(len(docs), 0, -1)]
+        for rank, (doc, score) in enumerate(zip(docs, descending, strict=True), start=1):
+            document = _column(doc.id, f"query {query_id!r}, rank {rank}: the document id")
+            lines.append(f"{_query_column(query_id)} Q0 {document} {rank} {score!r} {tag}\n")
+    _write(lines, path)
 
 
 def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
     for number, line in _lines(path):
-        fields = line.split()
-        if not fields or line.lstrip().startswith("#"):
+        # Only these separate: an id may well hold a no-break space.
+        fields = line.strip(" \t\r\n").replace("\t", " ").split(" ")
+        fields = [field for field in fields if field]
+        if not fields or fields[0].startswith("#"):
             continue
         if len(fields) != len(columns):
             raise DataError(
@@ -143,7 +155,7 @@ def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
                     yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError:
                     raise DataError(f"{path}:{number}: not UTF-8; save the file as UTF-8") from None
-        except (gzip.BadGzipFile, EOFError) as error:
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise DataError(f"{path}: not a whole gzip file: {error}") from None
 
 
@@ -165,12 +177,24 @@ def _column(value: str | None, what: str) -> str:
     return value
 
 
-def _open_text(path: str | Path) -> TextIO:
+def _query_column(query_id: str) -> str:
+    if query_id.startswith("#"):
+        raise DataError(
+            f"query id {query_id!r}: a line that begins with # is a comment in a TREC file; "
+            "rename the query"
+        )
+    return _column(query_id, "a query id")
+
+
+def _write(lines: list[str], path: str | Path) -> None:
     if str(path) == "-":
         raise UsageError("a TREC file is written to a path, not to standard output")
     if str(path).endswith(".gz"):
-        return cast("TextIO", gzip.open(path, "wt", encoding="utf-8", newline="\n"))
-    return Path(path).open("w", encoding="utf-8", newline="\n")
+        with open_binary(path) as file:
+            file.write(gzip.compress("".join(lines).encode("utf-8", "replace")))
+    else:
+        with open_text(path) as text:
+            text.writelines(lines)
 
 
 def _stem(path: str | Path) -> str:

@@ -144,7 +144,8 @@ class Ledger:
                 )
                 if self._price.of(prompts, outputs) - saved > budget.cost:
                     return None
-            self._reserved.update(asked.counts)
+            for name, count in asked.counts.items():
+                self._reserved[name] += count
         return asked
 
     def settle(self, reserved: Reservation, usage: Usage) -> None:
@@ -153,13 +154,18 @@ class Ledger:
         A call whose usage is unknown counts as a call; its tokens cannot be counted.
         """
         with self._lock:
-            self._reserved.subtract(reserved.counts)
-            self.counts.update(usage_counts(usage))
+            self._give_back(reserved)
+            for name, count in usage_counts(usage).items():
+                self.counts[name] += count
 
     def release(self, reserved: Reservation) -> None:
         """Give a reservation back: the call was not made, or was broken off by the user."""
         with self._lock:
-            self._reserved.subtract(reserved.counts)
+            self._give_back(reserved)
+
+    def _give_back(self, reserved: Reservation) -> None:
+        for name, count in reserved.counts.items():
+            self._reserved[name] -= count
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +185,16 @@ class Reservation:
         }
 
 
-def usage_counts(usage: Usage) -> Counter[str]:
+def usage_counts(usage: Usage) -> dict[str, int]:
     """One call as counts."""
-    found = Counter({"calls": 1})
+    found = {
+        "calls": 1,
+        "prompt_tokens": usage.prompt or 0,
+        "completion_tokens": usage.completion or 0,
+        "cached_tokens": usage.cached or 0,
+    }
     if usage.prompt is None and usage.completion is None:
         found["calls_without_usage"] = 1
-    found["prompt_tokens"] = usage.prompt or 0
-    found["completion_tokens"] = usage.completion or 0
-    found["cached_tokens"] = usage.cached or 0
     return found
 
 

@@ -76,8 +76,12 @@ def neutralise(text: str, token: str) -> str:
 
     Fence marks become ‹‹‹ and ›››, the bar of ``<|name|>`` becomes ¦, and the token is cut in two.
     """
-    text = _FENCE.sub(lambda found: ("‹" if found[0][0] == "<" else "›") * len(found[0]), text)
-    text = _CONTROL.sub(lambda found: found[0].replace("|", "¦"), text)
+    if "<<<" in text or ">>>" in text:
+        text = _FENCE.sub(lambda found: ("‹" if found[0][0] == "<" else "›") * len(found[0]), text)
+    if "<|" in text or "|>" in text:
+        text = _CONTROL.sub(lambda found: found[0].replace("|", "¦"), text)
+    if token not in text.lower():
+        return text
     half = len(token) // 2
     return re.sub(re.escape(token), lambda t: f"{t[0][:half]}·{t[0][half:]}", text, flags=re.I)
 

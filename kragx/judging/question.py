@@ -86,25 +86,37 @@ class Judgement:
     source: Literal["judge", "store", "human"] = "judge"
 
 
-def material(question: Question, client: Mapping[str, Any], repeat: int) -> dict[str, Any]:
-    """Everything that a judgement depends on, and nothing else (no rank, retriever or id)."""
+def digest(rubric: Rubric) -> dict[str, str]:
+    """A rubric as it enters the key: its id, and a digest of its words.
+
+    A user may change a rubric's words and forget its id; the digest does not.
+    """
+    content = canonical_json([rubric.instruction, sorted(rubric.grades.items())])
+    return {"id": rubric.id, "language": rubric.language, "digest": key_of(content)[:16]}
+
+
+def material(
+    question: Question, client: Mapping[str, Any], repeat: int, rubric: Mapping[str, str]
+) -> dict[str, Any]:
+    """Everything that a judgement depends on, and nothing else (no rank, retriever or id).
+
+    Args:
+        question: what is judged.
+        client: the client's settings.
+        repeat: which repeat it is.
+        rubric: the `digest` of the question's rubric.
+    """
     from kragx.judging.prompt import PROMPT_VERSION
 
-    rubric = question.rubric
     return {
-        "asks": rubric.asks,
+        "asks": question.rubric.asks,
         "query": question.query,
         "document": question.document,
         "gold": question.gold,
         "reference": question.reference,
-        "rubric": {
-            "id": rubric.id,
-            "language": rubric.language,
-            # A user may change a rubric's words and forget its id; the digest does not.
-            "digest": _digest([rubric.instruction, sorted(rubric.grades.items())]),
-        },
+        "rubric": dict(rubric),
         "prompt": PROMPT_VERSION,
-        "client": dict(client),
+        "client": client,
         "repeat": repeat,
     }
 
@@ -119,7 +131,3 @@ def canonical_json(value: Any) -> str:
     return json.dumps(
         value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
     )
-
-
-def _digest(value: Any) -> str:
-    return key_of(canonical_json(value))[:16]

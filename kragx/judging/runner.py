@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sqlite3
 import threading
 import time
 import warnings
@@ -41,6 +42,7 @@ from kragx.judging.question import (
     Question,
     Usage,
     canonical_json,
+    digest,
     key_of,
     material,
 )
@@ -52,6 +54,7 @@ AskAgain = Literal["transient", "all", "none"]
 
 _LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for
 _FIRST_WAIT = 1.0
+_TOGETHER = 0.005  # seconds; one commit for what arrives within them costs as much as for one row
 _GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 _ABOUT_OUTPUT = 60  # tokens of a short reason and a grade, for estimates only
 
@@ -208,8 +211,10 @@ class Judge:
                 what was judged is stored.
             DataError: the store cannot be used.
         """
-        task = _Run(self, questions)
-        return await task.run()
+        try:
+            return await _Run(self, questions).run()
+        except sqlite3.Error as error:
+            raise DataError(f"{self.store}: the judgement store failed: {error}") from error
 
     @cached_property
     def _gate(self) -> _Gate:
@@ -227,10 +232,14 @@ class _Run:
         self.judge = judge
         self.counts: Counter[str] = Counter(questions=len(questions))
         settings = dict(judge.client.settings)
+        digests: dict[int, dict[str, str]] = {}  # by rubric: they are few, and questions many
         self.keys: list[str] = []
         self.asked: dict[str, tuple[Question, str]] = {}
         for question in questions:
-            canonical = canonical_json(material(question, settings, judge.repeat))
+            rubric = digests.get(id(question.rubric))
+            if rubric is None:
+                rubric = digests[id(question.rubric)] = digest(question.rubric)
+            canonical = canonical_json(material(question, settings, judge.repeat, rubric))
             key = key_of(canonical)
             self.keys.append(key)
             self.asked.setdefault(key, (question, canonical))
@@ -238,10 +247,14 @@ class _Run:
         self.done: dict[str, Judgement] = {}
         self.served: Counter[tuple[str | None, str | None]] = Counter()
         self.over_budget = False
+        self.rows: list[Attempt] = []  # not yet committed
+        self.write_error: sqlite3.Error | None = None
+        self.others_write = False
 
     async def run(self) -> Judged:
         judge = self.judge
         with Store(judge.store) as self.store:
+            self.store.changed_by_others()  # from here on it is noticed
             labels = self._labels()
             for key, attempt in self.store.settled(list(self.asked)).items():
                 self._take_stored(key, attempt)
@@ -250,7 +263,7 @@ class _Run:
             if judge.dry_run:
                 self._plan(todo)
             else:
-                self.store.note_pairs(self._pairs())
+                self.store.note(((key, self.asked[key][1]) for key in todo), self._pairs())
                 await self._ask_all(todo)
         self._report_changes()
         for key in self.asked:
@@ -264,7 +277,10 @@ class _Run:
                 f"{_spent(judge)}; {left} of {len(self.asked)} questions were not asked. What was "
                 f"judged is in {judge.store}: raise the budget and run again to go on"
             )
-        found = [labels.get(position, self.done[key]) for position, key in enumerate(self.keys)]
+        found = [
+            labels[position] if position in labels else self.done[key]
+            for position, key in enumerate(self.keys)
+        ]
         self.counts["human"] += sum(each.source == "human" for each in found)
         return Judged(tuple(found), self.counts)
 
@@ -350,6 +366,7 @@ class _Run:
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
+                self._commit()
                 close = getattr(self.judge.client, "aclose", None)
                 if close is not None:
                     await close()
@@ -372,10 +389,8 @@ class _Run:
 
     async def _ask(self, key: str) -> Judgement:
         judge = self.judge
-        question, canonical = self.asked[key]
-        # Another process may have asked meanwhile.
-        stored = self.store.settled([key]).get(key)
-        if stored is not None and stored.grade is not None and self._take_stored(key, stored):
+        question, _ = self.asked[key]
+        if self._asked_elsewhere(key):
             self.counts["stored"] += 1
             return self.done[key]
         request = Request(messages(question, key), schema(question.rubric), judge.timeout)
@@ -388,7 +403,7 @@ class _Run:
             if attempt > 1:
                 self.counts["retries"] += 1
             row = _row(key, answer, question.rubric, seconds)
-            self.store.add(row, canonical)
+            self._keep(row)
             if isinstance(answer, Failure) and answer.fatal:
                 raise JudgingError(
                     f"judge: {answer.detail}. Every further question would fail the same way, so "
@@ -413,6 +428,34 @@ class _Run:
             failure=row.failure,  # type: ignore[arg-type]  # a FailureKind, as the row's column
             detail=row.detail,
         )
+
+    def _keep(self, row: Attempt) -> None:
+        """Commit an attempt, together with those that arrive in the next few milliseconds."""
+        if self.write_error is not None:  # what cannot be kept is not asked for
+            raise self.write_error
+        self.rows.append(row)
+        if len(self.rows) == 1:
+            asyncio.get_running_loop().call_later(_TOGETHER, self._commit_soon)
+
+    def _commit_soon(self) -> None:
+        try:
+            self._commit()
+        except sqlite3.Error as error:  # nobody waits for this call, so the next answer tells
+            self.write_error = error
+
+    def _commit(self) -> None:
+        if self.rows:
+            self.store.add(self.rows)
+            self.rows = []
+
+    def _asked_elsewhere(self, key: str) -> bool:
+        """Whether another process has got this judgement meanwhile."""
+        if self.store.changed_by_others():
+            self.others_write = True
+        if not self.others_write:
+            return False
+        stored = self.store.settled([key]).get(key)
+        return stored is not None and stored.grade is not None and self._take_stored(key, stored)
 
     async def _once(self, request: Request, room: Reservation) -> tuple[Answer | Failure, float]:
         judge = self.judge
@@ -441,7 +484,8 @@ class _Run:
     def _count(self, usage: Usage) -> None:
         from kragx.judging.ledger import usage_counts
 
-        self.counts.update(usage_counts(usage))
+        for name, count in usage_counts(usage).items():
+            self.counts[name] += count
 
     # -- after asking ------------------------------------------------------------------------
 

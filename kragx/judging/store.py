@@ -1,7 +1,8 @@
 """The judgement store: every attempt, in one SQLite file that only grows.
 
-Several processes may use one file at once (write-ahead log). Each attempt is committed when its
-answer arrives, so that whatever ends a run, a killed process too, loses nothing that was answered.
+Several processes may use one file at once (write-ahead log). Attempts are committed within
+milliseconds of their answers, so that whatever ends a run, a killed process too, loses only what
+was in flight.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -100,6 +102,7 @@ class Attempt:
 
 
 _COLUMNS = tuple(field.name for field in fields(Attempt))
+_VALUES = attrgetter(*_COLUMNS)
 _INSERT = (
     f"INSERT OR IGNORE INTO attempts ({', '.join(_COLUMNS)}) "
     f"VALUES ({', '.join('?' * len(_COLUMNS))})"
@@ -133,6 +136,7 @@ class Store:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Transactions are begun and ended here, by name.
         self._db = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
+        self._version: int | None = None
         try:
             self._prepare()
         except sqlite3.DatabaseError as error:
@@ -153,17 +157,22 @@ class Store:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def add(self, attempt: Attempt, material: str) -> None:
-        """Commit one attempt and what was asked."""
+    def add(self, attempts: Iterable[Attempt]) -> None:
+        """Commit attempts at questions that were noted before."""
         with self._writing():
-            self._db.execute(
-                "INSERT OR IGNORE INTO questions VALUES (?, ?)", (attempt.key, material)
-            )
-            self._db.execute(_INSERT, [getattr(attempt, name) for name in _COLUMNS])
+            self._db.executemany(_INSERT, map(_VALUES, attempts))
 
-    def note_pairs(self, pairs: Iterable[tuple[str, str, str]]) -> None:
-        """Remember which (key, query id, document id) belong together, for exports."""
+    def note(
+        self, questions: Iterable[tuple[str, str]], pairs: Iterable[tuple[str, str, str]]
+    ) -> None:
+        """Remember what is asked, before it is.
+
+        Args:
+            questions: (key, canonical JSON).
+            pairs: which (key, query id, document id) belong together, for exports.
+        """
         with self._writing():
+            self._db.executemany("INSERT OR IGNORE INTO questions VALUES (?, ?)", questions)
             self._db.executemany("INSERT OR IGNORE INTO pairs VALUES (?, ?, ?)", pairs)
 
     def add_labels(self, labels: Iterable[tuple[str, str, int]], origin: str) -> int:
@@ -190,14 +199,20 @@ class Store:
                 self._db.execute(
                     "INSERT OR IGNORE INTO questions VALUES (?, ?)", (attempt.key, material)
                 )
-                values = [getattr(attempt, name) for name in _COLUMNS]
                 try:
-                    added = self._db.execute(_INSERT, values).rowcount
+                    added = self._db.execute(_INSERT, _VALUES(attempt)).rowcount
                 except sqlite3.IntegrityError as error:
                     raise DataError(f"record {number}: {error}") from None
                 new, known = new + added, known + 1 - added
                 self._db.executemany("INSERT OR IGNORE INTO pairs VALUES (?, ?, ?)", pairs)
         return new, known
+
+    def changed_by_others(self) -> bool:
+        """Whether another process has written since this was last asked."""
+        (version,) = self._db.execute("PRAGMA data_version").fetchone()
+        changed = version != self._version
+        self._version = version
+        return bool(changed)
 
     # -- reading -----------------------------------------------------------------------------
 

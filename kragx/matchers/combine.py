@@ -123,15 +123,13 @@ class CombinedMatcher:
                     gone = rest & ~missing & _below(scores, step.reject)
                 results[at][match] = 1.0
                 open_[at] = np.zeros_like(rest) if last else rest & ~match & ~gone
-                if self.kind == "all":
-                    unknown[at] &= ~gone  # one that does not match decides
+                if self.kind == "all":  # one that does not match decides
+                    unknown[at] &= ~(rest & ~missing & ~match) if last else ~gone
         for result, doubt in zip(results, unknown, strict=True):
-            decided = np.zeros(doubt.shape, bool)  # in spite of what is not known
-            if self.kind == "any":
-                decided = result == 1
-            elif self.kind == "all":
-                decided = result == 0
-            result[doubt & ~decided] = np.nan
+            if self.kind == "any":  # one that matches decides
+                result[doubt & (result == 0)] = np.nan
+            else:
+                result[doubt] = np.nan
             yield result
 
 

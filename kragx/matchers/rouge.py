@@ -89,9 +89,9 @@ class RougeMatcher:
             texts = [(i.doc_texts(self.method), i.target_texts(self.method)) for i in batch]
             self.corpus.add(text for docs, golds in texts for text in (*docs, *golds.values()))
             for item, (docs, golds) in zip(batch, texts):
-                for text in (*docs, *golds.values()):
-                    if len(self.corpus[text]) < least:
-                        without[text] = None
+                if self.corpus.short:
+                    without.update(self._without(docs, least))
+                    without.update(self._without(golds.values(), least))
                 scores = np.zeros((len(docs), len(item.targets)))
                 if docs and golds:
                     scores[:, list(golds)] = self._score(docs, list(golds.values()))
@@ -100,9 +100,13 @@ class RougeMatcher:
             notes["n_texts_without_tokens"] += len(without)
             self._warn(list(without))
 
+    def _without(self, texts: Iterable[str], least: int) -> dict[str, None]:
+        """The texts of fewer tokens than the method needs."""
+        short = self.corpus.short.intersection(texts)
+        return {text: None for text in short if len(self.corpus.of([text])[0]) < least}
+
     def _score(self, docs: Sequence[str], golds: Sequence[str]) -> NDArray[np.float64]:
-        doc_tokens = [self.corpus[text] for text in docs]
-        gold_tokens = [self.corpus[text] for text in golds]
+        doc_tokens, gold_tokens = self.corpus.of(docs), self.corpus.of(golds)
         if self.method == "rougeL":
             shared = self._common_subsequences(doc_tokens, gold_tokens)
             doc_lengths = np.fromiter(map(len, doc_tokens), np.int64)
@@ -129,11 +133,12 @@ class RougeMatcher:
         )
 
     def _warn(self, without: Sequence[str]) -> None:
+        (tokens,) = self.tokenizer.tokens(without[:1])
         unit = "pairs of tokens" if self.method == "rouge2" else "tokens"
         example = without[0] if len(without[0]) <= 40 else without[0][:37] + "..."
         remedy = (
             "use rouge1 or the tokenizer 'char' for texts this short"
-            if self.method == "rouge2" and len(self.corpus[without[0]])
+            if self.method == "rouge2" and tokens
             else "check the tokenizer ('unicode' reads every script)"
         )
         name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)

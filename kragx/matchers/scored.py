@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from kragx.errors import DataError
-from kragx.table import Ints, MatchTable
+from kragx.table import Floats, Ints, MatchTable
 
 Scores = Mapping[str, Mapping[str, float]]
 
@@ -45,30 +45,24 @@ def match_scored(qrels: Scores, run: Scores) -> MatchTable:
     grade = _numbers(golds, sum(map(len, golds)), qrels)
     gold_start = _starts(np.array([len(of_query) for of_query in golds], np.int64))
 
-    found: list[int] = []  # flat positions of the gold items that were retrieved
-    found_scores: list[float] = []
-    found_query: list[int] = []
-    position = 0
-    for number, (of_query, ranking) in enumerate(zip(golds, rankings)):
-        if ranking:
-            for document in of_query:
-                score = ranking.get(document)
-                if score is not None:
-                    found.append(position)
-                    found_scores.append(score)
-                    found_query.append(number)
-                position += 1
-        else:
-            position += len(of_query)
-    gold = np.array(found, np.int64)
-    query = np.array(found_query, np.int64)
-    before = _before(scores, doc_start, query, np.array(found_scores, np.float64))
+    # NaN where a gold document was not retrieved.
+    own = np.array(
+        [
+            score
+            for of_query, ranking in zip(golds, rankings)
+            for score in map((ranking or {}).get, of_query)
+        ],
+        np.float64,
+    )
+    gold = np.flatnonzero(~np.isnan(own))
+    query = np.repeat(np.arange(len(golds)), np.diff(gold_start))[gold]
+    before, equal = _before(scores, doc_start, query, own[gold])
     documents = list(chain.from_iterable(golds))
-    for at in np.flatnonzero(before[1] > 1):
+    for at in np.flatnonzero(equal > 1):
         ranking = rankings[query[at]]
         assert ranking is not None  # its document was found in it
-        before[0][at] += _tied_before(ranking, documents[gold[at]])
-    doc = doc_start[query] + before[0]
+        before[at] += _tied_before(ranking, documents[gold[at]])
+    doc = doc_start[query] + before
     order = np.lexsort((gold, doc))
     return MatchTable(
         doc_start=doc_start,
@@ -83,36 +77,37 @@ def match_scored(qrels: Scores, run: Scores) -> MatchTable:
     )
 
 
-def _before(
-    scores: np.ndarray[tuple[int], np.dtype[np.float64]],
-    doc_start: Ints,
-    query: Ints,
-    of: np.ndarray[tuple[int], np.dtype[np.float64]],
-) -> tuple[Ints, Ints]:
-    """For each score `of` a query, how many of the query's scores are greater; how many equal."""
-    greater = np.empty(len(of), np.int64)
-    equal = np.empty(len(of), np.int64)
-    lengths = (doc_start[1:] - doc_start[:-1])[query]
-    first = 0
-    while first < len(of):
-        # As many as fit into a few megabytes, each with all scores of its query beside it.
-        last = first + max(1, int(np.searchsorted(np.cumsum(lengths[first:]), 1 << 19)))
-        span = lengths[first:last]
-        owner = np.repeat(np.arange(last - first)[: len(span)], span)
-        within = np.arange(len(owner)) - np.repeat(np.cumsum(span) - span, span)
-        theirs = scores[doc_start[query[first:last]][owner] + within]
-        own = of[first:last][owner]
-        greater[first:last] = np.bincount(owner[theirs > own], minlength=len(span))
-        equal[first:last] = np.bincount(owner[theirs == own], minlength=len(span))
-        first = last
-    return greater, equal
+def _before(scores: Floats, doc_start: Ints, query: Ints, own: Floats) -> tuple[Ints, Ints]:
+    """How many of its query's scores are greater than each score `own`, and how many equal it."""
+    ascending = -scores  # so that the best score stands first, and a row can be searched
+    falls = np.zeros(len(scores) + 1, np.int64)  # how often scores rose, up to each document
+    np.cumsum(ascending[1:] < ascending[:-1], out=falls[2:])
+    # A row's first document is compared with the row before, which says nothing.
+    starts = np.minimum(doc_start[:-1] + 1, doc_start[1:])
+    for row in np.flatnonzero(falls[doc_start[1:]] > falls[starts]):
+        ascending[doc_start[row] : doc_start[row + 1]].sort()
+    first, last = doc_start[query], doc_start[query + 1]
+    greater = _bisect(ascending, first, last, np.less, -own)
+    return greater - first, _bisect(ascending, first, last, np.less_equal, -own) - greater
+
+
+def _bisect(values: Floats, first: Ints, last: Ints, before: Any, own: Floats) -> Ints:
+    """Where each `own` belongs in its sorted stretch of `values`: binary searches, all at once."""
+    first, last = first.copy(), last.copy()
+    while (first < last).any():
+        middle = (first + last) // 2
+        # Where a search has ended (first == last), the middle may lie beyond the last value.
+        right = (first < last) & before(values[np.minimum(middle, len(values) - 1)], own)
+        first = np.where(right, middle + 1, first)
+        last = np.where(right, last, middle)
+    return first
 
 
 def _tied_before(ranking: Mapping[str, float], document: str) -> int:
-    own = document.encode()
+    own = document.encode("utf-8", "surrogatepass")
     score = ranking[document]
     return sum(
-        other == score and name.encode() > own
+        other == score and name.encode("utf-8", "surrogatepass") > own
         for name, other in ranking.items()
         if name != document
     )
@@ -120,13 +115,14 @@ def _tied_before(ranking: Mapping[str, float], document: str) -> int:
 
 def _numbers(
     rows: list[Mapping[str, float] | None] | list[Mapping[str, float]], size: int, source: Scores
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+) -> Floats:
     """All values in a row; the slow search for a bad one happens only if there is one."""
     try:
+        kinds = set(map(type, chain.from_iterable(row.values() for row in rows if row)))
         values = np.fromiter(
             chain.from_iterable(row.values() for row in rows if row), np.float64, size
         )
-        if np.isfinite(values).all():
+        if np.isfinite(values).all() and not kinds & {str, bool, np.bool_, bytes}:
             return values
     except (TypeError, ValueError, OverflowError):
         pass

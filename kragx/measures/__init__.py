@@ -169,7 +169,8 @@ def compute(evidence: Evidence, specs: Sequence[MeasureSpec]) -> tuple[MeasureSc
 
 def higher_is_better(name: str) -> bool | None:
     """The direction of a metric or measure by its canonical name; None where it has none."""
-    spec = parse(name)
-    if isinstance(spec, MetricSpec):
-        return METRICS[spec.name].higher_is_better
-    return {"higher": True, "lower": False}.get(measure(spec.name).better)
+    # Not parsed: a profile may set options that metric strings cannot.
+    plain = re.split("[@(]", name)[0]
+    if plain in METRICS:
+        return METRICS[plain].higher_is_better
+    return {"higher": True, "lower": False}.get(measure(plain).better)

@@ -59,6 +59,8 @@ def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
         option: getattr(within, option) for option in (*metric.options, *metric.fixed)
     }
     for option, value in options.items():
+        if value == values.get(option):
+            continue  # what the profile says anyway, as a canonical name repeats it
         if option not in metric.options:
             raise UsageError(
                 f"metric {text!r}: {name} has no option {option!r}; "

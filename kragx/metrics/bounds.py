@@ -1,11 +1,16 @@
-"""Metrics where some scores are not known: a value, and the bounds it must lie in.
+"""Metrics where some scores are not known: an estimate, and the bounds it lies in.
 
-A score that is not known is never taken for 0. Each query's value is that of its known part: a
-document without a known match and with an unknown score is left out of the ranking (Sakai,
-"Alternatives to Bpref", 2007). Its bounds are what it can become: nothing unknown matches, or all
-of it does. Hit rate, MRR, precision, recall, F1, MAP and nDCG never fall when more matches, so
-these two are the extremes; where that does not hold (redundancy, MAP over its hits, and whatever
-divides by the gold when the gold itself is not known) a query with anything unknown has [0, 1].
+A score that is not known is never taken for 0. A query's bounds are what its value can become:
+nothing unknown matches, or all of it does. Hit rate, MRR, precision, recall, F1, MAP and nDCG never
+fall when more matches, so these two are the extremes; where that does not hold (redundancy, MAP
+over its hits, and whatever divides by the gold when the gold itself is not known) a query with
+anything unknown has [0, 1].
+
+The value is low + p (high - low), where p is the share of relevant documents among those of which
+all is known: what is missing counts as relevant as often as the rest. With one missing score this
+is the expected value, if scores are missing at random. Leaving queries with missing scores out
+instead would favour those that have a match anyway; leaving the documents out would count them as 0
+in precision and recall.
 """
 
 from __future__ import annotations
@@ -46,28 +51,22 @@ def bounded(
     open_gold[table.gold_query[np.isnan(table.grade)]] = True
     unsure = open_gold.copy()
     unsure[of_doc[table.pair_doc[unknown]]] = True
-    left_out = _only_unknown(table, unknown)
-    nothing_known = (
-        np.bincount(of_doc[left_out], minlength=table.n_queries) == table.n_docs
-    ) & unsure
-    values = compute(_without(table, left_out), specs, profile)
+    rate = _relevant_share(table, unknown, profile)
     lows = compute(_settled(table, 0.0, 0.0), specs, profile)
     highs = compute(_settled(table, np.inf, table.top), specs, profile)
     return tuple(
-        _one(value, low, high, unsure, open_gold, nothing_known)
-        for value, low, high in zip(values, lows, highs, strict=True)
+        _one(low, high, rate, unsure, open_gold) for low, high in zip(lows, highs, strict=True)
     )
 
 
 def _one(
-    value: MetricScores,
     low: MetricScores,
     high: MetricScores,
+    rate: float | None,
     unsure: Bools,
     open_gold: Bools,
-    nothing_known: Bools,
 ) -> MetricScores:
-    spec = value.spec
+    spec = low.spec
     free = open_gold & (not _rises_with_gold(spec)) if _rises_with_matches(spec) else unsure
     least, most = low.values.copy(), high.values.copy()
     # A query that may or may not have a value: in the mean or not, whichever is worse.
@@ -78,8 +77,9 @@ def _one(
     most[perhaps & np.isnan(most)] = 1.0
     in_mean = ~np.isnan(most)
     least[free & in_mean], most[free & in_mean] = 0.0, 1.0
-    values = np.clip(value.values, least, most)
-    values[nothing_known] = np.nan
+    p = np.nan if rate is None else rate
+    # Without a single document of which all is known, what is unsure has no estimate.
+    values = np.where(unsure, low.values + p * (high.values - low.values), low.values)
     bounds = None
     mean = None
     if in_mean.any():
@@ -90,7 +90,15 @@ def _one(
     micro = None
     if low.micro is not None and high.micro is not None and not open_gold.any():
         micro = (low.micro, high.micro)
-    return replace(value, values=values, mean=mean, bounds=bounds, micro_bounds=micro)
+    estimate = None if micro is None or rate is None else micro[0] + rate * (micro[1] - micro[0])
+    return replace(
+        low,
+        values=values,
+        mean=mean,
+        bounds=bounds,
+        micro_bounds=micro,
+        micro_estimate=low.micro if estimate is None else estimate,
+    )
 
 
 def _rises_with_matches(spec: MetricSpec) -> bool:
@@ -120,12 +128,17 @@ def _queries_of_docs(table: MatchTable) -> np.ndarray[tuple[int], np.dtype[np.in
     return np.repeat(np.arange(table.n_queries), table.n_docs)
 
 
-def _only_unknown(table: MatchTable, unknown: Bools) -> Bools:
-    """(d) documents with an unknown score and no known match."""
-    found = np.zeros(len(table.repeated), bool)
-    found[table.pair_doc[unknown]] = True
-    found[table.pair_doc[table.matched]] = False
-    return found
+def _relevant_share(table: MatchTable, unknown: Bools, profile: Profile) -> float | None:
+    """The relevant documents among those of which all is known, in queries with gold."""
+    in_question = np.isin(_queries_of_docs(table), table.gold_query)
+    in_question[table.pair_doc[unknown]] = False
+    if not in_question.any():
+        return None
+    grade = table.grade[table.pair_gold]
+    counts = table.matched & (grade >= profile.rel if profile.rel else grade > 0)
+    relevant = np.zeros(len(table.repeated), bool)
+    relevant[table.pair_doc[counts]] = True
+    return float(relevant[in_question].mean())
 
 
 def _settled(table: MatchTable, score: float, grade: float) -> MatchTable:
@@ -138,20 +151,4 @@ def _settled(table: MatchTable, score: float, grade: float) -> MatchTable:
         pair_gold=table.pair_gold[kept],
         pair_score=scores[kept],
         grade=np.where(np.isnan(table.grade), grade, table.grade),
-    )
-
-
-def _without(table: MatchTable, left_out: Bools) -> MatchTable:
-    """The table without some documents; what is unknown of the others does not match."""
-    known = _settled(table, 0.0, 0.0)
-    kept = ~left_out
-    before = np.concatenate(([0], np.cumsum(kept)))
-    pairs = kept[known.pair_doc]
-    return replace(
-        known,
-        doc_start=before[table.doc_start],
-        repeated=table.repeated[kept],
-        pair_doc=before[known.pair_doc[pairs]].astype(np.int32),
-        pair_gold=known.pair_gold[pairs],
-        pair_score=known.pair_score[pairs],
     )

@@ -20,7 +20,7 @@ class Metric:
         name: as in metric strings.
         question: what it answers, in one line.
         formula: per query, in one line; docs/metrics.md says more.
-        compute: from a view and a spec to its values per query and cut-off, shape (q, c); NaN
+        compute: from a view and a spec to its values per query and cut-off, shape (c, q); NaN
             where it is undefined.
         options: the options that a metric string may set.
         fixed: further fields of `MetricSpec` that only a profile sets.

@@ -50,6 +50,8 @@ class MetricScores:
         pooled: the counts of its micro average, if it has one.
         bounds: what `mean` can become once every score is known; None if all are.
         micro_bounds: the same for the micro average; None also where it is not known.
+        micro_estimate: the micro average where scores are not known; `pooled` counts those as no
+            matches.
     """
 
     spec: MetricSpec
@@ -59,6 +61,7 @@ class MetricScores:
     pooled: Pooled | None
     bounds: tuple[float, float] | None = None
     micro_bounds: tuple[float, float] | None = None
+    micro_estimate: float | None = None
 
     @property
     def n_scored(self) -> int:
@@ -68,6 +71,8 @@ class MetricScores:
     @property
     def micro(self) -> float | None:
         """The micro average; None for a metric that has none."""
+        if self.micro_estimate is not None:
+            return self.micro_estimate
         return None if self.pooled is None else self.pooled.value(self.spec.name)
 
 
@@ -101,11 +106,11 @@ def compute(
         return views[spec.rel]
 
     def values_of(spec: MetricSpec) -> Floats:
-        # The same metric at another k is another column of the same block.
+        # The same metric at another k is another row of the same block.
         uncut = replace(spec, k=None)
         if uncut not in blocks:
             blocks[uncut] = METRICS[spec.name].compute(view_of(spec), uncut)
-        values = blocks[uncut][:, _column(cuts, spec)].copy()
+        values = blocks[uncut][_row(cuts, spec)].copy()
         return _apply_no_gold(values, view_of(spec).n_gold == 0, table, spec, profile)
 
     def scores_of(spec: MetricSpec) -> MetricScores:
@@ -116,7 +121,7 @@ def compute(
             if spec.rel not in pools:
                 scored = ~empty if profile.no_gold == "skip" else np.ones_like(empty)
                 pools[spec.rel] = _pool(view, scored)
-            pooled = pools[spec.rel][_column(cuts, spec)]
+            pooled = pools[spec.rel][_row(cuts, spec)]
         mean = _mean(values)
         if spec.macro == "means":
             precision = _mean(values_of(replace(spec, name="precision")))
@@ -128,12 +133,13 @@ def compute(
     return tuple(map(scores_of, specs))
 
 
-def _column(cuts: Sequence[float], spec: MetricSpec) -> int:
+def _row(cuts: Sequence[float], spec: MetricSpec) -> int:
     return cuts.index(np.inf if spec.k is None else spec.k)
 
 
 def _mean(values: Floats) -> float | None:
-    defined = values[~np.isnan(values)]
+    undefined = np.isnan(values)
+    defined = values[~undefined] if undefined.any() else values
     return float(defined.mean()) if defined.size else None
 
 
@@ -168,13 +174,13 @@ def _apply_no_gold(
 def _pool(view: View, scored: Bools) -> list[Pooled]:
     """The four counts at each cut-off, over the queries that are scored."""
     gold = int(view.n_gold[scored].sum())
-    columns = (
-        block[scored].sum(axis=0, dtype=np.int64).tolist()
+    sums = (
+        block[:, scored].sum(axis=1, dtype=np.int64).tolist()
         for block in (view.relevant, view.depth, view.found)
     )
     return [
         Pooled(relevant=relevant, other=depth - relevant, found=found, missed=gold - found)
-        for relevant, depth, found in zip(*columns, strict=True)
+        for relevant, depth, found in zip(*sums, strict=True)
     ]
 
 

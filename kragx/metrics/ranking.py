@@ -21,7 +21,7 @@ def _map(view: View, spec: MetricSpec) -> Floats:
         case "cut":
             # Over min(m, k), so no more than k hits may count.
             return ratio(view.precision_sum(spec.credit, at_most_k=True), view.cut_gold)
-    return ratio(view.precision_sum(spec.credit), view.n_gold[:, None].astype(np.float64))
+    return ratio(view.precision_sum(spec.credit), view.n_gold.astype(np.float64))
 
 
 def _ndcg(view: View, spec: MetricSpec) -> Floats:

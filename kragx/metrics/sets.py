@@ -11,7 +11,7 @@ from kragx.table import Floats
 
 
 def _hit_rate(view: View, spec: MetricSpec) -> Floats:
-    needed = view.n_gold[:, None] if spec.need == "all" else 1
+    needed = view.n_gold if spec.need == "all" else 1
     return ((view.found >= needed) & (view.found > 0)).astype(np.float64)
 
 
@@ -20,7 +20,7 @@ def _precision(view: View, spec: MetricSpec) -> Floats:
 
 
 def _recall(view: View, spec: MetricSpec) -> Floats:
-    return ratio(view.found, view.n_gold[:, None].astype(np.float64))
+    return ratio(view.found, view.n_gold.astype(np.float64))
 
 
 def _f1(view: View, spec: MetricSpec) -> Floats:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kragx.errors import UsageError, shorten
+from kragx.text import plain_number
 
 
 @dataclass(frozen=True)
@@ -111,5 +112,4 @@ def _cut(k: str | None, text: str) -> int | None:
 
 
 def _shown(value: Any) -> str:
-    # A whole number is written as one, any other float so that it reads back as the same float.
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return plain_number(value) if isinstance(value, float) else str(value)

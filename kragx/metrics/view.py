@@ -54,18 +54,18 @@ class View:
 
     @cached_property
     def depth(self) -> Floats:
-        """(q, c) min(k, n), the documents within each cut-off."""
-        return np.minimum(self._cuts, self.n_docs[:, None])
+        """(c, q) min(k, n), the documents within each cut-off."""
+        return np.minimum(self._cuts[:, None], self.n_docs)
 
     @cached_property
     def limit(self) -> Floats:
-        """(q, c) k, or n where nothing is cut."""
-        return np.where(np.isinf(self._cuts), self.n_docs[:, None], self._cuts)
+        """(c, q) k, or n where nothing is cut."""
+        return np.where(np.isinf(self._cuts)[:, None], self.n_docs, self._cuts[:, None])
 
     @cached_property
     def cut_gold(self) -> Floats:
-        """(q, c) min(m, k)."""
-        return np.minimum(self._cuts, self.n_gold[:, None])
+        """(c, q) min(m, k)."""
+        return np.minimum(self._cuts[:, None], self.n_gold)
 
     # -- gold items, in the order in which they are found ------------------------------------
 
@@ -106,19 +106,19 @@ class View:
 
     @cached_property
     def found(self) -> Floats:
-        """(q, c) gold items with c_j <= k."""
+        """(c, q) gold items with c_j <= k."""
         queries, ranks, _ = self._found
         return self._up_to(queries, ranks)
 
     @cached_property
     def reciprocal_rank(self) -> Floats:
-        """(q, c) 1/c of the first found gold item, 0 if there is none within k."""
+        """(c, q) 1/c of the first found gold item, 0 if there is none within k."""
         queries, ranks, _ = self._found
         first = _order_within(queries) == 1
         return self._up_to(queries[first], ranks[first], 1.0 / ranks[first])
 
     def precision_sum(self, credit: str, *, at_most_k: bool = False) -> Floats:
-        """(q, c) the sum over hits within k, i = 1, 2, ... in order of rank c, of i / max(c_i, i).
+        """(c, q) the sum over hits within k, i = 1, 2, ... in order of rank c, of i / max(c_i, i).
 
         Hits are found gold items or, with credit ``document``, relevant documents. `at_most_k`
         takes only the first k of them: one document can be several hits at once.
@@ -129,7 +129,7 @@ class View:
         return self._up_to(queries, credited if at_most_k else ranks, i / credited)
 
     def hits(self, credit: str) -> Floats:
-        """(q, c) found gold items within k or, with credit ``document``, relevant documents."""
+        """(c, q) found gold items within k or, with credit ``document``, relevant documents."""
         return self.found if credit == "gold" else self.relevant
 
     # -- documents ---------------------------------------------------------------------------
@@ -145,20 +145,20 @@ class View:
 
     @cached_property
     def relevant(self) -> Floats:
-        """(q, c) documents within k that match a gold item."""
+        """(c, q) documents within k that match a gold item."""
         queries, ranks, _ = self._relevant_docs
         return self._up_to(queries, ranks)
 
     @cached_property
     def redundant(self) -> Floats:
-        """(q, c) documents within k that match only gold items found before them."""
+        """(c, q) documents within k that match only gold items found before them."""
         queries, ranks, new = self._relevant_docs
         return self._up_to(queries[~new], ranks[~new])
 
     # -- gains -------------------------------------------------------------------------------
 
     def dcg(self, gain: str) -> tuple[Floats, Floats]:
-        """(q, c) DCG and ideal DCG, at most t gold items credited within the first t ranks.
+        """(c, q) DCG and ideal DCG, at most t gold items credited within the first t ranks.
 
         DCG@k is the sum over t <= k of (T_t - T_(t-1)) / log2(1 + t), where T_t is the sum of the
         t largest gains among gold items with c_j <= t. That sum is taken in layers: between one
@@ -170,9 +170,18 @@ class View:
             DataError: a gain, or a query's sum of gains, is not finite.
         """
         gains = self._gains(gain)
-        level, step = self._levels(gains)
         queries, ranks, golds = self._found
         ideal = np.flatnonzero(self._is_gold)
+        best = ideal[_by_gain(self._gold_query[ideal], gains[ideal])]
+        if (_order_within(queries) <= ranks).all():
+            # No item has to wait for its rank, so all layers of an item are credited at c.
+            of_best = self._gold_query[best]
+            at_best = _order_within(of_best)
+            return (
+                self._up_to(queries, ranks, gains[golds] * self._discount[ranks]),
+                self._up_to(of_best, at_best, gains[best] * self._discount[at_best]),
+            )
+        level, step = self._levels(gains, best[::-1])
         return (
             self._layered(queries, ranks, level[golds], step),
             self._layered(self._gold_query[ideal], np.ones_like(ideal), level[ideal], step),
@@ -182,20 +191,20 @@ class View:
 
     @cached_property
     def document_dcg(self) -> Floats:
-        """(q, c) the sum of 1 / log2(1 + rank) over the relevant documents within k."""
+        """(c, q) the sum of 1 / log2(1 + rank) over the relevant documents within k."""
         queries, ranks, _ = self._relevant_docs
         return self._up_to(queries, ranks, self._discount[ranks])
 
     @cached_property
     def ideal_of_ones(self) -> Floats:
-        """(q, c) the sum of 1 / log2(1 + i) for i = 1 to min(m, k)."""
+        """(c, q) the sum of 1 / log2(1 + i) for i = 1 to min(m, k)."""
         queries = self._gold_query[self._is_gold]
         ranks = _order_within(queries)
         return self._up_to(queries, ranks, self._discount[ranks])
 
     @cached_property
     def score_dcg(self) -> tuple[Floats, Floats]:
-        """(q, c) DCG of 2^s - 1, s a document's best score (matched or not), and its best order.
+        """(c, q) DCG of 2^s - 1, s a document's best score (matched or not), and its best order.
 
         The best order is that of the same documents within k, so each cut-off has its own.
 
@@ -217,11 +226,11 @@ class View:
         gains = np.exp2(best) - 1.0
         dcg = self._up_to(queries, ranks, gains * self._discount[ranks])
         ideal = np.zeros_like(dcg)
-        for column, cut in enumerate(self._cuts):
+        for row, cut in enumerate(self._cuts):
             within = ranks <= cut
             of_query, of_cut = queries[within], gains[within]
             order = np.lexsort((-of_cut, of_query))  # queries stay in place, gains descend
-            ideal[:, column] = np.bincount(
+            ideal[row] = np.bincount(
                 of_query,
                 of_cut[order] * self._discount[ranks[within]],
                 minlength=table.n_queries,
@@ -244,12 +253,12 @@ class View:
             )
         return gains
 
-    def _levels(self, gains: Floats) -> tuple[Ints, list[Floats]]:
-        """(g) the layer that each gold item reaches, and for each layer its height by query (q)."""
-        golds = np.flatnonzero(self._is_gold)
+    def _levels(self, gains: Floats, golds: Ints) -> tuple[Ints, list[Floats]]:
+        """(g) the layer that each gold item reaches, and for each layer its height by query (q).
+
+        `golds` are the gold items by query, each query's gains ascending.
+        """
         queries, values = self._gold_query[golds], gains[golds]
-        order = np.lexsort((values, queries))
-        golds, queries, values = golds[order], queries[order], values[order]
         same_query = np.diff(queries, prepend=-1) == 0
         below = np.where(same_query, np.concatenate(([0.0], values[:-1])), 0.0)
         rises = ~same_query | (values > below)
@@ -266,7 +275,7 @@ class View:
         return level, steps
 
     def _layered(self, queries: Ints, ranks: Ints, level: Ints, steps: list[Floats]) -> Floats:
-        total = np.zeros((self._table.n_queries, len(self._cuts)))
+        total = np.zeros((len(self._cuts), self._table.n_queries))
         for layer, heights in enumerate(steps):
             reach = level >= layer
             of_query = queries[reach]
@@ -294,15 +303,24 @@ class View:
     # -- events ------------------------------------------------------------------------------
 
     def _up_to(self, queries: Ints, ranks: Ints, weights: Floats | None = None) -> Floats:
-        """(q, c) for each query and cut-off, the sum of the events with rank <= k."""
+        """(c, q) for each query and cut-off, the sum of the events with rank <= k."""
         n_queries, n_cuts = self._table.n_queries, len(self._cuts)
-        # One more column takes what lies beyond the last cut-off.
-        cell = queries * (n_cuts + 1) + self._cut_of_rank[ranks]
-        sums = np.bincount(cell, weights, minlength=n_queries * (n_cuts + 1))
-        cumulated: Floats = sums.reshape(n_queries, n_cuts + 1)[:, :n_cuts].cumsum(
-            axis=1, dtype=np.float64
-        )
-        return cumulated
+        # One more row takes what lies beyond the last cut-off.
+        cell = self._cut_of_rank[ranks] * n_queries + queries
+        counts = np.bincount(cell, weights, minlength=(n_cuts + 1) * n_queries)
+        sums: Floats = counts.reshape(n_cuts + 1, n_queries)[:n_cuts].astype(np.float64)
+        for row in range(1, n_cuts):  # whole rows at once, which is faster than cumsum
+            sums[row] += sums[row - 1]
+        return sums
+
+
+def _by_gain(queries: Ints, gains: Floats) -> Ints:
+    """The order by query, then gain descending."""
+    largest = gains.max(initial=0.0)
+    if largest < 2**31 and (gains == np.floor(gains)).all():
+        # Whole gains, the usual ones: one sort of whole numbers instead of two of floats.
+        return np.argsort(queries * (int(largest) + 1) - gains.astype(np.int64), kind="stable")
+    return np.lexsort((-gains, queries))
 
 
 def _order_within(queries: Ints) -> Ints:

@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from math import ceil, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from kragx.errors import MissingExtraError, UsageError
 
@@ -100,11 +100,16 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
         cuts = sorted({name.partition("@")[2] for name in map(str, df_mean.columns) if "@" in name})
         raise UsageError(
             f"k: no column of df_mean ends with {ending!r}; "
-            + (f"it has values for k = {', '.join(cuts)}" if cuts else "pass evaluate's df_mean")
+            + (
+                f"it has values for k = {', '.join(cuts)}"
+                if cuts
+                else "pass what evaluate_retrieval_at_K returns first"
+            )
         )
     if not len(df_mean):
         raise UsageError("df_mean: it has no row; pass one row for each retriever")
     names = [_wrapped(str(name)) for name in df_mean.index]
+    colour, _ = _COLOURS["micro"]
     # Bars lie, so that names of any length stand beside them without overlap.
     with _drawing("visualize_retrieval_at_K"):
         lines = sum(max(1.4, name.count("\n") + 1.2) for name in names)
@@ -115,14 +120,13 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
             axes = figure.add_subplot(down, across, at + 1)
             heights = [_known(value) for value in df_mean[column].tolist()]
             places = range(len(names))
-            axes.barh(places, [height or 0.0 for height in heights], color="#0072B2", zorder=2)
+            axes.barh(places, [height or 0.0 for height in heights], color=colour, zorder=2)
             for place, height in zip(places, heights):
                 _write(axes, height, x=height or 0.0, y=place, beside=True)
             # Panels of a row share the names of the first.
             axes.set_yticks(places, names if at % across == 0 else [""] * len(names))
             for label in axes.get_yticklabels():
                 label.set_parse_math(False)  # a name may hold dollar signs
-                label.set_linespacing(1.4)
             axes.set_ylim(len(names) - 0.4, -0.6)
             axes.set_title(column.removesuffix(ending))
             _scale(axes, heights, "x")
@@ -219,24 +223,23 @@ def _show_below_cell(figure: Figure) -> None:
     events.register("post_run_cell", show)
 
 
-def _scale(axes: Axes, values: Sequence[float | None], along: str) -> None:
+def _scale(axes: Axes, values: Sequence[float | None], along: Literal["x", "y"]) -> None:
     """From 0 to 1 with room for a number above; further, with a line at 1, if a value is."""
+    upright = along == "y"
     top = max((value for value in values if value is not None), default=0.0)
     limit = max(1.0, top)
-    room = 1.1 if along == "y" else 1.3
-    if along == "y":
-        axes.set_ylim(0, limit * room)
-    else:
-        axes.set_xlim(0, limit * room)
+    set_limits = axes.set_ylim if upright else axes.set_xlim
+    set_limits(0, limit * (1.1 if upright else 1.3))
     if top <= 1:
-        ticks = [0, 0.2, 0.4, 0.6, 0.8, 1] if along == "y" else [0, 0.5, 1]
-        set_ticks: Callable[[Sequence[float]], Any]
-        set_ticks = axes.set_yticks if along == "y" else axes.set_xticks
-        set_ticks(ticks)
+        ticks = [0, 0.2, 0.4, 0.6, 0.8, 1] if upright else [0, 0.5, 1]
     else:
-        line = axes.axhline if along == "y" else axes.axvline
-        line(1.0, color=_LINE, linestyle="--", linewidth=1.2, zorder=2.5)
-    axes.grid(axis="y" if along == "y" else "x", color="0.5", alpha=0.25, zorder=0)
+        mark = axes.axhline if upright else axes.axvline
+        mark(1.0, color=_LINE, linestyle="--", linewidth=1.2, zorder=2.5)
+        found = axes.get_yticks() if upright else axes.get_xticks()
+        ticks = [tick for tick in found if 0 <= tick <= limit]
+    set_ticks: Callable[[Sequence[float]], Any] = axes.set_yticks if upright else axes.set_xticks
+    set_ticks(ticks)
+    axes.grid(axis=along, color="0.5", alpha=0.25, zorder=0)
     axes.spines[["top", "right"]].set_visible(False)
 
 

@@ -90,7 +90,7 @@ def remarks(evaluation: Evaluation) -> list[str]:
     """What a reader must know before trusting the numbers: everything that was left out."""
     counts, profile = evaluation.counts, evaluation.profile
     treated = {
-        "n_no_gold": ("queries without gold", _NO_GOLD[profile.no_gold]),
+        "n_no_gold": ("queries without gold", _NO_GOLD[evaluation.no_gold]),
         "n_missing": ("queries missing in the run", _MISSING[profile.missing]),
         "n_failed": ("queries that failed", "scored as empty lists"),
         "n_empty": ("queries answered with an empty list", "nothing was found"),
@@ -130,8 +130,8 @@ def judging_lines(evaluation: Evaluation) -> list[str]:
     if found["n_missing"]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in found["failures"].items())
         lines.append(
-            f"missing: {found['n_missing']} ({kinds}), never taken for 0; in brackets what the "
-            "numbers can become"
+            f"missing: {found['n_missing']} ({kinds}), estimated, never taken for 0; in brackets "
+            "what the numbers can become"
         )
     lines.append(
         f"calls: {found['n_calls']} ({found['n_retries']} retries); from the store: "

@@ -20,8 +20,10 @@ def store(tmp_path):
 
 @pytest.fixture
 def tape():
-    """`with tape(name) as base_url`: replay a cassette; with KRAGX_RECORD=local, or a base_url,
-    record it anew from the local server, or from that endpoint.
+    """What plays the cassette of a name; it gives the address that a client is told.
+
+    With KRAGX_RECORD=local it is recorded anew from the local server, with KRAGX_RECORD=<base_url>
+    from that endpoint.
     """
     from contextlib import contextmanager
 

@@ -12,7 +12,7 @@ can be made again at any time:
 * ``forbidden``: 401
 * none of these: grade 3 if the document holds the gold text, else 0
 
-    python -m tests.judging.server 8000
+    python -m tests.judging.server 8000        # and, if wanted, the seconds an answer takes
 
 It is not a model, and its grades mean nothing.
 """
@@ -178,7 +178,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    with serving(int(sys.argv[1]) if len(sys.argv) > 1 else 8000) as running:
+    port, delay = (*sys.argv[1:], *("8000", "0")[len(sys.argv) - 1 :])
+    with serving(int(port), float(delay)) as running:
         sys.stdout.write(f"{running.base_url}\n")
         sys.stdout.flush()
         threading.Event().wait()

@@ -10,9 +10,22 @@ from kragx.judging.rubric import SUPPORT_EN
 ENDPOINT = "test server"  # the same key wherever the server listens
 
 
-async def no_sleep(seconds):
-    """Time passes at once; what else waits gets its turn."""
-    await asyncio.sleep(0)
+class FakeTime:
+    """A clock that only sleeping moves; `slept` is how long each sleep was."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.slept = []
+
+    def clock(self):
+        """The time."""
+        return self.now
+
+    async def sleep(self, seconds):
+        """Pass the time at once; whoever else waits gets a turn."""
+        self.slept.append(seconds)
+        self.now += seconds
+        await asyncio.sleep(0)
 
 
 def ask(document, gold="gold text", **fields):
@@ -28,4 +41,6 @@ def openai_client(base_url, **options):
 
 def judge_of(client, store, **options):
     """A judge that does not really wait between attempts."""
-    return Judge(client, store=store, **{"sleep": no_sleep, "progress": False, **options})
+    time = FakeTime()
+    given = {"clock": time.clock, "sleep": time.sleep, "progress": False, **options}
+    return Judge(client, store=store, **given)

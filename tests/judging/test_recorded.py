@@ -14,7 +14,7 @@ from vcr.errors import CannotOverwriteExistingCassetteException
 from kragx.judging import LangChainClient, Store
 from tests.judging.chat import SmallChat
 from tests.judging.recording import CASSETTES, HOST, KEPT_REQUEST, KEPT_RESPONSE, cassette
-from tests.judging.support import ENDPOINT, ask, judge_of, openai_client
+from tests.judging.support import ENDPOINT, FakeTime, ask, judge_of, openai_client
 
 CLIENTS = ("openai", "langchain")
 TIMEOUT = 0.5
@@ -95,20 +95,14 @@ def test_another_attempt(client, document, kind, tape, store):
 
 def test_retry_after_is_honoured(tape, store):
     """After a 429 the wait is what Retry-After says, measured on an injected clock."""
-    waits = []
-
-    async def sleep(seconds):
-        waits.append(seconds)
-        await asyncio.sleep(0)
-
-    time = iter(range(0, 10_000, 100))
+    time = FakeTime()
     with tape("openai-rate-limit") as base_url:
-        judge = judge_of(
-            openai_client(base_url), store, timeout=TIMEOUT, sleep=sleep, clock=lambda: next(time)
+        client = openai_client(base_url)
+        judge_of(client, store, timeout=TIMEOUT, sleep=time.sleep, clock=time.clock).judge(
+            [ask("busy grade-3")]
         )
-        judge.judge([ask("busy grade-3")])
-    assert len(waits) == 1
-    assert 2.0 <= waits[0] <= 2.1
+    assert len(time.slept) == 1
+    assert 2.0 <= time.slept[0] <= 2.1
 
 
 QUESTIONS = [ask(f"document {number}, grade-{number % 4}") for number in range(64)]

@@ -49,7 +49,7 @@ def test_a_name_or_mapping_makes_its_matcher(spec: object, expected: object) -> 
     assert matcher(spec) == expected
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "llm"])  # needs a judge
 def test_a_mapping_without_options_is_the_name(name: str) -> None:
     """`{method: x}` is the same as `x`."""
     assert matcher({"method": name}) == matcher(name)

@@ -1,0 +1,187 @@
+"""Killed runs, several processes on one store, and a server that refuses every tenth call."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kragx.errors import JudgingError
+from kragx.evaluation import evaluate
+from kragx.judging import Judge, Store
+from tests.judging.server import serving
+from tests.judging.support import openai_client
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(server, store, number):
+    """A process that judges."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.judging.killed", server.base_url, str(store), str(number)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def stored(store):
+    """How many grades the store has; 0 before it exists."""
+    if not store.exists():
+        return 0
+    db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
+    try:
+        return db.execute("SELECT count(*) FROM attempts WHERE grade IS NOT NULL").fetchone()[0]
+    except sqlite3.OperationalError:  # the tables are not there yet
+        return 0
+    finally:
+        db.close()
+
+
+def asked(server):
+    """How often each document was asked about."""
+    return Counter(body["messages"][1]["content"] for body in server.requests)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_killed_run_resumes(store):
+    """Killed in the middle of 500 judgements, a run asks only for what is not stored."""
+    with serving(delay=0.01) as server:
+        process = start(server, store, 500)
+        while stored(store) < 150:
+            assert process.poll() is None, "it ended before it could be killed"
+            time.sleep(0.005)
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL
+        kept = stored(store)
+        assert 150 <= kept < 500
+        server.requests.clear()
+        process = start(server, store, 500)
+        calls = process.communicate()[0]
+        assert process.returncode == 0
+        assert int(calls) == 500 - kept == len(server.requests)
+        assert max(asked(server).values()) == 1
+    with Store(store) as opened:
+        records = list(opened.records())
+    assert len(records) == 500
+    assert len({each["key"] for each in records}) == 500
+
+
+def test_two_processes_on_one_store(store):
+    """Two runs at once on a new store lose nothing; only what was in flight is asked twice."""
+    with serving(delay=0.005) as server:
+        processes = [start(server, store, 300) for _ in range(2)]
+        calls = [int(process.communicate()[0]) for process in processes]
+        assert [process.returncode for process in processes] == [0, 0]
+        with Store(store) as opened:
+            records = list(opened.records())
+        assert len(records) == sum(calls) == len(server.requests)
+        assert len({each["key"] for each in records}) == 300
+        # Each process may be asking for 8 that the other one has in flight at that moment, and
+        # no document is asked about a third time.
+        assert max(asked(server).values()) <= 2
+        third = start(server, store, 300)
+        assert third.communicate()[0] == "0"
+
+
+def test_stored_by_another_process_meanwhile(store):
+    """A judgement that appears in the store while a run waits for its turn is not asked again."""
+    import asyncio
+
+    from kragx.testing import ScriptedClient
+    from tests.judging.support import ask, judge_of
+
+    other = judge_of(ScriptedClient([2]), store)
+
+    class Slow(ScriptedClient):
+        async def ask(self, request):
+            await asyncio.to_thread(other.judge, [ask("b")])
+            return await super().ask(request)
+
+    judged = judge_of(Slow([1]), store, concurrency=1).judge([ask("a"), ask("b")])
+    assert [(each.grade, each.source) for each in judged.judgements] == [
+        (1, "judge"),
+        (2, "store"),
+    ]
+
+
+METRICS = ["hit_rate@3", "mrr@5", "precision@5", "recall@5", "f1@5", "map@5", "ndcg@5", "ndcg@2"]
+GOLD = [[f"gold {query}"] for query in range(10)]
+FOUND = [
+    [f"document {query}-{rank} grade-{(query * 7 + rank * 3) % 4}" for rank in range(6)]
+    for query in range(10)
+]
+
+
+def judged_by(server, store, **options):
+    """Those queries, judged through the official client."""
+    judge = Judge(openai_client(server.base_url), store=store, progress=False, **options)
+    return evaluate(GOLD, FOUND, match={"method": "llm", "judge": judge}, metrics=METRICS)
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory):
+    """The evaluation with all grades."""
+    with serving() as server:
+        return judged_by(server, tmp_path_factory.mktemp("all") / "judgements.sqlite")
+
+
+def test_every_tenth_call_refused(truth, store):
+    """No metric counts a refusal as 0; the bounds enclose the value with all grades."""
+    with serving(every=10) as server:
+        # One at a time, so that the same ones are refused every time.
+        result = judged_by(server, store, max_missing=0.1, concurrency=1)
+    judging = result.counts["judging"]
+    assert judging["n_missing"] == 6
+    assert judging["failures"] == {"refusal": 6}
+    assert judging["coverage"] == pytest.approx(0.9)
+    assert not truth.bounds
+    for metric in METRICS:
+        low, high = result.bounds[metric]
+        assert low <= truth[metric] <= high
+        if low < high:  # counted as 0 it would be `low`
+            assert low < result[metric] < high
+        else:
+            assert result[metric] == pytest.approx(truth[metric])
+    assert sum(low < high for low, high in result.bounds.values()) >= 4
+    for metric in ("recall@5", "precision@5", "f1@5"):
+        low, high = result.micro_bounds[metric]
+        assert low <= truth.micro[metric] <= high
+        assert low < result.micro[metric] < high or low == high
+
+
+def test_every_tenth_call_refused_by_default(store):
+    """With max_missing 0 the run ends with an error that counts them, and keeps the rest."""
+    with serving(every=10) as server:
+        with pytest.raises(JudgingError, match=r"6 of 60 judgements are missing \(6 refusal\)"):
+            judged_by(server, store)
+        server.every = None
+        result = judged_by(server, store, ask_again="all")
+        assert result.counts["judging"]["n_calls"] == 6
+        assert result.counts["judging"]["coverage"] == 1.0
+
+
+def test_interrupted_process(store):
+    """Ctrl-C ends a run; what was answered is kept."""
+    if os.name == "nt":
+        pytest.skip("there is no SIGINT to send")
+    with serving(delay=0.01) as server:
+        process = start(server, store, 500)
+        while stored(store) < 50:
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        kept = stored(store)
+        assert 50 <= kept < 500
+        server.requests.clear()
+        calls = start(server, store, 500).communicate()[0]
+        assert int(calls) == 500 - kept

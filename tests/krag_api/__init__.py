@@ -1,0 +1,1 @@
+"""Tests of what bears K-RAG's names: documents, retrievers, helpers for notebooks, charts."""

@@ -1,0 +1,1 @@
+"""The profiles trec, krag and science-qa against what they reproduce."""

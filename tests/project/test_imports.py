@@ -1,0 +1,114 @@
+"""What an import loads: nothing heavy that is not used."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import kragx
+
+PROBE = """
+import json, sys
+try:
+{code}
+finally:
+    sys.stderr.write(json.dumps(sorted(name.partition(".")[0] for name in sys.modules)))
+"""
+SCORE = """
+sys.argv = ["kragx", "score", {path!r}]
+from kragx.cli import main
+main()
+"""
+
+
+def loaded(code):
+    """The top-level packages that a fresh interpreter has loaded after running `code`."""
+    indented = "\n".join("    " + line for line in code.strip().splitlines())
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE.format(code=indented)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stderr))
+
+
+def test_import_kragx_is_light():
+    """`import kragx` loads none of the packages that kragx depends on."""
+    packages = loaded("import kragx")
+    assert "kragx" in packages
+    assert not packages & {
+        "langchain_core",
+        "numpy",
+        "openai",
+        "pydantic",
+        "rapidfuzz",
+        "rich",
+        "rouge_score",
+        "typer",
+        "yaml",
+    }
+
+
+def test_import_of_the_command_is_light():
+    """`import kragx.cli` loads what reads arguments, and nothing that computes."""
+    packages = loaded("import kragx.cli")
+    assert "typer" in packages
+    assert not packages & {
+        "langchain_core",
+        "numpy",
+        "openai",
+        "pydantic",
+        "rapidfuzz",
+        "rouge_score",
+        "yaml",
+    }
+
+
+def test_score_loads_only_what_it_uses(tmp_path):
+    """`kragx score` with overlap loads no retriever, judge, plot or optional package."""
+    path = tmp_path / "results.jsonl"
+    record = {"query_id": "q", "gold": [{"text": "a b c"}], "retrieved": [{"text": "a b c"}]}
+    path.write_text(json.dumps(record), encoding="utf-8")
+    packages = loaded(SCORE.format(path=str(path)))
+    assert "numpy" in packages
+    assert not packages & {
+        "bm25s",
+        "kiwipiepy",
+        "langchain_core",
+        "matplotlib",
+        "openai",
+        "pandas",
+        "rouge_score",
+        "scipy",
+    }
+
+
+@pytest.mark.parametrize("name", [*kragx.__all__, "__version__"])
+def test_public_names(name):
+    """Every public name resolves, and dir() lists it."""
+    assert getattr(kragx, name) is not None
+    assert name in dir(kragx)
+
+
+def test_all_is_sorted_and_complete():
+    """`__all__` is sorted, without repeats, and dir() lists nothing else but the version."""
+    assert list(kragx.__all__) == sorted(set(kragx.__all__))
+    assert set(dir(kragx)) == {*kragx.__all__, "__version__"}
+
+
+def test_star_import():
+    """`from kragx import *` gives every public name."""
+    names = {}
+    exec("from kragx import *", names)
+    assert set(kragx.__all__) <= set(names)
+
+
+def test_unknown_name():
+    """A name that kragx does not have is an AttributeError that names it."""
+    with pytest.raises(AttributeError, match="'kragx' has no attribute 'evalute'"):
+        kragx.evalute  # noqa: B018
