@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
 from typing import Any
@@ -163,11 +163,34 @@ class GoldDataset:
 
 
 def query_hash(query: Query) -> bytes:
-    """The SHA-256 of a query as canonical JSON: keys sorted, no spaces, UTF-8."""
+    """The SHA-256 of a query as canonical JSON: every field, keys sorted, no spaces, UTF-8."""
+    fields = {
+        "id": query.id,
+        "text": query.text,
+        "gold": [
+            {
+                "id": gold.id,
+                "text": gold.text,
+                "grade": float(gold.grade),
+                "alternatives": [_doc_fields(other) for other in gold.alternatives],
+                "metadata": dict(gold.metadata),
+            }
+            for gold in query.gold
+        ],
+        "query_type": query.query_type,
+        "expected_doc_types": query.expected_doc_types,
+        "answerable": query.answerable,
+        "reference": query.reference,
+        "metadata": dict(query.metadata),
+    }
     plain = json.dumps(
-        asdict(query), sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
+        fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
     )
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).digest()
+
+
+def _doc_fields(doc: Doc) -> dict[str, Any]:
+    return {"id": doc.id, "text": doc.text, "score": doc.score, "metadata": dict(doc.metadata)}
 
 
 def hash_of(queries: Iterable[bytes]) -> str:

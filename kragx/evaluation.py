@@ -408,7 +408,7 @@ class _Facts:
         """(q) shares; NaN for a query without facts, or with a fact that a judge could not rate."""
         values = np.full(len(self._answers), np.nan)
         for row, ranks in self._ranks.items():
-            held = ranks <= (np.inf if k is None else k)
+            held = np.isfinite(ranks) & (ranks <= (np.inf if k is None else k))
             if not np.isnan(ranks).any():
                 values[row] = held.mean()
         return values
@@ -746,8 +746,8 @@ class _Scored(_Source):
         self.n_empty = sum(query_id in run and not run[query_id] for query_id in qrels)
 
     def dataset_settings(self) -> dict[str, Any]:
-        """As of the same qrels read from a file."""
-        return dict(GoldDataset.from_documents(self._qrels).settings)
+        """No hash: making one of a mapping would take longer than evaluating it."""
+        return {"name": self.dataset_name, "version": None, "hash": None}
 
     def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
         return match_scored(self._qrels, self._run)

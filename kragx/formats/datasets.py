@@ -189,6 +189,8 @@ def _read_rows(
             if found is not None:
                 retrieved.setdefault(query.id, found)
     if format is None:
+        if problems.found:  # every row is broken, and each says how
+            raise DataError(str(problems.found[0]))
         raise DataError(f"{problems.file}: the file holds no query")
     return _loaded(name, format, queries, retrieved, problems, mender)
 
