@@ -295,6 +295,11 @@ def evaluate(
         named = named.for_scores()
     specs, measured = _specs(metrics, named)
     facts = _facts_matcher(measured, facts_match, matcher, named)
+    judged = [spec for spec in specs if spec.gain_from == "judge"]
+    if judged and not hasattr(matcher, "top"):
+        raise UsageError(
+            f"metric {judged[0]}: gain_from=judge needs a matcher that gives grades; use match llm"
+        )
     if no_gold is not None and no_gold not in NO_GOLD:
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
     chosen = replace(named, no_gold=no_gold or named.no_gold)

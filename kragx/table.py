@@ -34,7 +34,7 @@ class MatchTable:
         pair_score: (p) the score of each pair, above 0; NaN if it is not known (a judgement that
             failed), which never matches and is never taken for 0: metrics then come with bounds.
         threshold: the least score that is a match.
-        top: the highest grade that a gold item of unknown grade (NaN, of a pool) may have.
+        top: the highest score or grade there is, which what is not known may have.
     """
 
     doc_start: Ints
@@ -50,7 +50,7 @@ class MatchTable:
 
     @property
     def n_queries(self) -> int:
-        """Q."""
+        """How many queries there are (q)."""
         return len(self.doc_start) - 1
 
     @property

@@ -207,12 +207,16 @@ class KragTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        from nltk.stem.porter import PorterStemmer
-
-        stem = cache(PorterStemmer().stem)
         for forms in self._forms(texts):
             words = re.split(r"\s+", " ".join(forms).lower())
-            yield [stem(word) if len(word) > 3 else word for word in words]
+            yield [self._stem(word) if len(word) > 3 else word for word in words]
+
+    @cached_property
+    def _stem(self) -> Callable[[str], str]:
+        """NLTK's Porter stemmer, which is slow: each distinct word is stemmed once."""
+        from nltk.stem.porter import PorterStemmer
+
+        return cache(PorterStemmer().stem)
 
     def _forms(self, texts: Iterable[str]) -> Iterator[list[str]]:
         match self.forms:

@@ -14,6 +14,10 @@ from kragx.tokenizers import Tokenizer
 Tokens = NDArray[np.int32]
 Ints = NDArray[np.int64]
 
+# The place of a token that stands nowhere: so far below 0 that a pair with one is below 0 too
+# (as long as a query has no more than two million tokens of gold).
+_NOWHERE = -(1 << 42)
+
 # Tokens that are kept for texts that may come again; about half a gigabyte with the texts.
 _MOST_TOKENS = 1 << 25
 
@@ -65,14 +69,14 @@ class TokenCorpus:
         return [tokens[text] for text in texts]
 
     def places(self, tokens: Tokens) -> Ints:
-        """A table from every token number to a place where it stands in `tokens`, else -1.
+        """A table from every token number to a place where it stands in `tokens`, else negative.
 
         It is one array that is used again for every call, so use it before the next one.
         """
         if len(self._places) < self.n_distinct_tokens:
-            self._places = np.full(2 * self.n_distinct_tokens, -1, np.int64)
+            self._places = np.full(2 * self.n_distinct_tokens, _NOWHERE, np.int64)
         else:
-            self._places[self._placed] = -1
+            self._places[self._placed] = _NOWHERE
         self._places[tokens] = np.arange(len(tokens))
         self._placed = tokens
         return self._places
@@ -103,30 +107,30 @@ def ngram_overlaps(
         the document, count in the gold text); and how many n-grams each document and each gold
         text has.
     """
-    gold_tokens, gold_lengths = _joined(golds)
-    doc_tokens, doc_lengths = _joined(docs)
-    shared = np.zeros((len(docs), len(golds)), np.int64)
+    gold_tokens, gold_rows, gold_lengths = _joined(golds)
+    doc_tokens, doc_rows, doc_lengths = _joined(docs)
     # Only tokens that stand in some gold text can count. Such a token is known by a place where
-    # it stands there, 0..v-1, which makes pairs of them small numbers too; all others are -1.
+    # it stands there, 0..v-1, which makes pairs of them small numbers too; others are negative.
     v = len(gold_tokens)
     places = corpus.places(gold_tokens)
-    doc_grams, gold_grams = places[doc_tokens], places[gold_tokens]
+    gold_grams, doc_grams = places[gold_tokens], places[doc_tokens]
     if n == 2:
-        doc_grams, doc_lengths = _pairs(doc_grams, doc_lengths, v)
-        gold_grams, gold_lengths = _pairs(gold_grams, gold_lengths, v)
+        gold_grams, gold_rows = _pairs(gold_grams, gold_rows, v)
+        doc_grams, doc_rows = _pairs(doc_grams, doc_rows, v)
+        gold_lengths, doc_lengths = np.maximum(gold_lengths - 1, 0), np.maximum(doc_lengths - 1, 0)
         vocabulary, gold_grams = np.unique(gold_grams, return_inverse=True)
         v = len(vocabulary)
-    known = doc_grams >= 0
-    rows = np.repeat(np.arange(len(docs)), doc_lengths)[known]
-    doc_grams = doc_grams[known]
+    known = (doc_grams >= 0).nonzero()[0]
+    doc_grams, doc_rows = doc_grams[known], doc_rows[known]
     if n == 2 and v:
         at = np.searchsorted(vocabulary, doc_grams)
         at[at == v] = 0
-        known = vocabulary[at] == doc_grams
-        rows, doc_grams = rows[known], at[known]
-    if not (v and doc_grams.size):
+        known = (vocabulary[at] == doc_grams).nonzero()[0]
+        doc_grams, doc_rows = at[known], doc_rows[known]
+    shared = np.zeros((len(docs), len(golds)), np.int64)
+    if not doc_grams.size or not v:
         return shared, doc_lengths, gold_lengths
-    counts = np.bincount(rows * v + doc_grams, minlength=len(docs) * v).reshape(len(docs), v)
+    counts = np.bincount(doc_rows * v + doc_grams, minlength=len(docs) * v).reshape(len(docs), v)
     start = 0
     for column, length in enumerate(gold_lengths.tolist()):
         in_gold = np.bincount(gold_grams[start : start + length], minlength=v)
@@ -136,21 +140,14 @@ def ngram_overlaps(
     return shared, doc_lengths, gold_lengths
 
 
-def _joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints]:
-    """All tokens of several texts in a row, and how many each text has."""
+def _joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:
+    """All tokens of several texts in a row, which text each is of, and how many each text has."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-    return (np.concatenate(texts) if len(texts) else np.empty(0, np.int32)), lengths
+    tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)
+    return tokens, np.repeat(np.arange(len(texts)), lengths), lengths
 
 
-def _pairs(tokens: Ints, lengths: Ints, v: int) -> tuple[Ints, Ints]:
-    """Pairs of neighbouring tokens 0..v-1 of texts in a row as one number each, and how many.
-
-    A pair with a token that is -1 is negative.
-    """
-    first, second = tokens[:-1], tokens[1:]
-    pairs = first * v + second
-    pairs[(first < 0) | (second < 0)] = -1
-    inside = np.ones(len(pairs), bool)
-    ends = np.cumsum(lengths)[:-1]  # a pair must not reach over the end of its text
-    inside[ends[(ends > 0) & (ends < len(tokens))] - 1] = False
-    return pairs[inside], np.maximum(lengths - 1, 0)
+def _pairs(tokens: Ints, rows: Ints, v: int) -> tuple[Ints, Ints]:
+    """Pairs of neighbouring tokens as one number each, negative with an unknown one; their text."""
+    inside = (rows[1:] == rows[:-1]).nonzero()[0]  # a pair must not reach over the end of its text
+    return (tokens[:-1] * v + tokens[1:])[inside], rows[inside]

@@ -53,7 +53,7 @@ def bounded(
     unsure[of_doc[table.pair_doc[unknown]]] = True
     rate = _relevant_share(table, unknown, profile)
     lows = compute(_settled(table, 0.0, 0.0), specs, profile)
-    highs = compute(_settled(table, np.inf, table.top), specs, profile)
+    highs = compute(_settled(table, max(table.top, table.threshold), table.top), specs, profile)
     return tuple(
         _one(low, high, rate, unsure, open_gold) for low, high in zip(lows, highs, strict=True)
     )

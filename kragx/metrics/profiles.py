@@ -26,7 +26,7 @@ class Profile:
             (``score``, a TREC run).
         duplicates: a document that stands twice in a list counts ``once``, each time (``count``),
             or is an ``error``.
-        over, norm, need, gain, rel, credit, ideal, macro: the defaults of `MetricSpec`.
+        over, norm, need, gain, gain_from, rel, credit, ideal, macro: the defaults of `MetricSpec`.
         scored: of those, what differs when matches come from graded scores (ROUGE).
         no_gold: what becomes of a query without gold: left out (``skip``), scored 0 (``zero``),
             refused (``error``), or scored 1 if it was answered with an empty list (``abstain``).
@@ -45,6 +45,7 @@ class Profile:
     norm: str = "m"
     need: str = "any"
     gain: str = "linear"
+    gain_from: str = "gold"
     rel: float | None = None
     credit: str = "gold"
     ideal: str = "gold"

@@ -30,7 +30,8 @@ def _ndcg(view: View, spec: MetricSpec) -> Floats:
             return ratio(view.document_dcg, view.ideal_of_ones)
         case "retrieved":
             return ratio(*view.score_dcg)
-    dcg, ideal = view.dcg(spec.gain)
+    judged = spec.gain_from == "judge"
+    dcg, ideal = view.judged_dcg(spec.gain) if judged else view.dcg(spec.gain)
     # Rounding can leave the two sums an ulp apart; no ranking is better than the ideal one.
     return np.minimum(ratio(dcg, ideal), 1.0)
 
@@ -54,6 +55,6 @@ NDCG = Metric(
     question="How close is the order to the best possible one, grades considered?",
     formula="discounted gain of the gold found within k / the same with all gold found at once",
     compute=_ndcg,
-    options=("gain",),
+    options=("gain", "gain_from"),
     fixed=("ideal",),
 )

@@ -24,6 +24,8 @@ class MetricSpec:
         norm: what MAP divides by: ``m`` (all gold), ``hits`` (found gold) or ``cut`` (min(m, k)).
         need: how much gold a hit needs: ``any`` or ``all``.
         gain: from grade to gain: ``linear`` or ``exp2`` (2^grade - 1).
+        gain_from: whose grade is the gain: the ``gold`` item's, or the ``judge``'s best grade of it
+            so far (for the matcher `llm`).
         rel: the least grade that counts as gold; None for any grade above 0.
         credit: what MAP credits: each ``gold`` item once, or every matching ``document``.
         ideal: what nDCG divides by: the best order of the ``gold``, each credited once; or, with
@@ -42,6 +44,7 @@ class MetricSpec:
     norm: str = "m"
     need: str = "any"
     gain: str = "linear"
+    gain_from: str = "gold"
     rel: float | None = None
     credit: str = "gold"
     ideal: str = "gold"
@@ -62,6 +65,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "norm": ("m", "hits", "cut"),
     "need": ("any", "all"),
     "gain": ("linear", "exp2"),
+    "gain_from": ("gold", "judge"),
 }
 """The values of each option that has a fixed set of them; `rel` takes any number above 0."""
 

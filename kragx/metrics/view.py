@@ -187,6 +187,28 @@ class View:
             self._layered(self._gold_query[ideal], np.ones_like(ideal), level[ideal], step),
         )
 
+    def judged_dcg(self, gain: str) -> tuple[Floats, Floats]:
+        """(c, q) DCG and ideal DCG where a gold item's gain is the judge's best grade of it so far.
+
+        As `dcg`, with one layer for each grade: an item reaches it at the first rank at which it is
+        matched with that grade. In the ideal every item has the highest grade at once.
+        """
+        _, golds, ranks = self._pairs
+        grades = self._table.pair_score[self._table.matched & self._countable]
+        total = np.zeros((len(self._cuts), self._table.n_queries))
+        below = 0.0
+        for grade in np.unique(grades):
+            reach = grades >= grade
+            first = np.zeros(len(self._is_gold), np.int64)
+            first[golds[reach][::-1]] = ranks[reach][::-1]  # as in _first_rank
+            new = reach & (first[golds] == ranks)
+            queries = self._gold_query[golds[new]]
+            credited = np.maximum(ranks[new], _order_within(queries))
+            height = _gain(grade, gain) - below
+            total += height * self._up_to(queries, credited, self._discount[credited])
+            below += height
+        return total, _gain(self._table.top, gain) * self.ideal_of_ones
+
     # -- gains as K-RAG has them -------------------------------------------------------------
 
     @cached_property
@@ -312,6 +334,10 @@ class View:
         for row in range(1, n_cuts):  # whole rows at once, which is faster than cumsum
             sums[row] += sums[row - 1]
         return sums
+
+
+def _gain(grade: float, gain: str) -> float:
+    return float(np.exp2(grade) - 1.0) if gain == "exp2" else float(grade)
 
 
 def _by_gain(queries: Ints, gains: Floats) -> Ints:

@@ -106,7 +106,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "recall": ("rel",),
     "f1": ("over", "rel"),
     "map": ("norm", "rel"),
-    "ndcg": ("gain",),
+    "ndcg": ("gain", "gain_from"),
     "redundancy": ("rel",),
 }
 """The options of each metric."""
@@ -116,6 +116,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "over": ("k", "retrieved"),
     "norm": ("m", "hits", "cut"),
     "gain": ("linear", "exp2"),
+    "gain_from": ("gold", "judge"),
 }
 """The values of each option, the default first; rel takes any number above 0."""
 
@@ -125,6 +126,7 @@ def option_choices(name: str, rels: Sequence[str] = ("2",)) -> list[str]:
     sides = [
         ["", *(f"{option}={value}" for value in CHOICES.get(option, ("", *rels))[1:])]
         for option in OPTIONS[name]
+        if option != "gain_from"  # for graded matches alone: test_judged_gain.py
     ]
     combinations = (", ".join(filter(None, combination)) for combination in product(*sides))
     return [f"({inside})" if inside else "" for inside in combinations]

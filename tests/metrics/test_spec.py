@@ -119,7 +119,7 @@ def test_a_typing_mistake_is_answered_with_the_nearest(written: str, hint: str) 
     ("written", "valid"),
     [
         ("zzz@10", ", ".join(METRICS)),
-        ("ndcg@10(zzz=1)", "gain"),
+        ("ndcg@10(zzz=1)", "gain, gain_from"),
         ("map(norm=zzz)", "m, hits, cut"),
         ("mrr(over=k)", "rel"),
     ],
