@@ -76,7 +76,9 @@ def test_unknown_field_in_columns(tmp_path):
     """A mapping from a field that does not exist names the nearest."""
     path = tmp_path / "gold.csv"
     path.write_text(CSV, encoding="utf-8")
-    with pytest.raises(UsageError, match="columns.qury: unknown field; perhaps you meant 'query'"):
+    with pytest.raises(
+        UsageError, match=r"columns\.qury: unknown field; perhaps you meant 'query'\?"
+    ):
         read_dataset(path, columns={"qury": "질문"})
 
 
@@ -148,7 +150,7 @@ RAGAS = [
 
 @pytest.mark.parametrize("shape", ["jsonl", "json"])
 def test_ragas(tmp_path, shape):
-    """ragas rows hold gold texts and what was retrieved; what else they hold is kept."""
+    """Rows of ragas hold gold texts and what was retrieved; what else they hold is kept."""
     path = tmp_path / f"rows.{shape}"
     lines = "\n".join(map(json.dumps, RAGAS)) if shape == "jsonl" else json.dumps(RAGAS)
     path.write_text(lines, encoding="utf-8")

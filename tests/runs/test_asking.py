@@ -150,6 +150,7 @@ class Trace(BaseCallbackHandler):
         self.questions = []
 
     def on_retriever_start(self, serialized, query, **kwargs):
+        """Called for every question."""
         self.questions.append(query)
 
 

@@ -99,7 +99,7 @@ def test_wrong_settings(setting):
 
 def test_set_is_checked_like_the_file(written):
     """A mistake in a setting is a mistake of the config."""
-    with pytest.raises(ConfigError, match="match.treshold"):
+    with pytest.raises(ConfigError, match=r"match\.treshold"):
         load(written(GOOD), ["match.method=overlap", "match.treshold=1"])
 
 

@@ -58,7 +58,7 @@ def test_the_gold_set_is_valid():
 
 
 def test_the_gold_set_is_that_of_the_texts(monkeypatch):
-    """Each chunk named in the gold set holds a gold text of the same question, and grade 2 facts."""
+    """Each chunk named in the gold set holds gold text of its question; facts are gold text."""
     monkeypatch.syspath_prepend(str(ROOT))
     from examples.retrievers import paragraphs
     from kragx import read_dataset
