@@ -20,7 +20,7 @@ from kragx.formats.jsonl import (
     write_records,
 )
 from kragx.formats.llamaindex import is_llamaindex, read_whole
-from kragx.formats.problems import Problem, Problems
+from kragx.formats.problems import Level, Problem, Problems
 from kragx.formats.records import GRADES, READERS, Fields, format_of
 from kragx.results import Retrieved, Run
 from kragx.text import Mender
@@ -162,7 +162,9 @@ def _read_rows(
 ) -> Loaded:
     queries: list[tuple[int | None, Query]] = []
     retrieved: dict[str, Retrieved] = {}
+    seen: dict[str, None] = {}
     for number, (line, row) in enumerate(rows, start=1):
+        seen.update(dict.fromkeys(row))
         record = row
         if table or columns:
             try:
@@ -188,6 +190,13 @@ def _read_rows(
             queries.append((line, query))
             if found is not None:
                 retrieved.setdefault(query.id, found)
+    for field, column in (columns or {}).items():
+        if seen and column not in seen:  # said first, for it is why all else is missing
+            level: Level = "error" if field in ("query", *_IDS) else "warning"
+            message = f"no row has anything in the column {column!r}; {nearest(column, seen)}"
+            problems.found.insert(
+                0, Problem(problems.file, None, f"columns.{field}", message, level)
+            )
     if format is None:
         if problems.found:  # every row is broken, and each says how
             raise DataError(str(problems.found[0]))

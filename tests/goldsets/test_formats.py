@@ -82,6 +82,14 @@ def test_unknown_field_in_columns(tmp_path):
         read_dataset(path, columns={"qury": "질문"})
 
 
+def test_column_that_does_not_exist(tmp_path):
+    """A mapping to a column that the table lacks is named first, with the nearest column."""
+    path = tmp_path / "gold.csv"
+    path.write_text(CSV, encoding="utf-8")
+    with pytest.raises(DataError, match=r"columns\.query: no row .* '질문 '; perhaps .* '질문'"):
+        read_dataset(path, columns={**COLUMNS, "query": "질문 "})
+
+
 def test_excel_and_frames(tmp_path):
     """An Excel file and a DataFrame give what the CSV gives; numbers that are ids stay whole."""
     pandas = pytest.importorskip("pandas")
