@@ -26,12 +26,14 @@ if TYPE_CHECKING:
         RougeOfflineRetrievalEvaluators,
         TokenizerType,
     )
+    from kragx.formats.datasets import read_dataset, read_rows, write_goldset
     from kragx.formats.jsonl import read_gold, read_results, write_gold, write_results
     from kragx.krag_document import KragDocument
     from kragx.matchers import Matcher, matcher
     from kragx.results import Retrieved, Run
     from kragx.retrieval import aretrieve, retrieve
     from kragx.tokenizers import Tokenizer, tokenizer
+    from kragx.validation import validate
 
 _WHERE = {
     "AveragingMethod": "evaluators",
@@ -60,11 +62,15 @@ _WHERE = {
     "evaluate": "evaluation",
     "match_pairs": "evaluation",
     "matcher": "matchers",
+    "read_dataset": "formats.datasets",
     "read_gold": "formats.jsonl",
     "read_results": "formats.jsonl",
+    "read_rows": "formats.datasets",
     "retrieve": "retrieval",
     "tokenizer": "tokenizers",
+    "validate": "validation",
     "write_gold": "formats.jsonl",
+    "write_goldset": "formats.datasets",
     "write_results": "formats.jsonl",
 }
 
@@ -95,11 +101,15 @@ __all__ = [
     "evaluate",
     "match_pairs",
     "matcher",
+    "read_dataset",
     "read_gold",
     "read_results",
+    "read_rows",
     "retrieve",
     "tokenizer",
+    "validate",
     "write_gold",
+    "write_goldset",
     "write_results",
 ]
 

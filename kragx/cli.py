@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from kragx.cli_goldsets import register
 from kragx.cli_judgements import judgements
 from kragx.errors import KragxError, UsageError
 
@@ -47,6 +48,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(judgements, name="judgements")
+register(app)
 
 
 class Format(StrEnum):
@@ -117,6 +119,10 @@ def run(
         Path | None,
         typer.Option("--output", "-o", help="Folder for JSON and CSV; wins over the config's."),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A value that wins over the file's: match.threshold=0.4."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Count the judge's calls and tokens; ask nothing.")
     ] = False,
@@ -133,6 +139,7 @@ def run(
     """Evaluate and compare the retrievers of a config file."""
     from kragx import config as configs
     from kragx import pipeline
+    from kragx.cli_goldsets import print_config, print_dataset
     from kragx.formats.jsonl import make_folder
     from kragx.report.text import console, print_evaluations, print_plan
 
@@ -140,11 +147,13 @@ def run(
     given = {name: limit for name, limit in limits.items() if limit is not None}
     options = {"dry_run": dry_run or None, "budget": given or None, "max_missing": max_missing}
     judging = {name: option for name, option in options.items() if option is not None}
-    loaded = configs.load(config)
+    loaded = configs.load(config, settings or ())
     folder = output or loaded.output
     if folder is not None and not dry_run:
         make_folder(folder / "results")  # before the work, lest it be done for nothing
-    report = pipeline.run(loaded, judging=judging)
+    print_config(loaded)
+    report = pipeline.run(loaded, judging=judging, folder=None if dry_run else folder)
+    print_dataset(report)
     if dry_run:
         print_plan(report.evaluations, console())
         return

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest
+from kragx.environment import load_env
+from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest, shorten
 from kragx.matchers import matcher
-from kragx.metrics import KRAGX, Profile, parse, parse_all, profile_for
+from kragx.measures import parse, parse_lists
+from kragx.metrics import KRAGX, Profile, parse_all, profile_for
+from kragx.validation import SLICES
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
@@ -23,14 +35,58 @@ class _Model(BaseModel):
 
 
 class DatasetConfig(_Model):
-    """The gold set: a gold file, and the name it has in results (default: the file's)."""
+    """The gold set: a file of any format that `kragx.read_dataset` knows."""
 
-    path: Path
-    name: str | None = None
+    path: Path = Field(description="JSON Lines, JSON, CSV, TSV, Excel, Parquet or qrels")
+    name: str | None = Field(default=None, description="in results; default: the file's")
+    version: str | None = Field(default=None, description="recorded in results")
+    format: (
+        Literal["gold", "goldset", "autorag", "ragas", "science-qa", "llamaindex", "qrels"] | None
+    ) = Field(default=None, description="default: recognised by the fields")
+    columns: dict[str, str] | None = Field(
+        default=None, description="of tables: for each field the column that holds it"
+    )
+    encoding: str | None = Field(default=None, description="of CSV; default: utf-8, then cp949")
+    corpus: Path | None = Field(
+        default=None, description="for 'kragx validate': where gold texts and ids come from"
+    )
+    targets: dict[str, dict[str, float]] | None = Field(
+        default=None,
+        description="for 'kragx validate': shares, for example {query_type: {lookup: 0.5}}",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _version_as_text(cls, value: Any) -> Any:
+        # YAML reads 2026-01-31 as a date and 1.0 as a number.
+        if isinstance(value, Mapping) and isinstance(value.get("version"), (int, float, date)):
+            return {**value, "version": str(value["version"])}
+        return value
+
+    @field_validator("targets")
+    @classmethod
+    def _known_slices(cls, value: Any) -> Any:
+        for name in value or {}:
+            if name not in SLICES:
+                raise ValueError(f"unknown key {name!r}; {nearest(name, SLICES)}")
+        return value
+
+
+class CallbackConfig(_Model):
+    """A LangChain callback handler with arguments."""
+
+    factory: str = Field(alias="class", description="import path 'package.module:name'")
+    args: dict[str, Any] = Field(
+        default_factory=dict, description="${NAME} in them is an environment variable"
+    )
+
+
+ASKING = ("concurrency", "timeout", "retries", "on_error", "warmup", "repeat", "callbacks")
+"""The options of a retriever that is asked, rather than read from a file."""
 
 
 class RetrieverConfig(_Model):
-    """One retriever: a class or function by import path with its arguments, or a results file."""
+    """One retriever: a class or function by import path, a results file or a TREC run."""
 
     factory: str | None = Field(
         default=None,
@@ -43,7 +99,22 @@ class RetrieverConfig(_Model):
         description="arguments of the class; ${NAME} in them is an environment variable",
     )
     results: Path | None = Field(default=None, description="a results file, instead of a class")
+    run: Path | None = Field(default=None, description="a TREC run (also .gz), instead of a class")
     concurrency: int = Field(default=1, ge=1, description="questions asked at once")
+    timeout: float | None = Field(
+        default=None, gt=0, description="seconds after which an attempt has failed"
+    )
+    retries: int = Field(default=0, ge=0, description="how often to ask again after an error")
+    on_error: Literal["record", "stop"] = Field(
+        default="record", description="count a query that failed, or end the run"
+    )
+    warmup: int = Field(default=0, ge=0, description="questions asked first, not counted")
+    repeat: int = Field(
+        default=1, ge=1, description="how often each question is asked; its time is the median"
+    )
+    callbacks: list[str | CallbackConfig] | None = Field(
+        default=None, description="LangChain callback handlers by import path"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -54,11 +125,20 @@ class RetrieverConfig(_Model):
 
     @model_validator(mode="after")
     def _one_source(self) -> RetrieverConfig:
-        if (self.factory is None) == (self.results is None):
-            raise ValueError("give either 'class' or 'results'")
-        if self.results is not None and self.args:
-            raise ValueError("'args' belongs to 'class'; 'results' takes none")
+        sources = {"class": self.factory, "results": self.results, "run": self.run}
+        given = [name for name, source in sources.items() if source is not None]
+        if len(given) != 1:
+            raise ValueError("give either 'class' or 'results' or 'run'")
+        if self.factory is None:
+            for name in ("args", *ASKING):
+                # A resolved config spells out the defaults, which do no harm.
+                if getattr(self, name) not in (type(self).model_fields[name].default, {}, []):
+                    raise ValueError(f"{name!r} belongs to 'class'; {given[0]!r} takes none")
         return self
+
+    def asking(self) -> dict[str, Any]:
+        """How the retriever is asked, but for its callbacks."""
+        return {name: getattr(self, name) for name in ASKING if name != "callbacks"}
 
 
 class RunConfig(_Model):
@@ -71,6 +151,9 @@ class RunConfig(_Model):
         default=None, description="the LLM that judges for 'llm' (docs/judging.md)"
     )
     matchers: dict[str, Any] | None = Field(default=None, min_length=1)
+    facts_match: Any = Field(
+        default=None, description="how context_completeness matches facts; default: as gold"
+    )
     metrics: list[str] | None = Field(default=None, min_length=1)
     profile: str | None = None
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
@@ -115,14 +198,22 @@ class RunConfig(_Model):
         """The config as plain values with every default filled in."""
         plain: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         plain["profile"] = self.chosen_profile.name
-        plain["metrics"] = [str(spec) for spec in parse_all(self.metrics, self.chosen_profile)]
+        metrics, measures = parse_lists(self.metrics, self.chosen_profile)
+        specs = () if measures and not metrics else parse_all(metrics, self.chosen_profile)
+        plain["metrics"] = [str(spec) for spec in (*specs, *measures)]
         if self.matchers is None:
             plain["match"] = self.named_matchers[None]
         return plain
 
 
-def load(path: str | Path) -> RunConfig:
+def load(path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = True) -> RunConfig:
     """Read and check a config file.
+
+    Args:
+        path: the file; variables of a ``.env`` file beside it are set first, if they are not set.
+        overrides: values that win over the file's, as ``match.threshold=0.4``.
+        needs_env: whether an environment variable that is not set is a mistake; without, it is
+            read as its own name, which is enough to look at a finished run.
 
     ``${here}`` stands for the config file's folder and ``${NAME}`` for an environment variable,
     anywhere in a value. In a retriever's ``args`` variables stay as they are until the retriever
@@ -138,10 +229,19 @@ def load(path: str | Path) -> RunConfig:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8; save the file as UTF-8") from None
-    return parse_config(text, str(path), Path(path).resolve().parent)
+    here = Path(path).resolve().parent
+    load_env(here)
+    return parse_config(text, str(path), here, overrides, needs_env=needs_env)
 
 
-def parse_config(text: str, name: str, here: Path) -> RunConfig:
+def parse_config(
+    text: str,
+    name: str,
+    here: Path,
+    overrides: Iterable[str] = (),
+    *,
+    needs_env: bool = True,
+) -> RunConfig:
     """`load` for a text; `name` stands for the file in messages, `here` for its folder."""
     try:
         raw = yaml.load(text, Loader=_Loader)
@@ -150,7 +250,10 @@ def parse_config(text: str, name: str, here: Path) -> RunConfig:
     if not isinstance(raw, dict):
         raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
     problems: list[str] = []
+    raw = override(raw, overrides)
     filled = _fill(raw, here, "", problems)
+    if not needs_env:
+        problems.clear()
     config: RunConfig | None = None
     try:
         config = RunConfig.model_validate(filled)
@@ -160,6 +263,52 @@ def parse_config(text: str, name: str, here: Path) -> RunConfig:
     if problems or config is None:
         raise ConfigError(name, problems)
     return _anchored(config, here)
+
+
+def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """A config with values of the command line: ``retrievers.bm25.args.k=5``, values as in YAML.
+
+    Raises:
+        UsageError: a setting is no ``path=value``, or its path leads through a value.
+    """
+    changed = copy.deepcopy(dict(raw))
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        keys = path.strip().split(".")
+        if not equals or not all(keys):
+            raise UsageError(f"--set {setting}: write path=value, for example match.threshold=0.4")
+        try:
+            value = yaml.load(text, Loader=_Loader)
+        except yaml.YAMLError as error:
+            raise UsageError(f"--set {setting}: {_yaml_problem(error)}") from None
+        at: Any = changed
+        for depth, key in enumerate(keys[:-1]):
+            if depth == 0 and isinstance(at.get(key), str):
+                # The short forms: 'match: overlap' is a method, 'dataset: gold.jsonl' a path.
+                short = {"match": "method", "dataset": "path"}.get(key)
+                if short is not None:
+                    at[key] = {short: at[key]}
+            at = _step(at, key, setting, ".".join(keys[: depth + 1]), make=True)
+        if isinstance(at, list):
+            _step(at, keys[-1], setting, path, make=False)
+            at[int(keys[-1])] = value
+        else:
+            at[keys[-1]] = value
+    return changed
+
+
+def _step(at: Any, key: str, setting: str, path: str, *, make: bool) -> Any:
+    if isinstance(at, list):
+        if not key.isdecimal() or int(key) >= len(at):
+            raise UsageError(f"--set {setting}: {path}: the list has items 0 to {len(at) - 1}")
+        found = at[int(key)]
+    else:
+        found = (
+            at.setdefault(key, {}) if at.get(key) is not None else at.update({key: {}}) or at[key]
+        )
+    if make and not isinstance(found, (dict, list)):
+        raise UsageError(f"--set {setting}: {path} is {shorten(found)}, which has no parts")
+    return found
 
 
 class _Loader(yaml.SafeLoader):
@@ -256,7 +405,7 @@ def _valid_keys(loc: tuple[int | str, ...]) -> list[str]:
     if loc[0] == "dataset" and len(loc) > 1:
         model = DatasetConfig
     elif loc[0] == "retrievers" and len(loc) > 2:
-        model = RetrieverConfig
+        model = CallbackConfig if "callbacks" in loc else RetrieverConfig
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
@@ -288,7 +437,7 @@ def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
         except KragxError as error:
             yield str(error)
             return  # without a judge every 'llm' would complain once more
-    specs = {"match": raw.get("match")}
+    specs = {"match": raw.get("match"), "facts_match": raw.get("facts_match")}
     if isinstance(raw.get("matchers"), dict):
         specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
     for where, spec in specs.items():
@@ -308,7 +457,7 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Itera
             matcher(each, defaults)
         except KragxError as error:
             message = str(error)
-            if message.startswith("match"):
+            if message.startswith("match"):  # how matchers call where they stand
                 line = where + message.removeprefix("match")
             elif message.startswith("tokenizer"):
                 line = f"{where}.{message}"
@@ -329,9 +478,16 @@ def _anchored(config: RunConfig, here: Path) -> RunConfig:
 
     return config.model_copy(
         update={
-            "dataset": config.dataset.model_copy(update={"path": anchor(config.dataset.path)}),
+            "dataset": config.dataset.model_copy(
+                update={
+                    "path": anchor(config.dataset.path),
+                    "corpus": anchor(config.dataset.corpus),
+                }
+            ),
             "retrievers": {
-                name: each.model_copy(update={"results": anchor(each.results)})
+                name: each.model_copy(
+                    update={"results": anchor(each.results), "run": anchor(each.run)}
+                )
                 for name, each in config.retrievers.items()
             },
             "output": anchor(config.output),

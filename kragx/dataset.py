@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -75,6 +77,7 @@ class GoldDataset:
         queries: in the order of the source.
         name: names the set in results.
         n_replaced_surrogates: lone surrogates replaced by U+FFFD while reading.
+        version: the user's own word for its state, for example a date; None if it has none.
 
     Raises:
         DataError: there is no query, or two have the same id.
@@ -83,6 +86,7 @@ class GoldDataset:
     queries: tuple[Query, ...]
     name: str = "gold"
     n_replaced_surrogates: int = 0
+    version: str | None = None
 
     def __post_init__(self) -> None:
         if not self.queries:
@@ -100,6 +104,16 @@ class GoldDataset:
 
     def __contains__(self, query_id: object) -> bool:
         return query_id in self._by_id
+
+    @cached_property
+    def content_hash(self) -> str:
+        """What the queries say, in 64 hexadecimal digits; see `hash_of`."""
+        return hash_of(query_hash(query) for query in self.queries)
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What a result records of the set: name, version and content hash."""
+        return {"name": self.name, "version": self.version, "hash": self.content_hash}
 
     @cached_property
     def _by_id(self) -> dict[str, Query]:
@@ -146,6 +160,46 @@ class GoldDataset:
             name=name,
             n_replaced_surrogates=mender.surrogates,
         )
+
+
+def query_hash(query: Query) -> bytes:
+    """The SHA-256 of a query as canonical JSON: every field, keys sorted, no spaces, UTF-8."""
+    fields = {
+        "id": query.id,
+        "text": query.text,
+        "gold": [
+            {
+                "id": gold.id,
+                "text": gold.text,
+                "grade": float(gold.grade),
+                "alternatives": [_doc_fields(other) for other in gold.alternatives],
+                "metadata": dict(gold.metadata),
+            }
+            for gold in query.gold
+        ],
+        "query_type": query.query_type,
+        "expected_doc_types": query.expected_doc_types,
+        "answerable": query.answerable,
+        "reference": query.reference,
+        "metadata": dict(query.metadata),
+    }
+    plain = json.dumps(
+        fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
+    )
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).digest()
+
+
+def _doc_fields(doc: Doc) -> dict[str, Any]:
+    return {"id": doc.id, "text": doc.text, "score": doc.score, "metadata": dict(doc.metadata)}
+
+
+def hash_of(queries: Iterable[bytes]) -> str:
+    """The content hash of a gold set: the SHA-256 of its queries' hashes, sorted.
+
+    Sorted, because the order of a file's lines means nothing; of hashes, because a set may be
+    read as a stream.
+    """
+    return hashlib.sha256(b"".join(sorted(queries))).hexdigest()
 
 
 def _question(value: object, position: int, mender: Mender) -> str:

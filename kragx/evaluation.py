@@ -8,17 +8,19 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx import matchers
-from kragx.dataset import GoldDataset, Query
+import numpy as np
+
+from kragx import matchers, measures
+from kragx.dataset import Gold, GoldDataset, Query, hash_of, query_hash
 from kragx.document import Doc
-from kragx.errors import DataError, UsageError, nearest
+from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.formats.jsonl import file_name, iter_results, read_gold, read_results
 from kragx.formats.science_qa import read_gold as science_qa_gold
 from kragx.formats.science_qa import read_submission
@@ -27,12 +29,14 @@ from kragx.matchers.base import Status
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
 from kragx.matchers.scored import Scores, is_scored, match_scored
-from kragx.metrics import MetricSpec, Profile, parse, parse_all, profile_for
+from kragx.measures import Answer, Evidence, MeasureScores, MeasureSpec, parse, parse_lists
+from kragx.metrics import MetricSpec, Profile, parse_all, profile_for
+from kragx.metrics import parse as parse_metric
 from kragx.metrics import profile as profile_named
 from kragx.metrics.engine import MetricScores, compute
 from kragx.metrics.profiles import NO_GOLD, NoGold
 from kragx.results import Retrieved, Run, rank_by_score
-from kragx.table import MatchTable
+from kragx.table import Floats, MatchTable
 from kragx.text import Mender
 
 if TYPE_CHECKING:
@@ -57,6 +61,8 @@ class Evaluation:
         table: the match table; `at_threshold` decides it anew without scoring again.
         profile: what the numbers mean.
         no_gold: what became of queries without gold: the profile's rule, or the one asked for.
+        measures: one `MeasureScores` for each measure that was asked for (`kragx.measures`).
+        evidence: what measures look at; None if none was asked for.
     """
 
     name: str
@@ -68,11 +74,27 @@ class Evaluation:
     table: MatchTable
     profile: Profile
     no_gold: NoGold
+    measures: tuple[MeasureScores, ...] = ()
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
-        """The macro average of each metric by canonical name; None where no query has a value."""
-        return {str(scores.spec): scores.mean for scores in self.scores}
+        """The macro average of each metric by canonical name; None where no query has a value.
+
+        Measures follow the metrics; of a percentile or throughput the value is the run's own.
+        """
+        return {str(scores.spec): scores.mean for scores in self.all_scores}
+
+    @property
+    def all_scores(self) -> tuple[MetricScores | MeasureScores, ...]:
+        """Metrics, then measures."""
+        return (*self.scores, *self.measures)
+
+    @cached_property
+    def maximum(self) -> dict[str, float]:
+        """The greatest value that a measure could have reached, where the data decide it."""
+        found = ((str(each.spec), each.maximum) for each in self.measures)
+        return {name: maximum for name, maximum in found if maximum is not None}
 
     @cached_property
     def micro(self) -> dict[str, float]:
@@ -106,16 +128,27 @@ class Evaluation:
         """The value of each metric for each query; None where it has none."""
         columns = [
             (str(scores.spec), [None if isnan(v) else v for v in scores.values.tolist()])
-            for scores in self.scores
+            for scores in self.all_scores
         ]
         return {
             query_id: {name: values[row] for name, values in columns}
             for row, query_id in enumerate(self.query_ids)
         }
 
-    def with_metrics(self, metrics: Iterable[str | MetricSpec]) -> Evaluation:
-        """The same matches measured by other metrics; nothing is matched again."""
-        specs = parse_all(metrics, self.profile)
+    def with_metrics(self, metrics: Iterable[str | MetricSpec | MeasureSpec]) -> Evaluation:
+        """The same matches measured by other metrics; nothing is matched again.
+
+        Raises:
+            UsageError: a metric does not exist; or it is a measure, which looks at documents, and
+                the evaluation had none to keep them for.
+        """
+        listed, measured = _specs(metrics, self.profile)
+        specs = listed
+        if measured and self.evidence is None:
+            raise UsageError(
+                f"metric {str(measured[0])!r} looks at documents, which are kept only where a "
+                "measure is asked for; name it when you call evaluate"
+            )
         depth = self.settings.get("pool", {}).get("depth")
         for spec in specs:
             if depth is not None and (spec.k is None or spec.k > depth):
@@ -123,13 +156,19 @@ class Evaluation:
         chosen = replace(self.profile, no_gold=self.no_gold)
         scores = compute(self.table, specs, chosen)
         _warn_above_one(scores)
+        taken = measures.compute(self.evidence, measured) if self.evidence else ()
         return replace(
             self,
             scores=scores,
-            counts={**_plain(self.counts), **_per_metric(scores, self.counts)},
+            measures=taken,
+            counts={
+                **_plain(self.counts),
+                **_per_metric(scores, self.counts),
+                **_of_measures(taken),
+            },
             settings={
                 **self.settings,
-                "metrics": [str(spec) for spec in specs],
+                "metrics": [str(spec) for spec in (*specs, *measured)],
                 "deviations": _deviations(specs, self.profile, chosen),
             },
         )
@@ -147,14 +186,21 @@ class Evaluation:
         chosen = replace(self.profile, no_gold=self.no_gold)
         scores = compute(table, [each.spec for each in self.scores], chosen)
         _warn_above_one(scores)
+        evidence = None if self.evidence is None else replace(self.evidence, table=table)
+        taken = (
+            measures.compute(evidence, [each.spec for each in self.measures]) if evidence else ()
+        )
         return replace(
             self,
             table=table,
             scores=scores,
+            measures=taken,
+            evidence=evidence,
             counts={
                 **_plain(self.counts),
                 "judged_share": _judged_share(table),
                 **_per_metric(scores, self.counts),
+                **_of_measures(taken),
             },
             settings={**self.settings, "match": {**match, "threshold": threshold}},
         )
@@ -170,6 +216,8 @@ class Evaluation:
         if self.bounds:
             plain["bounds"] = {name: list(pair) for name, pair in self.bounds.items()}
             plain["micro_bounds"] = {name: list(pair) for name, pair in self.micro_bounds.items()}
+        if self.maximum:
+            plain["maximum"] = dict(self.maximum)
         if queries:
             plain["queries"] = self.queries
         return plain
@@ -186,7 +234,7 @@ class Evaluation:
             from kragx.errors import MissingExtraError
 
             raise MissingExtraError("to_pandas", "pandas") from None
-        columns = {str(scores.spec): scores.values for scores in self.scores}
+        columns = {str(scores.spec): scores.values for scores in self.all_scores}
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
     def print(self) -> None:
@@ -206,9 +254,10 @@ def evaluate(
     run: object = None,
     *,
     match: object = None,
-    metrics: Iterable[str | MetricSpec] | None = None,
+    metrics: Iterable[str | MetricSpec | MeasureSpec] | None = None,
     profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
+    facts_match: object = None,
 ) -> Evaluation:
     """Match what was retrieved with the gold and compute the metrics.
 
@@ -221,23 +270,31 @@ def evaluate(
             `dataset` is the path of a results file, which holds both.
         match: a method name, a mapping of options, an import path, or a matcher; None for the
             profile's (``overlap`` for kragx).
-        metrics: metric strings such as ``ndcg@10``; None for the profile's (the usual seven at
-            10).
+        metrics: metric strings such as ``ndcg@10``, measures (``source_diversity@10``) among them;
+            None for the profile's (the usual seven at 10).
         profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``; None for
             kragx, or for trec where metrics have trec_eval's names (``ndcg_cut_10``).
         no_gold: overrides what the profile does with queries that have no gold.
+        facts_match: how the facts of context_completeness are matched, as for `match`; None for as
+            gold is.
 
     Raises:
         UsageError: an argument is wrong.
         DataError: the data is.
     """
     metrics = None if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    named = profile_for(profile, metrics)
+    named = profile_for(
+        profile,
+        None
+        if metrics is None
+        else [each for each in metrics if not isinstance(each, MeasureSpec)],
+    )
     spec = named.match if match is None else match
     matcher = matchers.matcher(spec, named.match_options)
     if isinstance(matcher, matchers.RougeMatcher):
         named = named.for_scores()
-    specs = parse_all(metrics, named)
+    specs, measured = _specs(metrics, named)
+    facts = _facts_matcher(measured, facts_match, matcher, named)
     judged = [spec for spec in specs if spec.gain_from == "judge"]
     if judged and not hasattr(matcher, "top"):
         raise UsageError(
@@ -247,7 +304,10 @@ def evaluate(
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
     chosen = replace(named, no_gold=no_gold or named.no_gold)
     notes: Counter[str] = Counter()
-    source, n_extra = _source(dataset, run, chosen, by_id=matcher == matchers.IdMatcher())
+    by_id = matcher == matchers.IdMatcher() and not measured
+    source, n_extra = _source(dataset, run, chosen, by_id=by_id)
+    if measured:
+        source.answers = []
     pool = None
     if matchers.judge_of(matcher) is None:
         table = source.match(matcher, chosen, notes)
@@ -255,24 +315,40 @@ def evaluate(
         left_out = chosen.missing == "left_out"
         items = list(map(_arranged(chosen), source.items(leave_out_missing=left_out)))
         matcher, items, chosen = _judged(matcher, items, chosen)
-        specs = _in_pool(matcher, metrics, specs, chosen)
+        specs = _in_pool(matcher, specs, chosen)
         table = match_items(items, matcher, notes)
         if isinstance(matcher, matchers.PoolMatcher):
             table, pool = matcher.unknown(table), matcher.pool.settings
     judging = _judging(matcher, notes)
     scores = compute(table, specs, chosen)
     _warn_above_one(scores)
+    evidence = None
+    taken: tuple[MeasureScores, ...] = ()
+    if source.answers is not None:
+        arranged = [_arranged(chosen)(MatchItem(a.query, a.docs)) for a in source.answers]
+        answers = [replace(a, docs=item.docs) for a, item in zip(source.answers, arranged)]
+        evidence = Evidence(
+            answers=answers,
+            table=table,
+            concurrency=int(source.run_settings.get("concurrency", 1)),
+            facts=_Facts(answers, facts, _depth(measured)),
+        )
+        taken = measures.compute(evidence, measured)
+        judging |= evidence.facts.judging  # type: ignore[attr-defined]  # ours, set above
     return Evaluation(
         name=source.name,
         scores=scores,
         query_ids=tuple(source.query_ids),
-        counts=_counts(source, n_extra, table, scores, chosen, notes) | judging,
+        counts=_counts(source, n_extra, table, scores, chosen, notes)
+        | judging
+        | _of_measures(taken),
         settings={
             "profile": asdict(named),
             "deviations": _deviations(specs, named, chosen),
             "match": matchers.describe(matcher),
-            "metrics": [str(spec) for spec in specs],
-            "dataset": {"name": source.dataset_name},
+            "metrics": [str(spec) for spec in (*specs, *measured)],
+            "dataset": source.dataset_settings(),
+            **({} if facts is None else {"facts_match": matchers.describe(facts)}),
             "run": {"name": source.name, **source.run_settings},
             **({"pool": pool} if pool else {}),
             "versions": versions(),
@@ -281,7 +357,110 @@ def evaluate(
         table=table,
         profile=replace(chosen, no_gold=named.no_gold),
         no_gold=chosen.no_gold,
+        measures=taken,
+        evidence=evidence,
     )
+
+
+def _specs(
+    metrics: Iterable[str | MetricSpec | MeasureSpec] | None, named: Profile
+) -> tuple[tuple[MetricSpec, ...], tuple[MeasureSpec, ...]]:
+    """The metrics and the measures of a list; it may hold either kind alone."""
+    listed, measured = parse_lists(metrics, named)
+    return (() if measured and not listed else parse_all(listed, named)), measured
+
+
+def _facts_matcher(
+    measured: Sequence[MeasureSpec],
+    spec: object,
+    matcher: matchers.Matcher,
+    named: Profile,
+) -> matchers.Matcher | None:
+    """What matches facts; None where no measure needs it."""
+    if all(each.name != "context_completeness" for each in measured):
+        return None
+    chosen = matcher if spec is None else matchers.matcher(spec, named.match_options)
+    if isinstance(chosen, matchers.IdMatcher):
+        raise UsageError(
+            "facts_match: facts are texts and have no ids, so context_completeness cannot match "
+            "them by 'id'; name another matcher, for example facts_match: text"
+        )
+    if isinstance(chosen, matchers.JudgeMatcher):
+        return replace(chosen, mode="support")
+    return chosen
+
+
+def _depth(measured: Sequence[MeasureSpec]) -> int | None:
+    """How far down a list facts are looked for; None for to its end."""
+    cuts = [each.k for each in measured if each.name == "context_completeness"]
+    known = [k for k in cuts if k is not None]
+    return max(known) if known and len(known) == len(cuts) else None
+
+
+class _Facts:
+    """The share of each query's facts that its top k holds; matched once, for every k."""
+
+    def __init__(
+        self, answers: Sequence[Answer], matcher: matchers.Matcher | None, depth: int | None
+    ) -> None:
+        self._answers = answers
+        self._matcher = matcher
+        self._depth = depth
+        self.judging: dict[str, Any] = {}
+        self._ranks = self._first_ranks() if matcher is not None else {}
+
+    def __call__(self, k: int | None) -> Floats:
+        """(q) shares; NaN for a query without facts, or with a fact that a judge could not rate."""
+        values = np.full(len(self._answers), np.nan)
+        for row, ranks in self._ranks.items():
+            held = np.isfinite(ranks) & (ranks <= (np.inf if k is None else k))
+            if not np.isnan(ranks).any():
+                values[row] = held.mean()
+        return values
+
+    def _first_ranks(self) -> dict[int, Floats]:
+        """The rank of the first document that holds each fact, infinity without one."""
+        assert self._matcher is not None
+        rows, items = [], []
+        for row, answer in enumerate(self._answers):
+            facts = facts_of(answer.query)
+            if facts:
+                gold = tuple(Gold(text=fact) for fact in facts)
+                docs = answer.top(self._depth)
+                items.append(MatchItem(replace(answer.query, gold=gold), docs, answer.status))
+                rows.append(row)
+        notes: Counter[str] = Counter()
+        table = match_items(items, self._matcher, notes)
+        judging = _judging(self._matcher, notes)
+        self.judging = {"judging_facts": judging["judging"]} if judging else {}
+        found = {}
+        for at, row in enumerate(rows):
+            scores = table.dense(at)
+            matched = scores >= table.threshold
+            ranks = np.where(matched.any(axis=0), 1.0, np.inf)
+            if len(scores):
+                first = np.where(matched.any(axis=0), matched.argmax(axis=0) + 1.0, np.inf)
+                ranks = np.where(np.isnan(scores).any(axis=0) & np.isinf(first), np.nan, first)
+            found[row] = ranks
+        return found
+
+
+def facts_of(query: Query) -> list[str]:
+    """The facts that an answer to a query needs: its ``metadata.facts``.
+
+    Raises:
+        DataError: they are no list of texts.
+    """
+    facts = query.metadata.get("facts")
+    if facts is None:
+        return []
+    if not isinstance(facts, (list, tuple)) or not all(
+        isinstance(fact, str) and fact.strip() for fact in facts
+    ):
+        raise DataError(
+            f"query {query.id!r}: metadata.facts must be a list of texts, not {shorten(facts)}"
+        )
+    return list(facts)
 
 
 def evaluate_submission(
@@ -311,9 +490,10 @@ async def aevaluate(
     run: object = None,
     *,
     match: object = None,
-    metrics: Iterable[str | MetricSpec] | None = None,
+    metrics: Iterable[str | MetricSpec | MeasureSpec] | None = None,
     profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
+    facts_match: object = None,
     concurrency: int = 8,
 ) -> Evaluation:
     """`evaluate` for asynchronous code: a retriever is awaited, the rest runs in a thread.
@@ -333,6 +513,7 @@ async def aevaluate(
         metrics=metrics,
         profile=profile,
         no_gold=no_gold,
+        facts_match=facts_match,
     )
 
 
@@ -432,7 +613,6 @@ def _judged(
 
 def _in_pool(
     matcher: matchers.Matcher,
-    metrics: Iterable[str | MetricSpec] | None,
     specs: tuple[MetricSpec, ...],
     chosen: Profile,
 ) -> tuple[MetricSpec, ...]:
@@ -446,7 +626,11 @@ def _in_pool(
                 f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}; "
                 "pool deeper (match.depth), or cut at the depth"
             )
-    return parse_all(metrics, chosen)
+    # A metric string that says no rel gets the pool's.
+    return tuple(
+        spec if spec.rel is not None or spec.name == "ndcg" else replace(spec, rel=chosen.rel)
+        for spec in specs
+    )
 
 
 def _judging(matcher: matchers.Matcher, notes: Counter[str]) -> dict[str, Any]:
@@ -517,6 +701,10 @@ class _Source:
         self.run_settings: Mapping[str, Any] = run.settings if run else {}
         self.query_ids: list[str] = []
         self.statuses: Counter[str] = Counter()
+        self.n_empty = 0
+        self.answers: list[Answer] | None = None  # kept only where a measure is asked for
+        self.gold: GoldDataset | None = None
+        self._hashes: list[bytes] = []
         self.first_failure: str | None = None
 
     def items(self, *, leave_out_missing: bool = False) -> Iterator[MatchItem]:
@@ -533,7 +721,19 @@ class _Source:
             self.query_ids.append(query.id)
             self.statuses[status] += 1
             docs = found.documents if found and found.error is None else ()
+            self.n_empty += status == "answered" and not docs
+            if self.gold is None:
+                self._hashes.append(query_hash(query))
+            if self.answers is not None:  # rows of the table, in its order
+                seconds = None if found is None else found.seconds
+                self.answers.append(Answer(query, docs, status, seconds))
             yield MatchItem(query, docs, status)
+
+    def dataset_settings(self) -> dict[str, Any]:
+        """Name, version and content hash of the gold set, once all of it has passed."""
+        if self.gold is not None:
+            return dict(self.gold.settings)
+        return {"name": self.dataset_name, "version": None, "hash": hash_of(self._hashes)}
 
     def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
         items = self.items(leave_out_missing=profile.missing == "left_out")
@@ -548,6 +748,11 @@ class _Scored(_Source):
         self._qrels, self._run = qrels, run
         self.query_ids = list(qrels)
         self.statuses["missing"] = sum(query_id not in run for query_id in qrels)
+        self.n_empty = sum(query_id in run and not run[query_id] for query_id in qrels)
+
+    def dataset_settings(self) -> dict[str, Any]:
+        """No hash: making one of a mapping would take longer than evaluating it."""
+        return {"name": self.dataset_name, "version": None, "hash": None}
 
     def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
         return match_scored(self._qrels, self._run)
@@ -601,13 +806,15 @@ def _joined(gold: GoldDataset, run: Run, extra: Sequence[str]) -> _Source:
         )
     mender = Mender()
     mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
-    return _Source(
+    source = _Source(
         ((query, run.results.get(query.id)) for query in gold),
         name=run.name,
         dataset_name=gold.name,
         mender=mender,
         run=run,
     )
+    source.gold = gold
+    return source
 
 
 def _as_dataset(value: object) -> GoldDataset:
@@ -668,6 +875,7 @@ def _counts(
         "n_missing": source.statuses["missing"],
         "n_extra": n_extra,
         "n_failed": source.statuses["failed"],
+        "n_empty": source.n_empty,
         "n_duplicates": int(table.repeated.sum()),
         "judged_share": _judged_share(table),
         "n_replaced_surrogates": source.mender.surrogates,
@@ -680,7 +888,14 @@ def _counts(
 
 def _plain(counts: Mapping[str, Any]) -> dict[str, Any]:
     """The counts that do not depend on the metrics."""
-    return {name: count for name, count in counts.items() if name not in ("metrics", "pooled")}
+    of_metrics = ("metrics", "pooled", "measures")
+    return {name: count for name, count in counts.items() if name not in of_metrics}
+
+
+def _of_measures(taken: Sequence[MeasureScores]) -> dict[str, Any]:
+    """How many queries each measure has a value for; nothing without measures."""
+    scored = {str(each.spec): each.n_scored for each in taken}
+    return {"measures": scored} if scored else {}
 
 
 def _per_metric(scores: Sequence[MetricScores], counts: Mapping[str, Any]) -> dict[str, Any]:
@@ -720,7 +935,7 @@ def _deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) ->
     """What differs from the profile: options named in metric strings, and `no_gold`."""
     deviations: dict[str, Any] = {}
     for spec in specs:
-        plain = parse(spec.name if spec.k is None else f"{spec.name}@{spec.k}", named)
+        plain = parse_metric(spec.name if spec.k is None else f"{spec.name}@{spec.k}", named)
         changed = {
             name: value for name, value in asdict(spec).items() if value != getattr(plain, name)
         }

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from kragx import config as configs
 from kragx import plugins
-from kragx.config import RetrieverConfig, RunConfig, filled
+from kragx.config import CallbackConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
 from kragx.errors import DataError, UsageError
 from kragx.evaluation import Evaluation, evaluate, pooled, versions
-from kragx.formats.jsonl import make_folder, read_gold, read_results, to_json, write_results
+from kragx.folder import Partial, asked_hash, file_names, partial_path, write_parquet
+from kragx.formats.datasets import read_dataset
+from kragx.formats.jsonl import (
+    file_name,
+    make_folder,
+    read_gold,
+    read_results,
+    to_json,
+    write_gold,
+    write_results,
+)
+from kragx.formats.trec import read_run
 from kragx.judging import read_judge
 from kragx.judging.setup import adjusted
 from kragx.matchers import JudgeMatcher, MatchItem, label, matcher
@@ -52,10 +64,13 @@ class RunReport:
         }
 
     def write(self, folder: Path) -> None:
-        """Write report.json, means.csv, queries.csv, config.yaml and results/<retriever>.jsonl."""
+        """Write all that `recompute` needs and people read; see `kragx.folder`."""
         make_folder(folder / "results")
-        for name, found in zip(_file_names(self.runs), self.runs.values(), strict=True):
+        write_gold(self.dataset, folder / "gold.jsonl")
+        for name, found in zip(file_names(self.runs), self.runs.values(), strict=True):
             write_results(self.dataset, found, folder / "results" / f"{name}.jsonl")
+            partial_path(folder, name).unlink(missing_ok=True)
+        write_parquet(folder, self.dataset, self.runs, self.evaluations)
         write_text(folder / "report.json", to_json(self.to_dict(), indent=2))
         write_text(folder / "means.csv", means_csv(self.evaluations))
         write_text(folder / "queries.csv", queries_csv(self.evaluations))
@@ -68,12 +83,15 @@ def run(
     *,
     progress: bool | None = None,
     judging: Mapping[str, Any] | None = None,
+    folder: Path | None = None,
 ) -> RunReport:
     """Ask every retriever, match, and compute the metrics.
 
     Args:
         config: from `kragx.config.load`.
         progress: whether to show progress on standard error; None for only on a terminal.
+        folder: where answers are kept as they come, so that an interrupted run goes on; None
+            keeps none.
         judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...).
 
     Raises:
@@ -85,17 +103,87 @@ def run(
         raise UsageError(
             f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
         )
-    dataset = read_gold(config.dataset.path)
-    if config.dataset.name:
-        dataset = replace(dataset, name=config.dataset.name)
+    dataset = load_dataset(config)
+    files = file_names(config.retrievers)
     runs = {
-        name: _retrieved(name, retriever, dataset, progress)
-        for name, retriever in config.retrievers.items()
+        name: _retrieved(
+            name,
+            retriever,
+            dataset,
+            progress,
+            None if folder is None else partial_path(folder, file),
+        )
+        for file, (name, retriever) in zip(files, config.retrievers.items())
     }
+    return RunReport(config, dataset, runs, _evaluated(config, dataset, runs, judging))
+
+
+def load_dataset(config: RunConfig) -> GoldDataset:
+    """The gold set of a config."""
+    given = config.dataset
+    return read_dataset(
+        given.path,
+        given.format,
+        given.columns,
+        encoding=given.encoding,
+        name=given.name,
+        version=given.version,
+    )
+
+
+def recompute(folder: Path) -> RunReport:
+    """Every number of a result folder once more, from what it holds; nothing is retrieved.
+
+    Raises:
+        DataError: the folder lacks a file, or one is broken.
+    """
+    config = configs.load(folder / "config.yaml", needs_env=False)
+    name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
+    gold = read_gold(folder / "gold.jsonl")
+    dataset = replace(gold, name=name, version=config.dataset.version)
+    runs = {}
+    for file, (name, retriever) in zip(file_names(config.retrievers), config.retrievers.items()):
+        found = read_results(folder / "results" / f"{file}.jsonl")[1]
+        # Its queries are the gold set's; what was extra is not in the folder.
+        runs[name] = replace(found, name=name, settings=_settings(retriever))
+    evaluations = _evaluated(config, dataset, runs, None)
+    return RunReport(config, dataset, runs, tuple(map(_as_read(folder), evaluations)))
+
+
+def _as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:
+    """Adds what was counted while the sources were read, which their copies no longer show."""
+    path = folder / "report.json"
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["evaluations"]
+        counted = {
+            row["retriever"]: {name: row["counts"][name] for name in _READ_COUNTS} for row in rows
+        }
+    except FileNotFoundError:
+        counted = {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
+
+    def with_counts(evaluation: Evaluation) -> Evaluation:
+        counts = {**evaluation.counts, **counted.get(evaluation.name, {})}
+        return replace(evaluation, counts=counts)
+
+    return with_counts
+
+
+_READ_COUNTS = ("n_extra", "n_replaced_surrogates")
+
+
+def _evaluated(
+    config: RunConfig,
+    dataset: GoldDataset,
+    runs: Mapping[str, Run],
+    judging: Mapping[str, Any] | None,
+) -> tuple[Evaluation, ...]:
     evaluations = []
     options = dict(config.chosen_profile.match_options)
     if config.judge is not None:
         options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
+    facts = None if config.facts_match is None else matcher(config.facts_match, options)
     for name, spec in config.named_matchers.items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         chosen = matcher(spec, options)
@@ -112,15 +200,20 @@ def run(
                     metrics=config.metrics,
                     profile=config.profile,
                     no_gold=config.no_gold,
+                    facts_match=facts,
                 )
             except DataError as error:
                 raise DataError(f"retrievers.{found.name}: {error}") from None
             evaluations.append(replace(evaluation, match_name=name or label(spec)))
-    return RunReport(config, dataset, runs, tuple(evaluations))
+    return tuple(evaluations)
 
 
 def _retrieved(
-    name: str, config: RetrieverConfig, dataset: GoldDataset, progress: bool | None
+    name: str,
+    config: RetrieverConfig,
+    dataset: GoldDataset,
+    progress: bool | None,
+    partial: Path | None,
 ) -> Run:
     if config.results is not None:
         found = read_results(config.results)[1]
@@ -129,7 +222,9 @@ def _retrieved(
                 f"retrievers.{name}.results: {config.results}: no query has 'retrieved'; this is a "
                 "gold file, not a results file"
             )
-        return replace(found, name=name, settings={"results": str(config.results)})
+        return replace(found, name=name, settings=_settings(config))
+    if config.run is not None:
+        return replace(read_run(config.run), name=name, settings=_settings(config))
     assert config.factory is not None  # the config's own check
     where = f"retrievers.{name}"
     try:
@@ -141,25 +236,40 @@ def _retrieved(
             f"{where}: {config.factory} made a {type(retriever).__name__}, which cannot be asked; "
             "it must be a LangChain retriever or runnable, or a function"
         )
+    asking = config.asking()
     try:
-        answered = retrieve(
-            retriever, dataset, name=name, concurrency=config.concurrency, progress=progress
-        )
+        asking["callbacks"] = [_callback(each, where) for each in config.callbacks or ()]
+        if partial is None:
+            answered = retrieve(retriever, dataset, name=name, progress=progress, **asking)
+        else:
+            with Partial(partial, asked_hash(config, dataset)) as kept:
+                answered = retrieve(
+                    retriever,
+                    dataset,
+                    name=name,
+                    progress=progress,
+                    known=kept.known,
+                    on_answer=kept.add,
+                    **asking,
+                )
     except (ImportError, UsageError) as error:
         raise UsageError(f"{where}: {error}") from error
-    return replace(answered, settings={"class": config.factory, "args": config.args or {}})
+    except DataError as error:
+        raise DataError(f"{where}: {error}") from error
+    return replace(answered, settings=_settings(config))
 
 
-def _file_names(names: Iterable[str]) -> list[str]:
-    """Retrievers' names as file names: what file systems refuse replaced, none twice."""
-    taken: dict[str, None] = {}  # in lower case, as some file systems do not tell cases apart
-    files = []
-    for name in names:
-        plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(". ")[:60] or "_"
-        file, number = plain, 1
-        while file.lower() in taken:
-            number += 1
-            file = f"{plain}-{number}"
-        taken[file.lower()] = None
-        files.append(file)
-    return files
+def _callback(given: str | CallbackConfig, where: str) -> Any:
+    """A callback handler: an object by import path, or what a class or function makes."""
+    if isinstance(given, str):
+        return plugins.build(given, None)
+    return plugins.build(given.factory, filled(given.args))
+
+
+def _settings(config: RetrieverConfig) -> dict[str, Any]:
+    """What a result records of how its retriever was asked; variables stay names."""
+    if config.factory is None:
+        source = "results" if config.run is None else "run"
+        return {source: str(config.results or config.run)}
+    plain = config.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {"args": {}, **plain}

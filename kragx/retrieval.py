@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import queue
+import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from contextvars import copy_context
+from dataclasses import dataclass, field, fields, replace
+from itertools import cycle, islice
+from statistics import median
+from typing import Any, Literal, get_args
 
 from kragx.dataset import GoldDataset, Query
 from kragx.document import Doc, as_docs
-from kragx.errors import DataError, KragxError, UsageError
+from kragx.errors import DataError, KragxError, UsageError, nearest
 from kragx.results import Retrieved, Run
 from kragx.text import Mender
 
 Advance = Callable[[], None]
+OnError = Literal["record", "stop"]
+ON_ERROR: tuple[OnError, ...] = get_args(OnError)
+
+FIRST_PAUSE = 0.5
+"""Seconds before the first retry."""
 
 
 def is_retriever(value: object) -> bool:
@@ -24,13 +35,67 @@ def is_retriever(value: object) -> bool:
     return hasattr(value, "invoke") or hasattr(value, "ainvoke") or callable(value)
 
 
+@dataclass(frozen=True)
+class Asking:
+    """How a retriever is asked.
+
+    Attributes:
+        concurrency: how many questions at once; more than 1 makes each query's time a time under
+            load.
+        timeout: seconds after which an attempt has failed; None waits for ever.
+        retries: how often a question is asked again after an error, with growing pauses.
+        on_error: ``record`` a query that failed and go on, or ``stop``.
+        warmup: how many questions are asked first without being counted or timed.
+        repeat: how often each question is asked; its time is the median, its answer the first.
+        callbacks: LangChain callback handlers, for example of a tracing tool.
+        known: what is answered already, by query id; it is not asked again.
+        on_answer: told each new answer as it comes, from whatever thread it comes in.
+    """
+
+    concurrency: int = 1
+    timeout: float | None = None
+    retries: int = 0
+    on_error: OnError = "record"
+    warmup: int = 0
+    repeat: int = 1
+    callbacks: Sequence[Any] = ()
+    known: Mapping[str, Retrieved] = field(default_factory=dict)
+    on_answer: Callable[[Query, Retrieved], None] | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("concurrency", 1), ("retries", 0), ("warmup", 0), ("repeat", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise UsageError(f"{name}: {value!r} is not a whole number of at least {least}")
+        if self.timeout is not None and not 0 < self.timeout < float("inf"):
+            raise UsageError(f"timeout: {self.timeout!r} is no number of seconds above 0")
+        if self.on_error not in ON_ERROR:
+            hint = nearest(str(self.on_error), ON_ERROR)
+            raise UsageError(f"on_error: unknown value {self.on_error!r}; {hint}")
+
+    def settle(self, query: Query, asked: Sequence[Retrieved], name: str) -> Retrieved:
+        """What a question that was asked several times got: the first answer, the median time."""
+        answers = [each for each in asked if each.error is None]
+        found = answers[0] if answers else asked[0]
+        if found.error is not None and self.on_error == "stop":
+            raise DataError(
+                f"query {query.id!r}: {name} failed: {found.error}; on_error: record would count "
+                "the failure and go on"
+            )
+        times = [each.seconds for each in answers or asked if each.seconds is not None]
+        found = replace(found, seconds=median(times) if times else None)
+        if self.on_answer is not None:
+            self.on_answer(query, found)
+        return found
+
+
 def retrieve(
     retriever: Any,
     dataset: GoldDataset,
     *,
     name: str | None = None,
-    concurrency: int = 1,
     progress: bool | None = None,
+    **asking: Any,
 ) -> Run:
     """Ask a retriever every question of a gold set.
 
@@ -39,9 +104,9 @@ def retrieve(
             ranked list of documents; synchronous or asynchronous.
         dataset: the questions.
         name: names the run; default: the retriever's own name or class.
-        concurrency: how many questions at once; more than 1 makes each query's time a time under
-            load.
         progress: whether to show a progress bar; None for only on a terminal or in a notebook.
+        asking: the fields of `Asking`: concurrency (1), timeout, retries, on_error, warmup, repeat,
+            callbacks and others.
 
     Returns:
         A run in which a question that raised, or was answered with something that is no list of
@@ -49,39 +114,59 @@ def retrieve(
 
     Raises:
         UsageError: `retriever` cannot be asked, or cannot work at all (a package is missing).
-        DataError: a query has no text.
+        DataError: a query has no text; or one failed, and on_error is ``stop``.
     """
-    ask = _synchronous(retriever)
+    how = _asking(asking, concurrency=1)
+    ask = _synchronous(retriever, how.callbacks)
     if ask is None:
-        return _run_coroutine(
-            aretrieve(retriever, dataset, name=name, concurrency=concurrency, progress=progress)
-        )
-    questions = _questions(dataset, concurrency)
+        asking.setdefault("concurrency", 1)
+        return _run_coroutine(aretrieve(retriever, dataset, name=name, progress=progress, **asking))
+    if how.timeout is not None:
+        ask = _within(ask, how.timeout)
+    questions = _questions(dataset)
     mender = Mender()
     chosen = name or retriever_name(retriever)
 
-    def answer(query: Query) -> Retrieved:
-        started = time.perf_counter()
-        try:
-            answered = ask(query.text)
-        except (KragxError, ImportError):
-            raise  # no single query's failure: the retriever cannot work at all
-        except Exception as error:  # whatever else a user's retriever raises is that query's
-            return _failed(error, time.perf_counter() - started)
-        return _retrieved(answered, time.perf_counter() - started, mender)
+    def attempt(query: Query) -> Retrieved:
+        found = Retrieved(error="not asked")
+        for number in range(how.retries + 1):
+            if number:
+                time.sleep(_pause(number))
+            started = time.perf_counter()
+            try:
+                answered = ask(query.text)
+            except (KragxError, ImportError):
+                raise  # no single query's failure: the retriever cannot work at all
+            except Exception as error:  # whatever else a user's retriever raises is that query's
+                found = _failed(error, time.perf_counter() - started)
+                continue
+            return _retrieved(answered, time.perf_counter() - started, mender)
+        return found
 
+    def answer(query: Query) -> Retrieved:
+        if query.id in how.known:
+            return how.known[query.id]
+        return how.settle(query, [attempt(query) for _ in range(how.repeat)], chosen)
+
+    for query in _warm(questions, how):
+        attempt(query)
     results: list[Retrieved] = []
     with _progress(chosen, len(questions), progress) as advance:
-        if concurrency == 1:
+        if how.concurrency == 1:
             answers: Iterator[Retrieved] = map(answer, questions)
             for found in answers:
                 results.append(found)
                 advance()
         else:
-            with ThreadPoolExecutor(concurrency) as pool:
-                for found in pool.map(answer, questions):
-                    results.append(found)
-                    advance()
+            with ThreadPoolExecutor(how.concurrency) as pool:
+                try:
+                    for found in pool.map(answer, questions):
+                        results.append(found)
+                        advance()
+                except BaseException:
+                    # An interrupt must not wait for every question that is still to come.
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
     return _run(questions, results, chosen, mender)
 
 
@@ -90,34 +175,106 @@ async def aretrieve(
     dataset: GoldDataset,
     *,
     name: str | None = None,
-    concurrency: int = 8,
     progress: bool | None = None,
+    **asking: Any,
 ) -> Run:
-    """`retrieve` for asynchronous code; a synchronous retriever is asked in threads."""
-    ask = _asynchronous(retriever)
-    questions = _questions(dataset, concurrency)
+    """`retrieve` for asynchronous code; a synchronous retriever is asked in threads.
+
+    Unless told otherwise it asks 8 questions at once.
+    """
+    how = _asking(asking, concurrency=8)
+    ask = _asynchronous(retriever, how)
+    questions = _questions(dataset)
     mender = Mender()
     chosen = name or retriever_name(retriever)
-    places = asyncio.Semaphore(concurrency)
+    places = asyncio.Semaphore(how.concurrency)
+
+    async def attempt(query: Query) -> Retrieved:
+        found = Retrieved(error="not asked")
+        for number in range(how.retries + 1):
+            if number:
+                await asyncio.sleep(_pause(number))
+            started = time.perf_counter()
+            try:
+                answered = await ask(query.text)
+            except (KragxError, ImportError):
+                raise
+            except Exception as error:  # as in `retrieve`
+                found = _failed(error, time.perf_counter() - started)
+                continue
+            return _retrieved(answered, time.perf_counter() - started, mender)
+        return found
+
+    for query in _warm(questions, how):
+        await attempt(query)
     with _progress(chosen, len(questions), progress) as advance:
 
         async def answer(query: Query) -> Retrieved:
+            if query.id in how.known:
+                advance()
+                return how.known[query.id]
             async with places:
-                started = time.perf_counter()
-                try:
-                    answered = await ask(query.text)
-                except (KragxError, ImportError):
-                    raise
-                except Exception as error:  # as in `retrieve`
-                    found = _failed(error, time.perf_counter() - started)
-                else:
-                    found = _retrieved(answered, time.perf_counter() - started, mender)
+                asked = [await attempt(query) for _ in range(how.repeat)]
+                found = how.settle(query, asked, chosen)
             advance()
             return found
 
         # Gathering keeps the order of the questions, whichever answer comes first.
         results = await asyncio.gather(*map(answer, questions))
     return _run(questions, results, chosen, mender)
+
+
+def _asking(given: Mapping[str, Any], *, concurrency: int) -> Asking:
+    known = [each.name for each in fields(Asking)]
+    for name in given:
+        if name not in known:
+            raise UsageError(f"{name}: unknown option; {nearest(name, known)}")
+    return Asking(**{"concurrency": concurrency, **given})
+
+
+def _warm(questions: Sequence[Query], how: Asking) -> Iterator[Query]:
+    """The questions of the warm-up, from the beginning again where there are too few."""
+    if all(query.id in how.known for query in questions):
+        return iter(())
+    return islice(cycle(questions), how.warmup)
+
+
+def _pause(number: int) -> float:
+    """Seconds before retry 1, 2, 3, ...: doubled each time, up to 8."""
+    return min(float(FIRST_PAUSE * 2 ** (number - 1)), 8.0)
+
+
+def _within(ask: Callable[[Any], Any], seconds: float) -> Callable[[Any], Any]:
+    """`ask` that fails after some seconds.
+
+    Python cannot end a thread: what hangs goes on in a daemon thread, which holds up neither the
+    next question nor the end of the process.
+    """
+
+    def limited(question: Any) -> Any:
+        box: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+        def work() -> None:
+            try:
+                box.put((ask(question), None))
+            except BaseException as error:
+                box.put((None, error))
+
+        # Callbacks and tracing tools find their parents in context variables.
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+        try:
+            answered, error = box.get(timeout=seconds)
+        except queue.Empty:
+            raise _too_late(seconds) from None
+        if error is not None:
+            raise error
+        return answered
+
+    return limited
+
+
+def _too_late(seconds: float) -> TimeoutError:
+    return TimeoutError(f"no answer within {seconds:g} s")
 
 
 def retriever_name(retriever: Any) -> str:
@@ -128,9 +285,7 @@ def retriever_name(retriever: Any) -> str:
     return type(retriever).__name__
 
 
-def _questions(dataset: GoldDataset, concurrency: int) -> tuple[Query, ...]:
-    if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
-        raise UsageError(f"concurrency: {concurrency!r} is not a whole number of at least 1")
+def _questions(dataset: GoldDataset) -> tuple[Query, ...]:
     for query in dataset:
         if not query.text:
             raise DataError(
@@ -140,23 +295,28 @@ def _questions(dataset: GoldDataset, concurrency: int) -> tuple[Query, ...]:
     return dataset.queries
 
 
-def _synchronous(retriever: Any) -> Callable[[Any], Any] | None:
+def _synchronous(retriever: Any, callbacks: Sequence[Any]) -> Callable[[Any], Any] | None:
     """How to ask without awaiting; None if it can only be awaited."""
     if hasattr(retriever, "afunc") and not hasattr(retriever, "func"):
         return None  # a RunnableLambda made of an asynchronous function has an `invoke` that fails
     if hasattr(retriever, "invoke"):
-        return retriever.invoke  # type: ignore[no-any-return]
+        return _told(retriever.invoke, retriever, callbacks)
     if hasattr(retriever, "ainvoke") or _is_async(retriever):
         return None
-    return _callable(retriever)
+    return _told(_callable(retriever), retriever, callbacks)
 
 
-def _asynchronous(retriever: Any) -> Callable[[Any], Awaitable[Any]]:
+def _asynchronous(retriever: Any, how: Asking) -> Callable[[Any], Awaitable[Any]]:
+    awaited: Callable[[Any], Awaitable[Any]] | None = None
     if hasattr(retriever, "ainvoke"):
-        return retriever.ainvoke  # type: ignore[no-any-return]
-    if not hasattr(retriever, "invoke") and _is_async(retriever):
-        return retriever  # type: ignore[no-any-return]
-    ask = retriever.invoke if hasattr(retriever, "invoke") else _callable(retriever)
+        awaited = _told(retriever.ainvoke, retriever, how.callbacks)
+    elif not hasattr(retriever, "invoke") and _is_async(retriever):
+        awaited = _told(retriever, retriever, how.callbacks)
+    if awaited is not None:
+        return awaited if how.timeout is None else _awaited_within(awaited, how.timeout)
+    ask = _synchronous(retriever, how.callbacks)
+    assert ask is not None  # what can only be awaited has been dealt with
+    ask = ask if how.timeout is None else _within(ask, how.timeout)
 
     def answer(question: Any) -> Any:
         try:
@@ -168,6 +328,41 @@ def _asynchronous(retriever: Any) -> Callable[[Any], Awaitable[Any]]:
         return await asyncio.to_thread(answer, question)
 
     return in_thread
+
+
+def _awaited_within(
+    ask: Callable[[Any], Awaitable[Any]], seconds: float
+) -> Callable[[Any], Awaitable[Any]]:
+    async def limited(question: Any) -> Any:
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await ask(question)
+        except TimeoutError:
+            if limit.expired():
+                raise _too_late(seconds) from None
+            raise  # the retriever's own
+
+    return limited
+
+
+def _told(
+    ask: Callable[[Any], Any], retriever: Any, callbacks: Sequence[Any]
+) -> Callable[[Any], Any]:
+    """`ask` with callbacks in LangChain's config."""
+    if not callbacks:
+        return ask
+    if not hasattr(retriever, "invoke") or not _takes_config(ask):
+        raise UsageError(
+            f"callbacks: {retriever_name(retriever)} is no LangChain retriever or runnable, which "
+            "alone know callbacks; wrap a function into a RunnableLambda"
+        )
+    told: Any = ask
+    return lambda question: told(question, config={"callbacks": list(callbacks)})
+
+
+def _takes_config(ask: Callable[[Any], Any]) -> bool:
+    parameters = inspect.signature(ask).parameters.values()
+    return any(p.name == "config" or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def _is_async(retriever: Any) -> bool:

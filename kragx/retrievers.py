@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from math import fsum, isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from pydantic import Field, field_validator, model_validator
 
 from kragx import chunking
-from kragx.document import Doc, as_doc, as_docs, clean_number
+from kragx.document import Doc, as_docs, clean_number
 from kragx.errors import DataError, MissingExtraError, UsageError, shorten
-from kragx.formats.jsonl import read_records
+from kragx.formats.corpus import read_corpus
 from kragx.krag_document import KragDocument
 from kragx.text import Mender
 from kragx.tokenizers import FunctionTokenizer, Tokenizer, WhitespaceTokenizer, tokenizer
@@ -318,34 +317,6 @@ def _identities(lists: Sequence[Sequence[Doc]]) -> list[list[object]]:
         if doc.id is not None and doc.text is not None:
             of_text.setdefault(Doc(text=doc.text).identity, doc.identity)
     return [[of_text.get(doc.identity, doc.identity) for doc in docs] for docs in lists]
-
-
-def read_corpus(path: str | Path) -> list[Doc]:
-    """Read a corpus: JSON Lines of ``{"id", "text", "metadata"?}``.
-
-    Raises:
-        DataError: the file is empty, a document in it has no id or no text, or an id stands twice.
-    """
-    mender = Mender()
-    docs: list[Doc] = []
-    lines: dict[str, int] = {}
-    for number, record in read_records(path, mender):
-        try:
-            doc = as_doc(record, mender)
-        except DataError as error:
-            raise DataError(f"{path}:{number}: {error}") from None
-        if doc.id is None or doc.text is None:
-            raise DataError(f"{path}:{number}: a document of a corpus needs 'id' and 'text'")
-        if doc.id in lines:
-            raise DataError(
-                f"{path}:{number}: id {doc.id!r} stands twice (first in line {lines[doc.id]}); "
-                "give each document its own"
-            )
-        lines[doc.id] = number
-        docs.append(doc)
-    if not docs:
-        raise DataError(f"{path}: the corpus is empty; one JSON object a line is expected")
-    return docs
 
 
 def chunked(doc: Doc, *, size: int | None, overlap: int = 0) -> Sequence[Document]:

@@ -307,7 +307,7 @@ def _questions(df: pandas.DataFrame) -> list[str]:
     _check_columns(df, "question", "context")
     if not len(df):
         raise DataError("df_qa_test: the table has no row; at least one question is needed")
-    questions = df["question"].tolist()
+    questions: list[str] = df["question"].tolist()
     for at, question in enumerate(questions):
         if not isinstance(question, str) or not question.strip():
             raise _bad_cell(

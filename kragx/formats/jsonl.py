@@ -33,7 +33,7 @@ from kragx.errors import DataError, UsageError, shorten
 from kragx.results import Retrieved, Run
 from kragx.text import Mender
 
-_QUERY_FIELDS = (
+QUERY_FIELDS = (
     "query_id",
     "query",
     "gold",
@@ -43,7 +43,7 @@ _QUERY_FIELDS = (
     "reference",
     "metadata",
 )
-_RESULT_FIELDS = (*_QUERY_FIELDS, "retrieved", "seconds", "error")
+RESULT_FIELDS = (*QUERY_FIELDS, "retrieved", "seconds", "error")
 
 
 def read_gold(path: str | Path) -> GoldDataset:
@@ -170,7 +170,7 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 def _parse(record: Mapping[str, Any], mender: Mender) -> tuple[Query, Retrieved | None]:
-    check_fields(record, _RESULT_FIELDS)
+    check_fields(record, RESULT_FIELDS)
     query_id = clean_id(record.get("query_id"), mender)
     if query_id is None:
         raise DataError("'query_id' is missing; each query needs an id of its own")
@@ -258,7 +258,7 @@ def _listed(record: Mapping[str, Any], name: str) -> list[Any] | None:
 
 def write_gold(dataset: GoldDataset, path: str | Path) -> None:
     """Write a gold file that `read_gold` reads back as the same queries."""
-    write_records((_query_record(query) for query in dataset), path)
+    write_records((query_record(query) for query in dataset), path)
 
 
 def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
@@ -266,11 +266,11 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
 
     def records() -> Iterator[dict[str, Any]]:
         for query in dataset:
-            record = _query_record(query)
+            record = query_record(query)
             if query.id in run:
                 found = run[query.id]
                 if found.error is None:
-                    record["retrieved"] = [_doc_record(doc) for doc in found.documents]
+                    record["retrieved"] = [doc_record(doc) for doc in found.documents]
                 else:
                     record["error"] = found.error
                 if found.seconds is not None:
@@ -340,13 +340,14 @@ def make_folder(path: Path) -> None:
         raise UsageError(f"{path}: cannot be made: {error.strerror or error}") from None
 
 
-def _query_record(query: Query) -> dict[str, Any]:
+def query_record(query: Query) -> dict[str, Any]:
+    """A query as a gold file holds it."""
     gold = [
         _present(
             id=item.id,
             text=item.text,
             grade=None if item.grade == 1.0 else item.grade,
-            alternatives=[_doc_record(other) for other in item.alternatives],
+            alternatives=[doc_record(other) for other in item.alternatives],
             metadata=dict(item.metadata),
         )
         for item in query.gold
@@ -365,7 +366,8 @@ def _query_record(query: Query) -> dict[str, Any]:
     }
 
 
-def _doc_record(doc: Doc) -> dict[str, Any]:
+def doc_record(doc: Doc) -> dict[str, Any]:
+    """A document as a results file holds it."""
     return _present(id=doc.id, text=doc.text, score=doc.score, metadata=dict(doc.metadata))
 
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kragx.formats.jsonl import to_json
+from kragx.measures import MEASURES, Measure
 from kragx.metrics import METRICS, Metric
 from kragx.metrics.spec import CHOICES
 from kragx.report.files import csv_text
@@ -19,13 +20,13 @@ _FIELDS = ("name", "question", "formula", "options", "range", "direction", "micr
 def print_metrics(out: Console) -> None:
     """Print the metrics as a table, and how to write one."""
     table = Table("metric", "question", "options", "range", "better", show_lines=True)
-    for metric in METRICS.values():
-        row = _described(metric)
+    for row in _all():
+        least, greatest = row["range"]
         table.add_row(
-            Text(metric.name),
-            Text(f"{metric.question}\n{metric.formula}"),
+            Text(row["name"]),
+            Text(f"{row['question']}\n{row['formula']}"),
             Text("\n".join(row["options"])),
-            Text(f"{metric.range[0]:g} to {metric.range[1]:g}"),
+            Text(f"{least:g} or more" if greatest is None else f"{least:g} to {greatest:g}"),
             Text(row["direction"]),
         )
     out.print(table)
@@ -40,16 +41,33 @@ def print_metrics(out: Console) -> None:
 
 def metrics_json() -> str:
     """The metrics as JSON."""
-    return to_json([_described(metric) for metric in METRICS.values()], indent=2)
+    return to_json(_all(), indent=2)
 
 
 def metrics_csv() -> str:
     """The metrics as CSV."""
-    rows = [_described(metric) for metric in METRICS.values()]
     return csv_text(
         _FIELDS,
-        ([_flat(row[name]) for name in _FIELDS] for row in rows),
+        ([_flat(row[name]) for name in _FIELDS] for row in _all()),
     )
+
+
+def _all() -> list[dict[str, Any]]:
+    """Metrics, then measures."""
+    metrics = [_described(metric) for metric in METRICS.values()]
+    return metrics + [_measured(each) for each in MEASURES.values()]
+
+
+def _measured(measure: Measure) -> dict[str, Any]:
+    return {
+        "name": measure.name,
+        "question": measure.question,
+        "formula": measure.formula,
+        "options": [f"{name}={default}" for name, default in measure.options.items()],
+        "range": list(measure.range),
+        "direction": measure.better,
+        "micro": False,
+    }
 
 
 def _described(metric: Metric) -> dict[str, Any]:

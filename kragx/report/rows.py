@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kragx.evaluation import Evaluation
 from kragx.judging.pool import check_same_pool
-from kragx.metrics import METRICS
+from kragx.measures import higher_is_better
 
 
 def number(value: float | None) -> str:
     """A metric's value as people read it; a dash where there is none."""
-    return "-" if value is None else f"{value:.4f}"
+    if value is None:
+        return "-"
+    # Times and throughputs are not between 0 and 1, and 0.0000 seconds say nothing.
+    if 0 < abs(value) < 0.001:
+        return f"{value:.2g}"
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 def mean_cell(evaluation: Evaluation, metric: str) -> str:
     """A mean as people read it, with its bounds where missing judgements leave it open."""
     low_high = evaluation.bounds.get(metric)
-    return number(evaluation.mean.get(metric)) + _range(low_high)
+    maximum = evaluation.maximum.get(metric)
+    of = "" if maximum is None else f" of {number(maximum)}"
+    return number(evaluation.mean.get(metric)) + _range(low_high) + of
 
 
 def micro_cell(evaluation: Evaluation, metric: str) -> str:
@@ -73,9 +79,10 @@ def metric_names(evaluations: Sequence[Evaluation]) -> list[str]:
 def best(values: Sequence[float | None], metric: str) -> set[int]:
     """The positions of the best values; none where all are equal, or there is but one."""
     known = [value for value in values if value is not None]
-    if len(known) < 2 or len(set(known)) == 1:
+    higher = higher_is_better(metric)
+    if len(known) < 2 or len(set(known)) == 1 or higher is None:
         return set()
-    top = (max if METRICS[re.split("[@(]", metric)[0]].higher_is_better else min)(known)
+    top = (max if higher else min)(known)
     return {position for position, value in enumerate(values) if value == top}
 
 
@@ -86,6 +93,7 @@ def remarks(evaluation: Evaluation) -> list[str]:
         "n_no_gold": ("queries without gold", _NO_GOLD[evaluation.no_gold]),
         "n_missing": ("queries missing in the run", _MISSING[profile.missing]),
         "n_failed": ("queries that failed", "scored as empty lists"),
+        "n_empty": ("queries answered with an empty list", "nothing was found"),
         "n_extra": ("queries of the run that the gold set lacks", "left out"),
         "n_duplicates": ("documents that stand twice in a list", _REPEATS[profile.duplicates]),
         "n_replaced_surrogates": ("lone surrogates in texts", "replaced by U+FFFD"),
@@ -102,6 +110,10 @@ def remarks(evaluation: Evaluation) -> list[str]:
         undefined = counts["n_scored"] - own["n_scored"]
         if undefined > 0:
             lines.append(f"{name}: no value for {undefined} of {counts['n_scored']} queries")
+    for name, scored in counts.get("measures", {}).items():
+        if 0 < scored < counts["n_queries"]:
+            undefined = counts["n_queries"] - scored
+            lines.append(f"{name}: no value for {undefined} of {counts['n_queries']} queries")
     return lines + judging_lines(evaluation)
 
 

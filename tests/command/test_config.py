@@ -319,6 +319,10 @@ def test_resolved_holds_every_default(loaded, tmp_path):
             "mine": {
                 "results": str(tmp_path.resolve() / "results.jsonl"),
                 "concurrency": 1,
+                "retries": 0,
+                "on_error": "record",
+                "warmup": 0,
+                "repeat": 1,
             }
         },
         "match": "overlap",

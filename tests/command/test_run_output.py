@@ -68,9 +68,11 @@ def rows(path):
 def test_files(written):
     """The folder holds the report, two CSV files, the config, and a results file per retriever."""
     folder = written() / "from_config"
-    names = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
+    files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet")
+    names = sorted(path.relative_to(folder).as_posix() for path in files)
     assert names == [
         "config.yaml",
+        "gold.jsonl",
         "means.csv",
         "queries.csv",
         "report.json",
@@ -173,7 +175,8 @@ def test_odd_names(written, name):
     """Whatever a retriever is called, its results become one file inside the results folder."""
     text = f"dataset: gold.jsonl\nretrievers: {{'{name}': {{class: 'toy_output:second'}}}}"
     here = written("-o", "out/odd", text=text)
-    (file,) = (here / "out").rglob("*.jsonl")
+    (file,) = (here / "out" / "odd" / "results").glob("*.jsonl")
+    assert set((here / "out").rglob("*.jsonl")) == {file, here / "out" / "odd" / "gold.jsonl"}
     assert file.parent == here / "out" / "odd" / "results"
     assert rows(here / "out" / "odd" / "means.csv")[0]["retriever"] == name
 

@@ -1,0 +1,172 @@
+"""`kragx validate`, `schema`, `init` and `report`: the commands around a managed gold set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kragx.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from kragx.config import RunConfig
+    from kragx.pipeline import RunReport
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the command."""
+    for command in (validate, schema, init, report):
+        app.command()(command)
+
+
+def validate(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A gold set in any format, or a config (.yaml), whose gold set, corpus and "
+            "targets are taken.",
+            show_default=False,
+        ),
+    ],
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="Corpus file from which all gold must come (JSON Lines of id, text)."),
+    ] = None,
+    gold_format: Annotated[
+        str | None, typer.Option("--input-format", help="Of the gold set (default: recognised).")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="Of tables: field=column; repeat, for example query_id=No."),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of CSV (default: utf-8, then cp949).")
+    ] = None,
+    format: Annotated[str, typer.Option(help="table or json.")] = "table",  # noqa: A002
+) -> None:
+    """Report everything that is wrong with a gold set, and what it is made of."""
+    from kragx import validation
+    from kragx.formats.jsonl import to_json
+    from kragx.report.text import console
+    from kragx.report.validation import print_validation
+
+    if format not in ("table", "json"):
+        raise UsageError(f"--format: {format!r} is neither table nor json")
+    given: dict[str, Any] = {"corpus": None if corpus is None else str(corpus)}
+    path = file
+    if file.suffix in (".yaml", ".yml"):
+        from kragx.config import load
+
+        dataset = load(file, needs_env=False).dataset
+        path = dataset.path
+        given = {
+            "corpus": given["corpus"] or (dataset.corpus and str(dataset.corpus)),
+            "format": dataset.format,
+            "columns": dataset.columns,
+            "encoding": dataset.encoding,
+            "targets": dataset.targets,
+        }
+    options = {"format": gold_format, "columns": _columns(column), "encoding": encoding}
+    given.update({name: value for name, value in options.items() if value})
+    found = validation.validate(str(path), **given)
+    if format == "json":
+        typer.echo(to_json(found.to_dict(), indent=2))
+    else:
+        print_validation(found, console())
+    if found.n_errors:
+        raise typer.Exit(DataError.exit_code)
+
+
+def _columns(given: list[str] | None) -> dict[str, str] | None:
+    pairs = [each.partition("=") for each in given or ()]
+    for field, equals, column in pairs:
+        if not (field and equals and column):
+            raise UsageError(f"--column {field}{equals}{column}: write field=column")
+    return {field: column for field, _, column in pairs} or None
+
+
+def schema() -> None:
+    """Print the JSON Schema of config files, for editors."""
+    from kragx.formats.jsonl import to_json
+    from kragx.schema import config_schema
+
+    typer.echo(to_json(config_schema(), indent=2))
+
+
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER]", help="Where to write (default: here).")
+    ] = Path(),
+) -> None:
+    """Write a commented config with a small gold set and retriever, so that it runs."""
+    from kragx.starter import write_starter
+
+    for path in write_starter(folder):
+        typer.echo(f"written: {path}")
+    inside = "" if folder == Path() else f"cd {folder} && "
+    typer.echo(f"next: {inside}kragx run kragx.yaml")
+
+
+def report(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="A folder that kragx run has written.", show_default=False
+        ),
+    ],
+    format: Annotated[str, typer.Option(help="table, json or csv.")] = "table",  # noqa: A002
+) -> None:
+    """Compute every number of a result folder again, without retrieving."""
+    from kragx import pipeline
+    from kragx.formats.jsonl import to_json
+    from kragx.report.files import means_csv
+    from kragx.report.text import console, print_evaluations
+
+    if format not in ("table", "json", "csv"):
+        raise UsageError(f"--format: {format!r} is neither table nor json nor csv")
+    found = pipeline.recompute(folder)
+    match format:
+        case "json":
+            typer.echo(to_json(found.to_dict(), indent=2))
+        case "csv":
+            typer.echo(means_csv(found.evaluations), nl=False)
+        case _:
+            print_dataset(found)
+            print_evaluations(found.evaluations, console())
+
+
+def print_config(config: RunConfig) -> None:
+    """Print what will be done, in a few lines, before any work."""
+    from rich.text import Text
+
+    from kragx.report.text import console
+
+    plain = config.resolved()
+    named = plain.get("matchers")
+    lines = {
+        "retrievers": ", ".join(config.retrievers),
+        "match": ", ".join(named) if named else _inline(plain.get("match")),
+        "metrics": ", ".join(plain["metrics"]),
+    }
+    for name, value in lines.items():
+        console().print(Text(f"{name}: {value}"), soft_wrap=True)
+
+
+def print_dataset(found: RunReport) -> None:
+    """Print which gold set was used: name, version and the beginning of its hash."""
+    from rich.text import Text
+
+    from kragx.report.text import console
+
+    settings = found.dataset.settings
+    version = "" if settings["version"] is None else f" version {settings['version']}"
+    line = f"dataset: {settings['name']}{version}, {len(found.dataset)} queries, "
+    console().print(Text(f"{line}sha256 {settings['hash'][:12]}"), soft_wrap=True)
+
+
+def _inline(value: Any) -> str:
+    if not isinstance(value, dict):
+        return str(value)
+    return "{" + ", ".join(f"{key}: {_inline(each)}" for key, each in value.items()) + "}"

@@ -1,0 +1,55 @@
+"""LlamaIndex's evaluation sets: one JSON object ``{"queries", "corpus", "relevant_docs"}``.
+
+What `EmbeddingQAFinetuneDataset.save_json` writes: the questions by id, the texts by id, and
+for each question the ids of the texts that answer it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeGuard
+
+from kragx.dataset import Gold, Query
+from kragx.errors import shorten
+from kragx.formats.problems import Problems
+from kragx.text import Mender
+
+
+def is_llamaindex(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a JSON value is such a set."""
+    return isinstance(value, Mapping) and {"queries", "relevant_docs"} <= set(value)
+
+
+def read_whole(
+    value: Mapping[str, Any], problems: Problems, mender: Mender
+) -> list[tuple[int | None, Query]]:
+    """The queries of a set; gold has the id and, where the corpus holds it, the text."""
+    report = problems.at(None)
+    parts: dict[str, Mapping[str, Any]] = {}
+    for name in ("queries", "relevant_docs", "corpus"):
+        part = value.get(name, {})
+        if not isinstance(part, Mapping):
+            report(name, f"must be an object by id, not {shorten(part)}")
+            part = {}
+        parts[name] = part
+    for query_id in parts["relevant_docs"]:
+        if query_id not in parts["queries"]:
+            report(f"relevant_docs.{query_id}", "no question has this id")
+    queries: list[tuple[int | None, Query]] = []
+    for query_id, text in parts["queries"].items():
+        if not isinstance(text, str):
+            report(f"queries.{query_id}", f"must be a text, not {shorten(text)}")
+            continue
+        ids = parts["relevant_docs"].get(query_id, [])
+        if not isinstance(ids, list):
+            report(f"relevant_docs.{query_id}", f"must be a list of ids, not {shorten(ids)}")
+            ids = []
+        gold = []
+        for each in ids:
+            found = parts["corpus"].get(str(each))
+            if found is None and parts["corpus"]:
+                report(f"relevant_docs.{query_id}", f"id {each!r} is not in the corpus")
+            known = mender.mend(found) if isinstance(found, str) else None
+            gold.append(Gold(id=str(each), text=known))
+        queries.append((None, Query(str(query_id), mender.mend(text), tuple(gold))))
+    return queries

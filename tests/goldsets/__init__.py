@@ -1,0 +1,1 @@
+"""Tests of gold sets: formats, their mistakes, validation."""

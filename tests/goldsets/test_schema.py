@@ -1,0 +1,141 @@
+"""The schema of managed gold sets: three lists of ids, texts beside them, alternatives."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kragx import DataError, Doc, Gold, GoldDataset, Query, evaluate, read_dataset, write_goldset
+
+RECORD = {
+    "query_id": "q1",
+    "query": "무선 이어폰을 뜯었는데 환불되나요?",
+    "query_type": "similar_case",
+    "expected_doc_types": ["case", "faq"],
+    "relevant_chunk_ids": ["c3", ["c4", "c5"]],
+    "highly_relevant_chunk_ids": ["c1"],
+    "irrelevant_chunk_ids": ["c9"],
+    "metadata": {
+        "difficulty": "hard",
+        "category": "환불",
+        "created_at": "2026-03-02",
+        "annotator": "lee",
+    },
+}
+
+
+def written(folder, *records, name="goldset.jsonl"):
+    """A file of records."""
+    path = folder / name
+    lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in records)
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def test_grades_and_alternatives(tmp_path):
+    """Grades 2, 1 and 0 by list; an inner list is one item with alternatives."""
+    (query,) = read_dataset(written(tmp_path, RECORD))
+    assert query.gold == (
+        Gold("c1", grade=2.0),
+        Gold("c3", grade=1.0),
+        Gold("c4", grade=1.0, alternatives=(Doc("c5"),)),
+        Gold("c9", grade=0.0),
+    )
+    assert query.expected_doc_types == ("case", "faq")
+    assert query.metadata["annotator"] == "lee"
+
+
+def test_text_and_id_together(tmp_path):
+    """`gold` beside the lists gives ids their texts, alternatives too, and adds further items."""
+    gold = [
+        {"id": "c1", "text": "the text of one"},
+        {"id": "c4", "alternatives": [{"id": "c5", "text": "the text of five"}]},
+        {"text": "only a text"},
+    ]
+    (query,) = read_dataset(written(tmp_path, {**RECORD, "gold": gold}))
+    assert query.gold[0] == Gold("c1", "the text of one", 2.0)
+    assert query.gold[2].alternatives == (Doc("c5", "the text of five"),)
+    assert query.gold[-1] == Gold(text="only a text")
+
+
+ids = st.text("abcdef", min_size=1, max_size=4)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([2.0, 1.0, 0.0]), st.lists(ids, min_size=1, max_size=3)),
+        max_size=4,
+    ),
+    st.booleans(),
+)
+def test_round_trip(tmp_path_factory, drawn, with_text):
+    """What is written is read back as the same queries, with the same content hash."""
+    seen: set[str] = set()
+    golds = []
+    for grade, group in sorted(drawn, key=lambda pair: -pair[0]):
+        fresh = [each for each in dict.fromkeys(group) if each not in seen]
+        seen.update(fresh)
+        if fresh:
+            text = f"text of {fresh[0]}" if with_text else None
+            others = tuple(Doc(each, f"{each}!" if with_text else None) for each in fresh[1:])
+            golds.append(Gold(fresh[0], text, grade, others))
+    dataset = GoldDataset((Query("q", "질문?", tuple(golds), "t", ("x",), metadata={"a": [1]}),))
+    path = tmp_path_factory.mktemp("round") / "set.jsonl"
+    write_goldset(dataset, path)
+    again = read_dataset(path, format="goldset")
+    assert again.queries == dataset.queries
+    assert again.content_hash == dataset.content_hash
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "hint"),
+    [
+        ({"relevant_chunk_id": []}, "relevant_chunk_id", "'relevant_chunk_ids'"),
+        ({"query_id": None}, "query_id", "missing"),
+        ({"query": ""}, "query", "missing"),
+        ({"relevant_chunk_ids": "c1"}, "relevant_chunk_ids", "list of ids"),
+        ({"relevant_chunk_ids": [1.5]}, "relevant_chunk_ids[0]", "whole number"),
+        ({"relevant_chunk_ids": ["c1"]}, "relevant_chunk_ids[0]", "one grade"),
+        ({"irrelevant_chunk_ids": ["c4"]}, "irrelevant_chunk_ids[0]", "relevant_chunk_ids"),
+        ({"relevant_chunk_ids": [[]]}, "relevant_chunk_ids[0]", "empty list"),
+        ({"relevant_chunk_ids": [""]}, "relevant_chunk_ids[0]", "empty"),
+        ({"expected_doc_types": [1]}, "expected_doc_types[0]", "text"),
+        ({"metadata": []}, "metadata", "object"),
+        ({"answerable": "no"}, "answerable", "true or false"),
+        ({"gold": ["c1"]}, "gold[0]", '{"id": ...}'),
+        ({"gold": [{"id": "c1", "grade": 1.5}]}, "gold[0].grade", "contradicts"),
+    ],
+)
+def test_mistakes(tmp_path, change, field, hint):
+    """A mistake is named by file, line and field, with the remedy."""
+    path = written(tmp_path, {**RECORD, "query_id": "q0"}, {**RECORD, **change})
+    with pytest.raises(DataError) as caught:
+        read_dataset(path)
+    assert str(caught.value).startswith(f"{path}:2: {field}:")
+    assert hint in str(caught.value)
+
+
+def test_more_mistakes_are_counted(tmp_path):
+    """The first mistake is named, with how many more there are."""
+    path = written(tmp_path, {**RECORD, "query": 5, "answerable": "x"}, {**RECORD, "querry": ""})
+    with pytest.raises(DataError, match=r"and 3 more; 'kragx validate'"):
+        read_dataset(path)
+
+
+def test_name_version_and_hash_in_every_result(tmp_path):
+    """A result records name, version and content hash; the order of lines does not matter."""
+    two = {**RECORD, "query_id": "q2"}
+    dataset = read_dataset(written(tmp_path, RECORD, two), name="mine", version="3")
+    turned = read_dataset(written(tmp_path, two, RECORD, name="turned.jsonl"))
+    result = evaluate(dataset, {"q1": [{"id": "c1"}]}, match="id", metrics=["mrr"])
+    assert result.settings["dataset"] == {
+        "name": "mine",
+        "version": "3",
+        "hash": dataset.content_hash,
+    }
+    assert turned.content_hash == dataset.content_hash
+    other = read_dataset(written(tmp_path, {**RECORD, "query": "?"}, two, name="other.jsonl"))
+    assert other.content_hash != dataset.content_hash

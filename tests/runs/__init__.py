@@ -1,0 +1,1 @@
+"""Tests of runs: how retrievers are asked, interrupted runs, result folders."""
