@@ -7,9 +7,9 @@ import platform
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from math import isnan
 from pathlib import Path
@@ -18,26 +18,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kragx import matchers, measures
-from kragx.dataset import Gold, GoldDataset, Query, hash_of, query_hash
-from kragx.document import Doc
+from kragx.dataset import Gold, Query
 from kragx.errors import DataError, UsageError, nearest, shorten
-from kragx.formats.jsonl import file_name, iter_results, read_gold, read_results
 from kragx.formats.science_qa import read_gold as science_qa_gold
 from kragx.formats.science_qa import read_submission
 from kragx.matchers import MatchItem
-from kragx.matchers.base import Status
 from kragx.matchers.matching import match as match_items
-from kragx.matchers.matching import repeats
-from kragx.matchers.scored import Scores, is_scored, match_scored
 from kragx.measures import Answer, Evidence, MeasureScores, MeasureSpec, parse, parse_lists
 from kragx.metrics import MetricSpec, Profile, parse_all, profile_for
 from kragx.metrics import parse as parse_metric
 from kragx.metrics import profile as profile_named
 from kragx.metrics.engine import MetricScores, compute
 from kragx.metrics.profiles import NO_GOLD, NoGold
-from kragx.results import Retrieved, Run, rank_by_score
+from kragx.sources import Source, arranged, as_dataset, source_of
 from kragx.table import Floats, MatchTable
-from kragx.text import Mender
 
 if TYPE_CHECKING:
     import pandas
@@ -305,7 +299,7 @@ def evaluate(
     chosen = replace(named, no_gold=no_gold or named.no_gold)
     notes: Counter[str] = Counter()
     by_id = matcher == matchers.IdMatcher() and not measured
-    source, n_extra = _source(dataset, run, chosen, by_id=by_id)
+    source, n_extra = source_of(dataset, run, chosen, by_id=by_id)
     if measured:
         source.answers = []
     pool = None
@@ -313,7 +307,7 @@ def evaluate(
         table = source.match(matcher, chosen, notes)
     else:
         left_out = chosen.missing == "left_out"
-        items = list(map(_arranged(chosen), source.items(leave_out_missing=left_out)))
+        items = list(map(arranged(chosen), source.items(leave_out_missing=left_out)))
         matcher, items, chosen = _judged(matcher, items, chosen)
         specs = _in_pool(matcher, specs, chosen)
         table = match_items(items, matcher, notes)
@@ -325,8 +319,8 @@ def evaluate(
     evidence = None
     taken: tuple[MeasureScores, ...] = ()
     if source.answers is not None:
-        arranged = [_arranged(chosen)(MatchItem(a.query, a.docs)) for a in source.answers]
-        answers = [replace(a, docs=item.docs) for a, item in zip(source.answers, arranged)]
+        in_order = [arranged(chosen)(MatchItem(a.query, a.docs)) for a in source.answers]
+        answers = [replace(a, docs=item.docs) for a, item in zip(source.answers, in_order)]
         evidence = Evidence(
             answers=answers,
             table=table,
@@ -503,7 +497,7 @@ async def aevaluate(
     from kragx.retrieval import aretrieve, is_retriever
 
     if is_retriever(run):
-        dataset = _as_dataset(dataset)
+        dataset = as_dataset(dataset)
         run = await aretrieve(run, dataset, concurrency=concurrency)
     return await asyncio.to_thread(
         evaluate,
@@ -540,11 +534,11 @@ def match_pairs(
     matcher = matchers.matcher(chosen.match if match is None else match, chosen.match_options)
     if isinstance(matcher, matchers.JudgeMatcher) and matcher.mode == "relevance":
         raise UsageError("match: a judge of relevance uses no gold, so there are no pairs with it")
-    source, _ = _source(dataset, run, chosen)
+    source, _ = source_of(dataset, run, chosen)
     ids: list[tuple[str, list[str | None], list[str | None]]] = []
 
     def noted() -> Iterator[MatchItem]:
-        for item in map(_arranged(chosen), source.items()):
+        for item in map(arranged(chosen), source.items()):
             retrieved = [doc.id for doc in item.docs]
             ids.append((item.query.id, retrieved, [gold.id for gold in item.query.gold]))
             yield item
@@ -585,9 +579,9 @@ def pooled(
     matcher = matchers.matcher(match, chosen.match_options)
     if not isinstance(matcher, matchers.JudgeMatcher):
         raise UsageError(f"match: {match!r} is no LLM judge, and a pool is what one judged")
-    gold = _as_dataset(dataset)
+    gold = as_dataset(dataset)
     return matcher.pooled(
-        [map(_arranged(chosen), _source(gold, run, chosen)[0].items()) for run in runs]
+        [map(arranged(chosen), source_of(gold, run, chosen)[0].items()) for run in runs]
     )
 
 
@@ -646,23 +640,6 @@ def _judging(matcher: matchers.Matcher, notes: Counter[str]) -> dict[str, Any]:
     return {"judging": judged.summary(found)}
 
 
-def _arranged(profile: Profile) -> Callable[[MatchItem], MatchItem]:
-    """What a profile does with a list before it is matched: order it, refuse duplicates."""
-
-    def ordered(item: MatchItem) -> MatchItem:
-        if profile.order == "score":
-            item = replace(item, docs=_by_score(item))
-        if profile.duplicates == "error" and any(repeats(item.docs)):
-            doc = item.docs[repeats(item.docs).index(True)]
-            raise DataError(
-                f"query {item.query.id!r}: document {doc.id!r} stands twice, which the profile "
-                f"{profile.name!r} refuses; remove it, or use the profile 'kragx'"
-            )
-        return item
-
-    return ordered
-
-
 def _null_where_unknown(values: Any, scores: Any) -> list[list[Any]]:
     rows: list[list[Any]] = values.tolist()
     return [
@@ -671,201 +648,15 @@ def _null_where_unknown(values: Any, scores: Any) -> list[list[Any]]:
     ]
 
 
-def _by_score(item: MatchItem) -> tuple[Doc, ...]:
-    scored = sum(doc.score is not None for doc in item.docs)
-    if scored in (0, len(item.docs)):
-        return rank_by_score(item.docs) if scored else item.docs
-    rank = [doc.score is None for doc in item.docs].index(True) + 1
-    raise DataError(
-        f"query {item.query.id!r}, rank {rank}: no score, though {scored} of the list's "
-        f"{len(item.docs)} documents have one; this profile ranks by score: give all or none"
-    )
-
-
-class _Source:
-    """A stream of queries, each with what was retrieved for it, that counts what passes."""
-
-    def __init__(
-        self,
-        pairs: Iterable[tuple[Query, Retrieved | None]],
-        *,
-        name: str,
-        dataset_name: str,
-        mender: Mender,
-        run: Run | None = None,
-    ) -> None:
-        self._pairs = pairs
-        self.name = name
-        self.dataset_name = dataset_name
-        self.mender = mender
-        self.run_settings: Mapping[str, Any] = run.settings if run else {}
-        self.query_ids: list[str] = []
-        self.statuses: Counter[str] = Counter()
-        self.n_empty = 0
-        self.answers: list[Answer] | None = None  # kept only where a measure is asked for
-        self.gold: GoldDataset | None = None
-        self._hashes: list[bytes] = []
-        self.first_failure: str | None = None
-
-    def items(self, *, leave_out_missing: bool = False) -> Iterator[MatchItem]:
-        for query, found in self._pairs:
-            status: Status = "answered"
-            if found is None:
-                status = "missing"
-                if leave_out_missing:
-                    self.statuses[status] += 1
-                    continue
-            elif found.error is not None:
-                status = "failed"
-                self.first_failure = self.first_failure or f"query {query.id!r}: {found.error}"
-            self.query_ids.append(query.id)
-            self.statuses[status] += 1
-            docs = found.documents if found and found.error is None else ()
-            self.n_empty += status == "answered" and not docs
-            if self.gold is None:
-                self._hashes.append(query_hash(query))
-            if self.answers is not None:  # rows of the table, in its order
-                seconds = None if found is None else found.seconds
-                self.answers.append(Answer(query, docs, status, seconds))
-            yield MatchItem(query, docs, status)
-
-    def dataset_settings(self) -> dict[str, Any]:
-        """Name, version and content hash of the gold set, once all of it has passed."""
-        if self.gold is not None:
-            return dict(self.gold.settings)
-        return {"name": self.dataset_name, "version": None, "hash": hash_of(self._hashes)}
-
-    def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
-        items = self.items(leave_out_missing=profile.missing == "left_out")
-        return match_items(map(_arranged(profile), items), matcher, notes)
-
-
-class _Scored(_Source):
-    """Qrels and a run as plain mappings, whose ids are compared without making documents."""
-
-    def __init__(self, qrels: Scores, run: Scores) -> None:
-        super().__init__((), name="run", dataset_name="gold", mender=Mender())
-        self._qrels, self._run = qrels, run
-        self.query_ids = list(qrels)
-        self.statuses["missing"] = sum(query_id not in run for query_id in qrels)
-        self.n_empty = sum(query_id in run and not run[query_id] for query_id in qrels)
-
-    def dataset_settings(self) -> dict[str, Any]:
-        """No hash: making one of a mapping would take longer than evaluating it."""
-        return {"name": self.dataset_name, "version": None, "hash": None}
-
-    def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
-        return match_scored(self._qrels, self._run)
-
-
-def _source(
-    dataset: object, run: object, profile: Profile, *, by_id: bool = False
-) -> tuple[_Source, int]:
-    """What to evaluate, and how many queries of the run are not in the gold set."""
-    if by_id and profile.missing == "empty" and is_scored(dataset) and is_scored(run):
-        n_extra = sum(query_id not in dataset for query_id in run)
-        if n_extra < len(run):
-            return _Scored(dataset, run), n_extra
-    if run is not None:
-        gold = _as_dataset(dataset)
-        found = _as_run(run, gold)
-        extra = [query_id for query_id in found if query_id not in gold]
-        if extra and profile.missing == "left_out":
-            raise DataError(
-                f"run {found.name!r}: query {extra[0]!r} is not in the gold set {gold.name!r}; the "
-                f"profile {profile.name!r} scores the run's rows, so each needs gold"
-            )
-        return _joined(gold, found, extra), len(extra)
-    if not isinstance(dataset, (str, Path)):
-        raise UsageError(
-            "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
-            "retriever), or the path of a results file alone"
-        )
-    mender = Mender()
-    name = file_name(dataset)
-    return _Source(_results(dataset, mender), name=name, dataset_name=name, mender=mender), 0
-
-
-def _results(path: str | Path, mender: Mender) -> Iterator[tuple[Query, Retrieved | None]]:
-    answered = False
-    for query, found in iter_results(path, mender):
-        answered = answered or found is not None
-        yield query, found
-    if not answered:
-        raise DataError(
-            f"{path}: no query has 'retrieved'; this is a gold file, so name a run or retriever "
-            "as well, or pass a results file"
-        )
-
-
-def _joined(gold: GoldDataset, run: Run, extra: Sequence[str]) -> _Source:
-    if extra and len(extra) == len(run):
-        raise DataError(
-            f"run {run.name!r}: none of its {len(run)} query ids is in the gold set {gold.name!r} "
-            f"(it has {extra[0]!r}, the gold set {next(iter(gold)).id!r}); queries join by id"
-        )
-    mender = Mender()
-    mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
-    source = _Source(
-        ((query, run.results.get(query.id)) for query in gold),
-        name=run.name,
-        dataset_name=gold.name,
-        mender=mender,
-        run=run,
-    )
-    source.gold = gold
-    return source
-
-
-def _as_dataset(value: object) -> GoldDataset:
-    match value:
-        case GoldDataset():
-            return value
-        case str() | Path():
-            return read_gold(value)
-        case Mapping() | Sequence():
-            return GoldDataset.from_documents(value)
-    raise UsageError(
-        f"dataset: {type(value).__name__} is not a gold set; pass a GoldDataset, the path of a "
-        "gold file, lists of gold documents, or a mapping by query id"
-    )
-
-
-def _as_run(value: object, dataset: GoldDataset) -> Run:
-    from kragx.retrieval import is_retriever, retrieve
-
-    match value:
-        case Run():
-            return value
-        case str() | Path():
-            return read_results(value)[1]
-        case Mapping():
-            return Run.from_documents(value)
-        case Sequence():
-            if len(value) != len(dataset):
-                raise UsageError(
-                    f"run: {len(value)} lists of retrieved documents for {len(dataset)} queries; "
-                    "pass one for each (an empty list where nothing was found)"
-                )
-            lists = {query.id: docs for query, docs in zip(dataset, value)}
-            return Run.from_documents(lists)
-        case _ if is_retriever(value):
-            return retrieve(value, dataset)
-    raise UsageError(
-        f"run: {type(value).__name__} is no run; pass a Run, the path of a results file, lists of "
-        "documents, a mapping by query id, a LangChain retriever, or a function"
-    )
-
-
 def _counts(
-    source: _Source,
+    source: Source,
     n_extra: int,
     table: MatchTable,
     scores: Sequence[MetricScores],
     chosen: Profile,
     notes: Mapping[str, int],
 ) -> dict[str, Any]:
-    has_gold = set(table.gold_query[table.grade > 0].tolist())
+    has_gold = np.unique(table.gold_query[table.grade > 0])
     n_no_gold = table.n_queries - len(has_gold)
     n_scored = len(has_gold) if chosen.no_gold == "skip" else table.n_queries
     counts: dict[str, Any] = {
@@ -946,7 +737,8 @@ def _deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) ->
     return deviations
 
 
-def versions() -> dict[str, str]:
+@cache
+def versions() -> Mapping[str, str]:
     """The versions that numbers may depend on."""
     return {
         "kragx": version("kragx"),

@@ -18,8 +18,8 @@ Ints = NDArray[np.int64]
 # (as long as a query has no more than two million tokens of gold).
 _NOWHERE = -(1 << 42)
 
-# Tokens that are kept for texts that may come again; about half a gigabyte with the texts.
-_MOST_TOKENS = 1 << 25
+# Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
+_MOST_TOKENS = 1 << 24
 
 
 class TokenCorpus:
