@@ -18,20 +18,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kragx import matchers, measures
-from kragx.dataset import Gold, Query
-from kragx.errors import DataError, UsageError, nearest, shorten
+from kragx.errors import UsageError, nearest
+from kragx.facts import Facts, facts_depth, facts_matcher
 from kragx.formats.science_qa import read_gold as science_qa_gold
 from kragx.formats.science_qa import read_submission
 from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
-from kragx.measures import Answer, Evidence, MeasureScores, MeasureSpec, parse, parse_lists
+from kragx.measures import Evidence, MeasureScores, MeasureSpec, parse, parse_lists
 from kragx.metrics import MetricSpec, Profile, parse_all, profile_for
 from kragx.metrics import parse as parse_metric
 from kragx.metrics import profile as profile_named
 from kragx.metrics.engine import MetricScores, compute
 from kragx.metrics.profiles import NO_GOLD, NoGold
+from kragx.pooling import in_pool, judged, judging_counts
 from kragx.sources import Source, arranged, as_dataset, source_of
-from kragx.table import Floats, MatchTable
+from kragx.table import MatchTable
 
 if TYPE_CHECKING:
     import pandas
@@ -288,11 +289,12 @@ def evaluate(
     if isinstance(matcher, matchers.RougeMatcher):
         named = named.for_scores()
     specs, measured = _specs(metrics, named)
-    facts = _facts_matcher(measured, facts_match, matcher, named)
-    judged = [spec for spec in specs if spec.gain_from == "judge"]
-    if judged and not hasattr(matcher, "top"):
+    facts = facts_matcher(measured, facts_match, matcher, named)
+    from_judge = [spec for spec in specs if spec.gain_from == "judge"]
+    if from_judge and not hasattr(matcher, "top"):
         raise UsageError(
-            f"metric {judged[0]}: gain_from=judge needs a matcher that gives grades; use match llm"
+            f"metric {from_judge[0]}: gain_from=judge needs a matcher that gives grades; use "
+            "match llm"
         )
     if no_gold is not None and no_gold not in NO_GOLD:
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
@@ -308,12 +310,12 @@ def evaluate(
     else:
         left_out = chosen.missing == "left_out"
         items = list(map(arranged(chosen), source.items(leave_out_missing=left_out)))
-        matcher, items, chosen = _judged(matcher, items, chosen)
-        specs = _in_pool(matcher, specs, chosen)
+        matcher, items, chosen = judged(matcher, items, chosen)
+        specs = in_pool(matcher, specs, chosen)
         table = match_items(items, matcher, notes)
         if isinstance(matcher, matchers.PoolMatcher):
             table, pool = matcher.unknown(table), matcher.pool.settings
-    judging = _judging(matcher, notes)
+    judging = judging_counts(matcher, notes)
     scores = compute(table, specs, chosen)
     _warn_above_one(scores)
     evidence = None
@@ -325,7 +327,7 @@ def evaluate(
             answers=answers,
             table=table,
             concurrency=int(source.run_settings.get("concurrency", 1)),
-            facts=_Facts(answers, facts, _depth(measured)),
+            facts=Facts(answers, facts, facts_depth(measured)),
         )
         taken = measures.compute(evidence, measured)
         judging |= evidence.facts.judging  # type: ignore[attr-defined]  # ours, set above
@@ -362,99 +364,6 @@ def _specs(
     """The metrics and the measures of a list; it may hold either kind alone."""
     listed, measured = parse_lists(metrics, named)
     return (() if measured and not listed else parse_all(listed, named)), measured
-
-
-def _facts_matcher(
-    measured: Sequence[MeasureSpec],
-    spec: object,
-    matcher: matchers.Matcher,
-    named: Profile,
-) -> matchers.Matcher | None:
-    """What matches facts; None where no measure needs it."""
-    if all(each.name != "context_completeness" for each in measured):
-        return None
-    chosen = matcher if spec is None else matchers.matcher(spec, named.match_options)
-    if isinstance(chosen, matchers.IdMatcher):
-        raise UsageError(
-            "facts_match: facts are texts and have no ids, so context_completeness cannot match "
-            "them by 'id'; name another matcher, for example facts_match: text"
-        )
-    if isinstance(chosen, matchers.JudgeMatcher):
-        return replace(chosen, mode="support")
-    return chosen
-
-
-def _depth(measured: Sequence[MeasureSpec]) -> int | None:
-    """How far down a list facts are looked for; None for to its end."""
-    cuts = [each.k for each in measured if each.name == "context_completeness"]
-    known = [k for k in cuts if k is not None]
-    return max(known) if known and len(known) == len(cuts) else None
-
-
-class _Facts:
-    """The share of each query's facts that its top k holds; matched once, for every k."""
-
-    def __init__(
-        self, answers: Sequence[Answer], matcher: matchers.Matcher | None, depth: int | None
-    ) -> None:
-        self._answers = answers
-        self._matcher = matcher
-        self._depth = depth
-        self.judging: dict[str, Any] = {}
-        self._ranks = self._first_ranks() if matcher is not None else {}
-
-    def __call__(self, k: int | None) -> Floats:
-        """(q) shares; NaN for a query without facts, or with a fact that a judge could not rate."""
-        values = np.full(len(self._answers), np.nan)
-        for row, ranks in self._ranks.items():
-            held = np.isfinite(ranks) & (ranks <= (np.inf if k is None else k))
-            if not np.isnan(ranks).any():
-                values[row] = held.mean()
-        return values
-
-    def _first_ranks(self) -> dict[int, Floats]:
-        """The rank of the first document that holds each fact, infinity without one."""
-        assert self._matcher is not None
-        rows, items = [], []
-        for row, answer in enumerate(self._answers):
-            facts = facts_of(answer.query)
-            if facts:
-                gold = tuple(Gold(text=fact) for fact in facts)
-                docs = answer.top(self._depth)
-                items.append(MatchItem(replace(answer.query, gold=gold), docs, answer.status))
-                rows.append(row)
-        notes: Counter[str] = Counter()
-        table = match_items(items, self._matcher, notes)
-        judging = _judging(self._matcher, notes)
-        self.judging = {"judging_facts": judging["judging"]} if judging else {}
-        found = {}
-        for at, row in enumerate(rows):
-            scores = table.dense(at)
-            matched = scores >= table.threshold
-            ranks = np.where(matched.any(axis=0), 1.0, np.inf)
-            if len(scores):
-                first = np.where(matched.any(axis=0), matched.argmax(axis=0) + 1.0, np.inf)
-                ranks = np.where(np.isnan(scores).any(axis=0) & np.isinf(first), np.nan, first)
-            found[row] = ranks
-        return found
-
-
-def facts_of(query: Query) -> list[str]:
-    """The facts that an answer to a query needs: its ``metadata.facts``.
-
-    Raises:
-        DataError: they are no list of texts.
-    """
-    facts = query.metadata.get("facts")
-    if facts is None:
-        return []
-    if not isinstance(facts, (list, tuple)) or not all(
-        isinstance(fact, str) and fact.strip() for fact in facts
-    ):
-        raise DataError(
-            f"query {query.id!r}: metadata.facts must be a list of texts, not {shorten(facts)}"
-        )
-    return list(facts)
 
 
 def evaluate_submission(
@@ -554,90 +463,6 @@ def match_pairs(
             "scores": _null_where_unknown(scores, scores),
             "matched": _null_where_unknown(scores >= table.threshold, scores),
         }
-
-
-def pooled(
-    dataset: object,
-    runs: Iterable[object],
-    *,
-    match: object = "llm",
-    profile: str | Profile = "kragx",
-) -> matchers.Matcher:
-    """Judge what several runs found, without gold; evaluate each run with the matcher returned.
-
-    Args:
-        dataset: as for `evaluate`; its gold is not used.
-        runs: what each retriever returned, as for `evaluate`.
-        match: the `llm` matcher, by name, mapping or itself.
-        profile: as for `evaluate`.
-
-    Raises:
-        UsageError: the matcher is no judge of its own.
-        JudgingError: more judgements are missing than allowed; what was judged is stored.
-    """
-    chosen = profile_named(profile)
-    matcher = matchers.matcher(match, chosen.match_options)
-    if not isinstance(matcher, matchers.JudgeMatcher):
-        raise UsageError(f"match: {match!r} is no LLM judge, and a pool is what one judged")
-    gold = as_dataset(dataset)
-    return matcher.pooled(
-        [map(arranged(chosen), source_of(gold, run, chosen)[0].items()) for run in runs]
-    )
-
-
-def _judged(
-    matcher: matchers.Matcher, items: list[MatchItem], chosen: Profile
-) -> tuple[matchers.Matcher, list[MatchItem], Profile]:
-    """The matcher, queries and profile of a judged evaluation: pooled, if there is no gold."""
-    if chosen.name == "krag":
-        raise UsageError(
-            "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use profile "
-            "kragx"
-        )
-    if not isinstance(matcher, matchers.JudgeMatcher):
-        return matcher, items, chosen
-    if matcher.pool is None:
-        if not matcher.needs_pool(items):
-            return replace(matcher, mode="support"), items, chosen
-        matcher = matcher.pooled([items])
-    in_pool = matchers.PoolMatcher(matcher)
-    rel = chosen.rel or float(in_pool.pool.cut)
-    return in_pool, [in_pool.item(item) for item in items], replace(chosen, rel=rel)
-
-
-def _in_pool(
-    matcher: matchers.Matcher,
-    specs: tuple[MetricSpec, ...],
-    chosen: Profile,
-) -> tuple[MetricSpec, ...]:
-    """The metrics, those of a pool with the grade from which a document is relevant."""
-    if not isinstance(matcher, matchers.PoolMatcher):
-        return specs
-    depth = matcher.pool.depth
-    for spec in specs:
-        if depth is not None and (spec.k is None or spec.k > depth):
-            raise UsageError(
-                f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}; "
-                "pool deeper (match.depth), or cut at the depth"
-            )
-    # A metric string that says no rel gets the pool's.
-    return tuple(
-        spec if spec.rel is not None or spec.name == "ndcg" else replace(spec, rel=chosen.rel)
-        for spec in specs
-    )
-
-
-def _judging(matcher: matchers.Matcher, notes: Counter[str]) -> dict[str, Any]:
-    """What judging took, out of the notes: ``{"judging": {...}}``, nothing without a judge."""
-    judged = matchers.judge_of(matcher)
-    if judged is None:
-        return {}
-    found = {
-        name.removeprefix("judge."): notes.pop(name)
-        for name in sorted(notes)
-        if name.startswith("judge.")
-    }
-    return {"judging": judged.summary(found)}
 
 
 def _null_where_unknown(values: Any, scores: Any) -> list[list[Any]]:

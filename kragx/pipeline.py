@@ -15,7 +15,7 @@ from kragx import plugins
 from kragx.config import CallbackConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
 from kragx.errors import DataError, UsageError
-from kragx.evaluation import Evaluation, evaluate, pooled, versions
+from kragx.evaluation import Evaluation, evaluate, versions
 from kragx.folder import Partial, asked_hash, file_names, partial_path, write_parquet
 from kragx.formats.datasets import read_dataset
 from kragx.formats.jsonl import (
@@ -31,6 +31,7 @@ from kragx.formats.trec import read_run
 from kragx.judging import read_judge
 from kragx.judging.setup import adjusted
 from kragx.matchers import JudgeMatcher, MatchItem, label, matcher
+from kragx.pooling import pooled
 from kragx.report.files import means_csv, queries_csv, write_text
 from kragx.results import Run
 from kragx.retrieval import is_retriever, retrieve
