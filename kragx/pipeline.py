@@ -143,6 +143,10 @@ class RunReport:
             "gates": [each.to_dict() for each in self.gates],
         }
 
+    def with_gates(self, gates: Mapping[str, Any]) -> RunReport:
+        """The same numbers held against other gates."""
+        return replace(self, config=configs.with_gates(self.config, gates))
+
     def to_markdown(self) -> str:
         """The report for people, in Markdown."""
         return report_markdown(

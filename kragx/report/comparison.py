@@ -113,7 +113,7 @@ def _means(
         for name in names:
             found = comparison.overall.means[name][metric]
             shown = mean_cell(evaluated[name], metric) if name in evaluated else number(found.value)
-            mark = standing(comparison.overall.leaders.get(metric), name)
+            mark = standing(comparison.overall, metric, name)
             style = {"*": "bold green", "=": "bold"}.get(mark, "")
             cells.append(_two_lines(f"{shown} {mark}".rstrip(), style, found, intervals=intervals))
         table.add_row(Text(metric), *cells)
