@@ -150,8 +150,10 @@ class View:
     def _relevant_docs(self) -> tuple[Ints, Ints, Bools]:
         """Relevant documents: their query, their rank, whether they find a gold item first."""
         docs, golds, ranks = self._pairs
-        starts = np.flatnonzero(np.diff(docs, prepend=-1))
         finds = self._first_rank[golds] == ranks
+        starts = np.flatnonzero(np.diff(docs, prepend=-1))
+        if len(starts) == len(docs):  # each matches one gold item, as ids do
+            return self._gold_query[golds], ranks, finds
         new = np.logical_or.reduceat(finds, starts) if starts.size else np.empty(0, bool)
         return self._gold_query[golds[starts]], ranks[starts], new
 
@@ -204,15 +206,13 @@ class View:
 
     def _best_first(self, queries: Ints, gains: Floats) -> Floats:
         """The gains of each query, descending; `queries` ascend."""
-        kinds = _distinct(gains)
-        if kinds is None:
+        top = int(min(gains.max(initial=0.0), _FEW))
+        if top == _FEW or (gains != np.floor(gains)).any():
             return gains[np.lexsort((-gains, queries))]
-        # A few kinds of gain, the usual case, are counted; nothing is sorted.
-        cells = queries * len(kinds)
-        for kind in kinds[1:].tolist():
-            cells += gains < kind
-        counts = np.bincount(cells, minlength=self._table.n_queries * len(kinds))
-        return np.repeat(np.tile(kinds[::-1], self._table.n_queries), counts)
+        # A few whole numbers, the usual gains, are counted; nothing is sorted.
+        cells = queries * (top + 1) + (top - gains.astype(np.int64))
+        counts = np.bincount(cells, minlength=self._table.n_queries * (top + 1))
+        return np.repeat(np.tile(np.arange(top, -1.0, -1.0), self._table.n_queries), counts)
 
     def judged_dcg(self, gain: str) -> tuple[Floats, Floats]:
         """(c, q) DCG and ideal DCG where a gold item's gain is the judge's best grade of it so far.
@@ -376,18 +376,8 @@ def _gain(grade: float, gain: str) -> float:
     return float(np.exp2(grade) - 1.0) if gain == "exp2" else float(grade)
 
 
-_FEW = 16
-"""Beyond so many different gains, one sort is faster than a look at the gains for each."""
-
-
-def _distinct(gains: Floats) -> Floats | None:
-    """The different gains, ascending, if they are few."""
-    rest = gains
-    found: list[float] = []
-    while rest.size and len(found) < _FEW:
-        found.append(float(rest.min()))
-        rest = rest[rest > found[-1]]
-    return None if rest.size else np.array(found)
+_FEW = 32
+"""Gains below this are counted where they are whole; from there on one sort is as fast."""
 
 
 def _order_within(queries: Ints) -> Ints:
