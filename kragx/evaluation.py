@@ -203,7 +203,7 @@ class Evaluation:
     def to_dict(self, *, queries: bool = False) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries."""
         plain: dict[str, Any] = {
-            "settings": dict(self.settings),
+            "settings": {**self.settings, "dataset": dict(self.settings["dataset"])},
             "counts": dict(self.counts),
             "mean": dict(self.mean),
             "micro": dict(self.micro),

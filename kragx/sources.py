@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ class Source:
                 self.answers.append(Answer(query, docs, status, seconds))
             yield MatchItem(query, docs, status)
 
-    def dataset_settings(self) -> dict[str, Any]:
+    def dataset_settings(self) -> Mapping[str, Any]:
         """Name, version and content hash of the gold set, once all of it has passed."""
         if self.gold is not None:
             return dict(self.gold.settings)
@@ -125,12 +126,44 @@ class _Scored(Source):
         self.statuses["missing"] = int((~read.answered).sum())
         self.n_empty = int((np.diff(read.doc_start) == 0).sum()) - self.statuses["missing"]
 
-    def dataset_settings(self) -> dict[str, Any]:
-        """No hash: making one of a mapping would take longer than evaluating it."""
-        return {"name": self.dataset_name, "version": None, "hash": None}
+    def dataset_settings(self) -> Mapping[str, Any]:
+        return _ScoredSettings(self.dataset_name, self._read)
 
     def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
         return match_scored(self._read)
+
+
+class _ScoredSettings(Mapping[str, Any]):
+    """The settings of qrels as a mapping, hashed when somebody looks.
+
+    That takes longer than to evaluate them.
+    """
+
+    def __init__(self, name: str, read: Scored) -> None:
+        self._plain = {"name": name, "version": None, "hash": None}
+        # A copy: the caller may change the mapping.
+        self._gold = (tuple(read.qrels), read.gold, read.grade, read.gold_start)
+
+    @cached_property
+    def _hash(self) -> str:
+        queries, ids, grades, starts = self._gold
+        gold = {
+            query: dict(zip(documents, of_query.tolist()))
+            for query, documents, of_query in zip(queries, ids, np.split(grades, starts[1:-1]))
+        }
+        return GoldDataset.from_documents(gold).content_hash
+
+    def __getitem__(self, key: str) -> Any:
+        return self._hash if key == "hash" else self._plain[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plain)
+
+    def __len__(self) -> int:
+        return len(self._plain)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 def source_of(

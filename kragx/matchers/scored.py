@@ -30,7 +30,8 @@ class Scored:
         doc_start: (q + 1) where each query's documents begin.
         gold_start: (q + 1) the same for gold items.
         score: (d) the documents' scores, as they stand in the run.
-        grade: (g) the grades of the gold items.
+        gold: for each query the ids of its gold items.
+        grade: (g) their grades.
         own: (g) the score of each gold item's document; NaN where it was not retrieved.
         answered: (q) whether the run has the query.
     """
@@ -40,6 +41,7 @@ class Scored:
     doc_start: Ints
     gold_start: Ints
     score: Floats
+    gold: tuple[tuple[str, ...], ...]
     grade: Floats
     own: Floats
     answered: Bools
@@ -59,7 +61,7 @@ def read_scored(qrels: object, run: object) -> Scored | None:
     """
     if not (_nested(qrels) and _nested(run)):
         return None
-    scores, grades, own = [], [], array("d")
+    scores, grades, ids, own = [], [], [], array("d")
     unknown = repeat(np.nan)
     empty: Mapping[str, float] = {}
     try:
@@ -68,7 +70,8 @@ def read_scored(qrels: object, run: object) -> Scored | None:
         "".join(run)
         for query, golds in qrels.items():
             ranking = run.get(query, empty)
-            "".join(golds)
+            ids.append(tuple(golds))
+            "".join(ids[-1])
             "".join(ranking)
             scores.append(struct.pack(f"{len(ranking)}d", *ranking.values()))
             grades.append(struct.pack(f"{len(golds)}d", *golds.values()))
@@ -85,6 +88,7 @@ def read_scored(qrels: object, run: object) -> Scored | None:
         doc_start=_starts([len(each) // 8 for each in scores]),
         gold_start=_starts([len(each) // 8 for each in grades]),
         score=np.frombuffer(b"".join(scores)),
+        gold=tuple(ids),
         grade=np.frombuffer(b"".join(grades)),
         own=np.array(own),
         answered=np.fromiter(map(run.__contains__, qrels), bool, len(qrels)),
@@ -146,7 +150,7 @@ def match_scored(read: Scored) -> MatchTable:
     before, tied = _before(read.score, read.doc_start, query, read.own[gold])
     if tied.any():
         queries = list(read.qrels)
-        documents = [document for golds in read.qrels.values() for document in golds]
+        documents = list(chain.from_iterable(read.gold))
         for at in np.flatnonzero(tied):
             before[at] += _tied_before(read.run[queries[query[at]]], documents[gold[at]])
     doc = read.doc_start[query] + before
