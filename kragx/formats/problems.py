@@ -19,8 +19,8 @@ class Problem:
 
     Attributes:
         file: the file's path.
-        line: the line, from 1; of a table the row as a spreadsheet counts it, of a JSON list the
-            item; None where the file as a whole is meant.
+        line: the line, from 1; of Excel and DataFrames the row as a spreadsheet counts it; None
+            where the file as a whole is meant.
         field: the field, with a position where it is a list (``relevant_chunk_ids[2]``).
         message: what is wrong, and what to do.
         level: an ``error`` makes numbers wrong or impossible, a ``warning`` may be meant.

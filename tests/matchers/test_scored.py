@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from kragx import DataError, evaluate
+from kragx import DataError, GoldDataset, evaluate
 from kragx.matchers.scored import read_scored
 
 GOLD = {"q1": {"a": 1}, "q2": {"b": 2, "c": 0}}
@@ -88,3 +89,13 @@ def test_what_is_read() -> None:
     assert read.own[:2].tolist() == [0.5, 3.0]
     assert np.isnan(read.own[2:]).all()
     assert read.answered.tolist() == [True, True, False]
+
+
+def test_the_gold_has_its_content_hash() -> None:
+    """It is that of the same gold as a data set, as it was when it was evaluated."""
+    gold = {"q1": {"a": 1}, "q2": {"b": 2, "c": 0}}
+    result = evaluate(gold, RUN, match="id")
+    gold["q1"]["z"] = 1
+    assert result.settings["dataset"]["hash"] == GoldDataset.from_documents(GOLD).content_hash
+    assert result.to_dict()["settings"]["dataset"] == dict(result.settings["dataset"])
+    assert json.loads(json.dumps(result.to_dict()))["settings"]["dataset"]["name"] == "gold"
