@@ -99,14 +99,18 @@ def _winner(comparison: Comparison) -> Iterator[Recommendation]:
         return
     needed = None
     if leader.tested and second.effect is not None:
-        needed = queries_needed(second.effect, comparison.settings.confidence)
+        needed = queries_needed(second.effect, 1 - comparison.settings.alpha / _n_tests(comparison))
     values["queries_needed"] = needed
-    rival = ": the" if len(leader.tied) == 1 else f"; to {second.against} the"
+    if second.p is not None and second.wins == second.losses == 0:
+        rival = f"; {second.against} has the same value for every query"
+    else:
+        start = ": the" if len(leader.tied) == 1 else f"; to {second.against} the"
+        rival = f"{start} {_difference(second)}"
     text = (
         f"The data does not say which retriever is best in {metric}: {leader.best} has the best "
         f"value, {_estimate(best)}, but "
         + (
-            f"cannot be told from {_listed(leader.tied)}{rival} {_difference(second)}."
+            f"cannot be told from {_listed(leader.tied)}{rival}."
             if leader.tested
             else "it is a run's own number, which is not tested."
         )
@@ -117,6 +121,14 @@ def _winner(comparison: Comparison) -> Iterator[Recommendation]:
             f"(there are {second.n:,})."
         )
     yield Recommendation("no_winner", text, supported=False, values=values)
+
+
+def _n_tests(comparison: Comparison) -> int:
+    """By how much the least p of the leaders' tests is multiplied."""
+    if comparison.settings.correction == "none":
+        return 1
+    leaders = comparison.overall.leaders.values()
+    return max(1, sum(each.p is not None for leader in leaders for each in leader.differences))
 
 
 def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
@@ -370,7 +382,10 @@ def _difference(found: Difference) -> str:
     text = f"difference is {found.value:+.4f}"
     if found.low is not None:
         text += f" [{found.low:+.4f}, {found.high:+.4f}]"
-    return text if found.p_adjusted is None else f"{text}, p = {found.p_adjusted:.4f}"
+    if found.p_adjusted is None:
+        return text
+    corrected = "" if found.p_adjusted == found.p else " after correction"
+    return f"{text}, p = {found.p_adjusted:.4f}{corrected}"
 
 
 def _number(value: float | None) -> str:

@@ -28,6 +28,7 @@ from kragx.report.rows import (
     STANDING,
     interval,
     mean_cell,
+    micro_cell,
     number,
     probability,
     signed,
@@ -107,7 +108,8 @@ def _means(
     intervals: bool = True,
 ) -> Table:
     evaluated = {each.name: each for each in evaluations}
-    table = Table("metric", *map(right, names))
+    only = evaluations[0] if len(evaluations) == 1 and evaluations[0].micro else None
+    table = Table("metric", *map(right, names), *([right("micro")] if only else []))
     for metric in comparison.metrics:
         cells = []
         for name in names:
@@ -116,6 +118,8 @@ def _means(
             mark = standing(comparison.overall, metric, name)
             style = {"*": "bold green", "=": "bold"}.get(mark, "")
             cells.append(_two_lines(f"{shown} {mark}".rstrip(), style, found, intervals=intervals))
+        if only:
+            cells.append(Text(micro_cell(only, metric)))
         table.add_row(Text(metric), *cells)
     return table
 

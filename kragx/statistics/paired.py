@@ -112,7 +112,8 @@ def queries_needed(effect: float, confidence: float, power: float = 0.8) -> int 
 
     ((z(1 - alpha/2) + z(power)) / d_z) squared, from the normal distribution; None for no effect.
 
-    Source: T. Sakai, Statistical reform in information retrieval?, SIGIR Forum 48(1), 2014.
+    Source: T. Sakai, Topic set size design, Information Retrieval Journal 19, 2016, section on the
+    paired t test; this is its approximation by the normal distribution.
     """
     from math import ceil
     from statistics import NormalDist

@@ -31,6 +31,16 @@ def test_run_shows_the_comparison(run):
         assert text in outcome.out
 
 
+def test_one_retriever_has_its_micro_averages(run):
+    """Alone, a retriever has intervals and micro averages, and nothing it is compared with."""
+    outcome = run("new", "--set", "retrievers={mine: 'toy_compared:new'}", "--set", "baseline=mine")
+    assert outcome.code == 0
+    assert "micro" in outcome.out
+    assert "[1.0000, 1.0000]" in outcome.out
+    assert "difference" not in outcome.out
+    assert "? There is one retriever" in outcome.out
+
+
 def test_report_json_follows_its_schema(run, here, kragx):
     """A real report.json, with gates and changes in it, fits the schema that is published."""
     assert run("old").code == 0

@@ -51,6 +51,14 @@ def test_no_winner_says_how_many_queries_it_would_take():
     assert f"about {needed:,} queries would show it (there are 40)" in found["no_winner"].text
 
 
+def test_retrievers_that_find_the_same():
+    """Equal on every query is said as such, and no number of queries would tell."""
+    dataset = gold_set(20)
+    found = advice([evaluation(dataset, name, lambda i: 1 + i % 3) for name in "ab"])["no_winner"]
+    assert found.text.endswith("cannot be told from b; b has the same value for every query.")
+    assert found.values["queries_needed"] is None
+
+
 def test_the_fastest_of_those_that_tie():
     """Among the tied ones the fastest is named; a winner's price is named as well."""
     dataset = gold_set(40)
