@@ -117,9 +117,8 @@ class Agreement:
     def print(self) -> None:
         """Print it as tables."""
         from kragx.report.agreement import print_agreement
-        from kragx.report.text import console
 
-        print_agreement(self, console())
+        print_agreement(self)
 
 
 def agree(

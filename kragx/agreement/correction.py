@@ -86,7 +86,8 @@ def prediction_powered(
     Raises:
         UsageError: fewer than three labelled units, or human and judge differ in number.
 
-    Source: A. Angelopoulos, J. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference, 2023.
+    Source: A. Angelopoulos, J. Duchi, T. Zrnic, PPI++: Efficient Prediction-Powered Inference,
+    2023.
     """
     n, more = len(human), len(rest)
     if n < 3 or len(judge) != n:
@@ -156,9 +157,8 @@ class Corrected:
     def print(self) -> None:
         """Print plain and corrected means side by side."""
         from kragx.report.agreement import print_corrected
-        from kragx.report.text import console
 
-        print_corrected(self, console())
+        print_corrected(self)
 
 
 def correct(

@@ -31,6 +31,7 @@ class Filled:
         human_only, filled: the evaluation of each run by human labels alone, and by both.
         judged: for each run the share of documents within the deepest cut that have a label, as
             (human only, filled).
+        judged_name: of that share: ``judged@10``.
     """
 
     grades: Mapping[Pair, float]
@@ -42,6 +43,7 @@ class Filled:
     human_only: tuple[Evaluation, ...]
     filled: tuple[Evaluation, ...]
     judged: Mapping[str, tuple[float | None, float | None]]
+    judged_name: str
 
     @property
     def counts(self) -> dict[str, int]:
@@ -66,7 +68,7 @@ class Filled:
                 alone.name: {
                     "human_only": {**alone.mean},
                     "filled": {**both.mean},
-                    "judged": {
+                    self.judged_name: {
                         "human_only": self.judged[alone.name][0],
                         "filled": self.judged[alone.name][1],
                     },
@@ -83,9 +85,8 @@ class Filled:
     def print(self) -> None:
         """Print human-only and filled means side by side."""
         from kragx.report.agreement import print_filled
-        from kragx.report.text import console
 
-        print_filled(self, console())
+        print_filled(self)
 
 
 def fill(
@@ -136,7 +137,7 @@ def fill(
             else:
                 strange += 1
     overruled = sum(
-        grade in chosen and ours.grades.get(pair, grade) in chosen and ours.grades.get(pair) != grade
+        grade in chosen and ours.grades[pair] in chosen and ours.grades[pair] != grade
         for pair, grade in theirs.grades.items()
         if pair in ours.grades
     )
@@ -159,4 +160,11 @@ def fill(
             one.name: (judged_share(one), judged_share(other))
             for one, other in zip(human_only, filled, strict=True)
         },
+        judged_name=_judged_name(human_only[0]),
     )
+
+
+def _judged_name(evaluation: Evaluation) -> str:
+    cuts = [each.spec.k for each in evaluation.scores]
+    known = [k for k in cuts if k is not None]
+    return f"judged@{max(known)}" if len(known) == len(cuts) else "judged"

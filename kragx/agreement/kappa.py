@@ -40,7 +40,7 @@ def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
     observed = (confusion * apart).sum((-1, -2)) * total
     human, judge = confusion.sum(-1), confusion.sum(-2)
     expected = np.einsum("...i,ij,...j->...", human, apart, judge)
-    return 1 - _ratio(observed, expected)
+    return 1 - ratio(observed, expected)
 
 
 def binary(confusion: Floats, cut: int) -> Floats:
@@ -65,29 +65,30 @@ def ordinal_alpha(confusion: Floats) -> Floats:
     apart = (place[..., :, None] - place[..., None, :]) ** 2
     observed = (together * apart).sum((-1, -2)) * (total - 1)
     expected = np.einsum("...i,...ij,...j->...", values, apart, values)
-    return 1 - _ratio(observed, expected)
+    return 1 - ratio(observed, expected)
 
 
 def accuracy(confusion: Floats) -> Floats:
     """The share of pairs with the same label; NaN without a pair."""
     same = np.trace(confusion, axis1=-2, axis2=-1)
-    return _ratio(same, confusion.sum((-1, -2)))
+    return ratio(same, confusion.sum((-1, -2)))
 
 
 def bias(confusion: Floats) -> Floats:
     """(..., l) the judge's mean label minus the human one, for each human label; NaN where none."""
     n_labels = confusion.shape[-1]
     judged = (confusion * np.arange(n_labels)).sum(-1)
-    return _ratio(judged, confusion.sum(-1)) - np.arange(n_labels)
+    return ratio(judged, confusion.sum(-1)) - np.arange(n_labels)
 
 
 def mean_bias(confusion: Floats) -> Floats:
     """The judge's mean label minus the human one, over all pairs; NaN without a pair."""
     positions = np.arange(confusion.shape[-1])
     difference = (confusion * (positions[None, :] - positions[:, None])).sum((-1, -2))
-    return _ratio(difference, confusion.sum((-1, -2)))
+    return ratio(difference, confusion.sum((-1, -2)))
 
 
-def _ratio(part: Floats, whole: Floats) -> Floats:
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """A part over its whole, NaN where the whole is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, np.nan)

@@ -84,9 +84,9 @@ class Scale:
             )
 
     def __contains__(self, grade: object) -> bool:
-        return (
-            isinstance(grade, (int, float)) and grade == int(grade) and self.low <= grade <= self.high
-        )
+        if not isinstance(grade, (int, float)):
+            return False
+        return grade == int(grade) and self.low <= grade <= self.high
 
     def __str__(self) -> str:
         return f"{self.low} to {self.high}"

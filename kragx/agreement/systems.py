@@ -107,9 +107,7 @@ def rank_systems(
         run.name: [scored_by(dataset, named(run), [metric]) for dataset in datasets] for run in runs
     }
     key = next(iter(scored[names[0]][0].mean))
-    means = [
-        np.array([_mean(scored[name][side], key) for name in names], float) for side in (0, 1)
-    ]
+    means = [np.array([_mean(scored[name][side], key) for name in names], float) for side in (0, 1)]
     limit = min(10, ceil(len(runs) / 2)) if top is None else min(top, len(runs))
     best = np.sort(means[0])[::-1][max(limit, 2) - 1]
     in_top = means[0] >= best
