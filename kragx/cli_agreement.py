@@ -217,6 +217,7 @@ def label(
     from kragx.report.text import console
 
     chosen = read_scale(scale, Labels({}))
+    labelling.keys_of(chosen)
     kept = sample_path(file)
     labels = LabelFile(file, chosen)
     if kept.exists():
@@ -225,17 +226,24 @@ def label(
             Text(f"going on with the sample in {kept}; remove it to draw anew"), soft_wrap=True
         )
     else:
+        asked = _asked(asks, store)
+        found = _candidates(results, store, depth, asks=asked, model=model, rubric=rubric)
+        if store is not None and queries is None:
+            # A label of what the judge has not graded says nothing about the judge.
+            found = _graded(found, store)
         sample = draw(
-            _candidates(results, store, depth, asks=asks, model=model, rubric=rubric),
+            found,
             pairs,
             queries=queries,
             stratified=not simple,
+            asks=asked,
             seed=seed,
         )
         sample.write(kept)
     try:
         with keyboard() as read_key:
-            meanings = _meanings(sample.items[0].query, asks, chosen.low, chosen.high)
+            asked = str(sample.settings.get("asks", "relevance"))
+            meanings = _meanings(sample.items[0].query, asked, chosen.low, chosen.high)
             done = labelling.label(sample, labels, read_key, console(), rubric=meanings)
     except KeyboardInterrupt:
         count = sum(each.pair in labels.grades for each in sample.items)
@@ -356,7 +364,7 @@ def _needed(runs: list[Run]) -> list[Run]:
 
 
 def _candidates(
-    results: Sequence[Path] | None, store: Path | None, depth: int, **of_store: Any
+    results: Sequence[Path] | None, store: Path | None, depth: int, asks: str, **of_store: Any
 ) -> list[Any]:
     from dataclasses import replace
 
@@ -367,21 +375,48 @@ def _candidates(
         raise UsageError(
             "name what to draw from: --results FILE.jsonl, --store FILE.sqlite or both"
         )
-    if store is not None and not store.exists():
-        raise DataError(f"{store}: there is no judgement store")
     if depth < 1:
         raise UsageError(f"--depth: {depth} is not above 0")
-    judged = [] if store is None else from_store(store, **of_store)
+    judged = [] if store is None else from_store(store, asks=asks, **of_store)
     found: dict[Any, Any] = {}
     for path in results or ():
-        for each in from_run(*read_results(path), depth):
+        for each in from_run(*read_results(path), depth, asks=asks):
             before = found.setdefault(each.pair, each)
             if (each.rank or 0) < (before.rank or 0):
                 found[each.pair] = replace(before, rank=each.rank)
     return with_grades(found.values(), judged) if results else judged
 
 
-def _meanings(text: str, asks: str | None, low: int, high: int) -> dict[int, str] | None:
+def _graded(candidates: list[Any], store: Path) -> list[Any]:
+    graded = [each for each in candidates if each.grade is not None]
+    if not graded:
+        raise DataError(
+            f"{store}: its judge has graded none of the {len(candidates)} pairs; check that query "
+            "ids and documents are those of the results, or draw without --store"
+        )
+    if len(graded) < len(candidates):
+        left_out = len(candidates) - len(graded)
+        _say(f"drawn from {len(graded)} pairs; {left_out} that the judge has not graded left out")
+    return graded
+
+
+def _asked(asks: str | None, store: Path | None) -> str:
+    """What is to be labelled: what is named, else what the store's judge was asked."""
+    from kragx.agreement.labels import asked_in
+    from kragx.errors import nearest
+    from kragx.judging import Store
+
+    if asks not in (None, "relevance", "support"):
+        raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
+    if store is None:
+        return asks or "relevance"
+    if not store.exists():
+        raise DataError(f"{store}: there is no judgement store")
+    with Store(store) as opened:
+        return asks or asked_in(opened)
+
+
+def _meanings(text: str, asks: str, low: int, high: int) -> dict[int, str] | None:
     """The built-in rubric's words, where the scale is its own."""
     from kragx.judging.rubric import built_in
 

@@ -82,10 +82,10 @@ class Agreement:
     @property
     def base_rates(self) -> dict[str, dict[str, float]]:
         """For each side, the share of compared pairs with each label."""
-        matrix = np.array(self.confusion, float) / self.pairs
+        matrix = np.array(self.confusion)
         return {
-            "human": _by_label(self.scale, matrix.sum(1)),
-            "judge": _by_label(self.scale, matrix.sum(0)),
+            "human": _by_label(self.scale, matrix.sum(1) / self.pairs),
+            "judge": _by_label(self.scale, matrix.sum(0) / self.pairs),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -200,7 +200,10 @@ def agree(
         missing=missing,
         out_of_scale=strange,
         n_repeated={side: labels.n_repeated for side, labels in sides.items()},
-        notes=_notes(matrix, chosen, len(counts), strange),
+        notes=(
+            *_notes(matrix, chosen, len(counts), strange),
+            *_without_interval(values, intervals, len(counts)),
+        ),
         systems=rank_systems(theirs, ours, runs, chosen, metric=metric, top=top) if runs else None,
         settings={
             "human": theirs.name,
@@ -288,6 +291,15 @@ def _notes(
             f"{n_queries} queries are few: intervals are rough below {FEW_QUERIES} queries"
         )
     return tuple(notes)
+
+
+def _without_interval(
+    values: Mapping[str, float | None], intervals: Mapping[str, Interval | None], n_queries: int
+) -> list[str]:
+    names = [name for name, value in values.items() if value is not None and not intervals[name]]
+    if n_queries < 2 or not names:
+        return []
+    return [f"no interval, as every resample gives the same value: {', '.join(names)}"]
 
 
 def _nothing_common(

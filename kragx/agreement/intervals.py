@@ -47,7 +47,8 @@ def bootstrap(
         seed: the same seed draws the same resamples.
 
     Returns:
-        The ends by name; None with fewer than two queries, or where no resample has a value.
+        The ends by name; None with fewer than two queries, where no resample has a value, and where
+        all have the same: an interval without width would say that nothing is uncertain.
 
     Source: T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 4.6.
     """
@@ -61,9 +62,10 @@ def bootstrap(
         for name, values in statistics(sums).items():
             sampled.setdefault(name, []).append(values)
     wider = expanded(confidence, n)
-    return {
+    found = {
         name: percentile_interval(np.concatenate(parts), wider) for name, parts in sampled.items()
     }
+    return {name: ends if ends and ends[0] < ends[1] else None for name, ends in found.items()}
 
 
 def _blocks(n: int, count: int, seed: int, width: int) -> Iterator[Floats]:

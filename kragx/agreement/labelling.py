@@ -114,12 +114,7 @@ def label(
     Raises:
         UsageError: the scale has labels that no single key can say, or the file cannot be written.
     """
-    keys = {str(each): each for each in file.scale.labels if 0 <= each <= 9}
-    if len(keys) != len(file.scale.labels):
-        raise UsageError(
-            f"scale: {file.scale} has labels beyond the digits 0 to 9, which one key cannot say; "
-            "write such labels into the qrels by hand"
-        )
+    keys = keys_of(file.scale)
     total = len(sample.items)
     skipped: set[Pair] = set()
     history: list[Pair] = []
@@ -134,7 +129,7 @@ def label(
         )
         if item is None:
             break
-        _show(item, out, _done(sample, file), total, file.scale, rubric)
+        _show(item, out, _done(sample, file), sample, file.scale, rubric)
         key = _next(read_key)
         while key not in (*keys, QUIT, UNDO, SKIP, HELP, ""):
             key = _next(read_key)
@@ -153,6 +148,16 @@ def label(
             file.put(item.pair, keys[key])
             history.append(item.pair)
     return Labelled(_done(sample, file), total, len(skipped))
+
+
+def keys_of(scale: Scale) -> dict[str, int]:
+    """The key of each label; a `UsageError` if one key cannot say them all."""
+    if scale.low < 0 or scale.high > 9:
+        raise UsageError(
+            f"scale: {scale} has labels beyond the digits 0 to 9, which one key cannot say; "
+            "write such labels into the qrels by hand"
+        )
+    return {str(each): each for each in scale.labels}
 
 
 def _done(sample: Sample, file: LabelFile) -> int:
@@ -182,7 +187,7 @@ def _show(
     item: Candidate,
     out: Console,
     done: int,
-    total: int,
+    sample: Sample,
     scale: Scale,
     rubric: Mapping[int, str] | None,
 ) -> None:
@@ -191,8 +196,9 @@ def _show(
 
     if out.is_terminal:
         out.clear()
-    out.print(Rule(Text(f"{done + 1} / {total}")))
-    out.print(Text("query", style="dim"))
+    out.print(Rule(Text(f"{done + 1} / {len(sample.items)}")))
+    against = "gold text" if sample.settings.get("asks") == "support" else "query"
+    out.print(Text(against, style="dim"))
     out.print(Text(plain(item.query), style="bold"))
     out.print(Text("\npassage", style="dim"))
     out.print(Text(plain(item.document)))
@@ -213,8 +219,8 @@ def _meanings(scale: Scale, rubric: Mapping[int, str] | None, out: Console) -> N
         out.print(Text(f"{grade}  {plain((rubric or {}).get(grade, ''))}"))
     out.print(
         Text(
-            "Label what the passage says for somebody who asked the query, not its style. Each "
-            "label is on disk at once; q or Ctrl-C ends, and the same command goes on.\n"
+            "Label what the passage says, not its style or length. Each label is on disk at once; "
+            "q or Ctrl-C ends, and the same command goes on.\n"
             "Any key goes back."
         )
     )
@@ -225,4 +231,4 @@ def plain(text: str) -> str:
     return _CONTROL.sub("\ufffd", unicodedata.normalize("NFC", text).replace("\r\n", "\n"))
 
 
-__all__ = ["LabelFile", "Labelled", "label", "plain"]
+__all__ = ["LabelFile", "Labelled", "keys_of", "label", "plain"]

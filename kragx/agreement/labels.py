@@ -248,7 +248,9 @@ def _of_store(
 def asked_in(store: Any) -> str:
     """What the judge of a store was asked: relevance, support, or a `UsageError` if both."""
     found = {
-        record["question"]["asks"] for record in store.records() if record["question"] is not None
+        record["question"]["asks"]
+        for record in store.records()
+        if record["question"] is not None and record["pairs"]
     }
     if len(found) > 1:
         raise UsageError(

@@ -98,8 +98,17 @@ def read_sample(path: Path) -> Sample:
     return Sample(tuple(items), settings)
 
 
-def from_run(dataset: GoldDataset, run: Run, depth: int) -> list[Candidate]:
+def from_run(
+    dataset: GoldDataset, run: Run, depth: int, *, asks: str = "relevance"
+) -> list[Candidate]:
     """What a run retrieved, down to a rank.
+
+    Args:
+        dataset: the queries.
+        run: what was retrieved for them.
+        depth: the last rank.
+        asks: ``relevance``; or ``support``, where documents are labelled against the query's gold
+            texts instead of the question, and queries without any are left out.
 
     Raises:
         DataError: a query or a document has no text.
@@ -108,7 +117,14 @@ def from_run(dataset: GoldDataset, run: Run, depth: int) -> list[Candidate]:
     for query in dataset:
         result = run.results.get(query.id)
         for rank, doc in enumerate(result.documents[:depth] if result else (), start=1):
-            if not query.text:
+            if asks == "support":
+                golds = (gold.text for gold in query.gold if gold.grade > 0 and gold.text)
+                against = "\n\n".join(dict.fromkeys(golds))
+                if not against:
+                    break
+            else:
+                against = query.text or ""
+            if not against:
                 raise DataError(
                     f"query {query.id!r} has no text, and nobody can judge relevance to it; add "
                     "'query' to the results file"
@@ -118,7 +134,7 @@ def from_run(dataset: GoldDataset, run: Run, depth: int) -> list[Candidate]:
                     f"query {query.id!r}, document {doc.id!r} has no text to read; a results file "
                     "with texts is needed, a TREC run has none"
                 )
-            item = Candidate(query.id, document_name(doc), query.text, doc.text, rank)
+            item = Candidate(query.id, document_name(doc), against, doc.text, rank)
             found.setdefault(item.pair, item)
     return list(found.values())
 
@@ -180,6 +196,7 @@ def draw(
     *,
     queries: int | None = None,
     stratified: bool = True,
+    asks: str = "relevance",
     seed: int = SEED,
 ) -> Sample:
     """Draw pairs to label.
@@ -193,6 +210,7 @@ def draw(
         pairs: how many; all, if there are not so many.
         queries: instead, draw so many whole queries, as corrected metrics need them.
         stratified: False draws pairs with equal chances.
+        asks: what is labelled, ``relevance`` or ``support``; recorded.
         seed: the same candidates and seed give the same sample.
 
     Raises:
@@ -232,6 +250,7 @@ def draw(
         tuple(replace(each, grade=None, rank=None) for each in chosen),
         {
             "design": design,
+            "asks": asks,
             "seed": seed,
             "wanted": pairs if queries is None else queries,
             "drawn": len(chosen),

@@ -78,6 +78,8 @@ def _asked(
         question = record["question"]
         if question is None or question["asks"] != asks or "grade" not in record:
             continue
+        if not record["pairs"]:  # asked of no document that was retrieved, as a probe asks
+            continue
         if model in (None, question["client"].get("model")) and rubric in (
             None,
             question["rubric"]["id"],

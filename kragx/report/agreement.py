@@ -215,6 +215,8 @@ def print_probe(found: Probe, out: Console | None = None) -> None:
     for each in found.lifts:
         out.print(Text(f"{each.variant}: {VARIANTS[each.variant]}", style="dim"))
     lines = []
+    if any(each.n > 1 and each.interval is None for each in found.lifts):
+        lines.append("no interval: every passage was moved alike, so nothing varies in resamples")
     if found.n_wrong:
         lines.append(f"taken for a match without any addition: {found.n_wrong}")
     if found.missing:
