@@ -12,6 +12,7 @@ from kragx.errors import DataError, JudgingError, UsageError
 
 if TYPE_CHECKING:
     from kragx.config import RunConfig
+    from kragx.dataset import GoldDataset
     from kragx.results import Run
 
 
@@ -154,6 +155,9 @@ def fill(
             "--out", "-o", help="Write every label and whose it is: .jsonl, .csv, or qrels."
         ),
     ] = None,
+    per_label: Annotated[
+        bool, typer.Option("--per-label", help="Also each label and whose it is.")
+    ] = False,
     format: Format = "table",  # noqa: A002
 ) -> None:
     """Score runs by human labels, and with the judge's where people have none."""
@@ -172,7 +176,14 @@ def fill(
     )
     if out is not None:
         _write_labels(found, out)
-    _print(found, format)
+    if format == "json":
+        from kragx.formats.jsonl import to_json
+
+        typer.echo(to_json(found.to_dict(labels=per_label), indent=2))
+    else:
+        from kragx.report.agreement import print_filled
+
+        print_filled(found, labels=per_label)
 
 
 def label(
@@ -191,6 +202,14 @@ def label(
     store: Annotated[
         Path | None,
         typer.Option(help="Judgement store: its grades stratify the sample and are not shown."),
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(help="TREC run to draw from, with the texts of --dataset and --corpus."),
+    ] = None,
+    dataset: Annotated[Path | None, typer.Option(help="Of --run: the questions.")] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="Of --run: the texts (JSON Lines of id, text).")
     ] = None,
     pairs: Annotated[int, typer.Option(help="How many pairs to draw.")] = 50,
     queries: Annotated[
@@ -227,7 +246,8 @@ def label(
         )
     else:
         asked = _asked(asks, store)
-        found = _candidates(results, store, depth, asks=asked, model=model, rubric=rubric)
+        sources = _with_texts(results, run, dataset, corpus)
+        found = _candidates(sources, store, depth, asks=asked, model=model, rubric=rubric)
         if store is not None and queries is None:
             # A label of what the judge has not graded says nothing about the judge.
             found = _graded(found, store)
@@ -363,13 +383,44 @@ def _needed(runs: list[Run]) -> list[Run]:
     return runs
 
 
+def _with_texts(
+    results: Sequence[Path] | None, run: Path | None, dataset: Path | None, corpus: Path | None
+) -> list[tuple[GoldDataset, Run]]:
+    """What was retrieved, with texts: of results files, and of a TREC run with its corpus."""
+    from dataclasses import replace
+
+    from kragx.formats.corpus import read_corpus
+    from kragx.formats.datasets import read_dataset
+    from kragx.formats.jsonl import read_results
+    from kragx.formats.trec import read_run
+
+    found = [read_results(path) for path in results or ()]
+    if run is None and dataset is None and corpus is None:
+        return found
+    if run is None or dataset is None or corpus is None:
+        raise UsageError("--run, --dataset and --corpus belong together; one is missing")
+    texts = {doc.id: doc.text for doc in read_corpus(corpus)}
+    ranked = read_run(run)
+    with_texts = {
+        query: replace(
+            each,
+            documents=tuple(replace(doc, text=texts.get(doc.id)) for doc in each.documents),
+        )
+        for query, each in ranked.results.items()
+    }
+    return [*found, (read_dataset(str(dataset)), replace(ranked, results=with_texts))]
+
+
 def _candidates(
-    results: Sequence[Path] | None, store: Path | None, depth: int, asks: str, **of_store: Any
+    results: Sequence[tuple[GoldDataset, Run]],
+    store: Path | None,
+    depth: int,
+    asks: str,
+    **of_store: Any,
 ) -> list[Any]:
     from dataclasses import replace
 
     from kragx.agreement.sampling import from_run, from_store, with_grades
-    from kragx.formats.jsonl import read_results
 
     if not results and store is None:
         raise UsageError(
@@ -379,8 +430,8 @@ def _candidates(
         raise UsageError(f"--depth: {depth} is not above 0")
     judged = [] if store is None else from_store(store, asks=asks, **of_store)
     found: dict[Any, Any] = {}
-    for path in results or ():
-        for each in from_run(*read_results(path), depth, asks=asks):
+    for gold, run in results:
+        for each in from_run(gold, run, depth, asks=asks):
             before = found.setdefault(each.pair, each)
             if (each.rank or 0) < (before.rank or 0):
                 found[each.pair] = replace(before, rank=each.rank)

@@ -162,8 +162,8 @@ def print_corrected(found: Corrected, out: Console | None = None) -> None:
     )
 
 
-def print_filled(found: Filled, out: Console | None = None) -> None:
-    """Print human-only and filled means side by side, with the share that is labelled."""
+def print_filled(found: Filled, out: Console | None = None, *, labels: bool = False) -> None:
+    """Print human-only and filled means, the share that is labelled and, if wanted, each label."""
     out = out or console()
     counts = found.counts
     out.print(
@@ -175,6 +175,13 @@ def print_filled(found: Filled, out: Console | None = None) -> None:
     if found.n_out_of_scale:
         line = f"out of scale, not used: {found.n_out_of_scale} labels"
         out.print(Text(line, style="yellow"))
+    if labels:
+        each_label = Table("query", "document", _right("label"), "by")
+        for row in found.rows():
+            each_label.add_row(
+                Text(row["query_id"]), Text(row["document_id"]), str(row["grade"]), row["source"]
+            )
+        out.print(each_label)
     table = Table("system", "metric", _right("human only"), _right("filled"))
     for alone, both in zip(found.human_only, found.filled, strict=True):
         for metric, mean in alone.mean.items():

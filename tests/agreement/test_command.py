@@ -97,6 +97,17 @@ def test_corrected(kragx, files):
     assert kragx("corrected", human, judge).code == 2
 
 
+def test_each_label(kragx, files):
+    """--per-label shows every label and whose it is, in the table and in JSON."""
+    human, judge, *runs = files
+    done = kragx("fill", human, judge, "--runs", runs[0], "--per-label")
+    assert [line.split("│")[-2].strip() for line in done.out.splitlines() if "q99" in line] == [
+        "judge"
+    ]
+    plain = kragx("fill", human, judge, "--runs", runs[0], "--per-label", "--format", "json").json()
+    assert len(plain["labels"]) == 145
+
+
 @pytest.mark.parametrize("name", ["labels.jsonl", "labels.csv", "labels.qrels"])
 def test_fill(name, kragx, files, tmp_path):
     """Human-only and filled with judged@k; every label's provenance in a file of three kinds."""
@@ -169,6 +180,21 @@ def test_label_what_the_judge_graded(kragx, jsonl, here):
     assert "drawn from 2 pairs; 13 that the judge has not graded left out" in done.err
     assert "2 of 2 labelled" in done.err
     assert kragx("label", "other.qrels", "--store", "none.sqlite").code == 3
+
+
+def test_label_a_trec_run(kragx, jsonl, here):
+    """A TREC run is labelled with the questions of a gold set and the texts of a corpus."""
+    gold = jsonl({"query_id": "q1", "query": "why?", "gold": [{"id": "a"}]}, name="gold.jsonl")
+    corpus = jsonl({"id": "a", "text": "because"}, {"id": "b", "text": "so"}, name="corpus.jsonl")
+    (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\n")
+    source = ("--run", "my.run", "--dataset", gold)
+    assert kragx("label", "my.qrels", *source).code == 2
+    done = kragx("label", "my.qrels", *source, "--corpus", corpus, stdin="30")
+    assert "2 of 2 labelled" in done.err
+    assert "because" in done.out
+    (here / "other.run").write_text("q1 Q0 zz 1 2.0 t\n")
+    unknown = kragx("label", "new.qrels", "--run", "other.run", *source[2:], "--corpus", corpus)
+    assert (unknown.code, "'zz' has no text" in unknown.err) == (3, True)
 
 
 def test_label_refusals(kragx, jsonl, here):

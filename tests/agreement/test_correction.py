@@ -8,8 +8,7 @@ import pytest
 from kragx import Run
 from kragx.agreement import LEAST_QUERIES, correct, prediction_powered
 from kragx.errors import DataError, UsageError
-
-SIMULATED = 10_000
+from tests.agreement.simulation import correction_coverage
 
 
 def test_by_hand():
@@ -45,35 +44,13 @@ def test_a_perfect_judge_narrows_the_interval():
     assert widths[0] < 0.45 * widths[1]
 
 
-def clustered(rng, count, queries, documents=10):
-    """Labels of people and of a biased judge, documents of a query alike: (count, q, d) each."""
-    ease = rng.normal(-0.5, 1.2, (count, queries, 1))
-    chance = 1 / (1 + np.exp(-ease))
-    human = rng.random((count, queries, documents)) < chance
-    guess = rng.random(human.shape) < 0.3 + 0.6 * chance
-    return human.astype(float), np.where(rng.random(human.shape) < 0.7, human, guess).astype(float)
-
-
 @pytest.fixture(scope="module")
 def coverage():
     """How often, in 10,000 simulated data sets, intervals by query and by pair hold the truth.
 
     30 labelled queries of 180, 10 documents each; the metric is precision@10.
     """
-    rng = np.random.default_rng(1)
-    truth = clustered(np.random.default_rng(0), 100, 10_000)[0].mean()
-    held = {"query": 0, "pair": 0, "judge": 0}
-    for _ in range(SIMULATED // 500):
-        for people, judge in zip(*clustered(rng, 500, 180)):
-            by_query = people.mean(1), judge.mean(1)
-            one = prediction_powered(by_query[0][:30], by_query[1][:30], by_query[1][30:])
-            pairs = (people[:30].ravel(), judge[:30].ravel(), judge[30:].ravel())
-            other = prediction_powered(*pairs)
-            held["query"] += one.interval[0] <= truth <= one.interval[1]
-            held["pair"] += other.interval[0] <= truth <= other.interval[1]
-            margin = 1.96 * by_query[1].std(ddof=1) / 180**0.5
-            held["judge"] += abs(one.plain - truth) <= margin
-    return {name: count / SIMULATED for name, count in held.items()}
+    return correction_coverage(30, 180)
 
 
 def test_intervals_cover_clustered_data(coverage):

@@ -7,14 +7,11 @@ import pytest
 from scipy.stats import t as student
 
 from kragx.agreement import kappa
-from kragx.agreement.compare import statistics
 from kragx.agreement.intervals import bootstrap, expanded, student_t
-from kragx.agreement.labels import Scale
 from kragx.statistics import resamples
+from tests.agreement.simulation import agreement_coverage, every, simulated, true_values
 
-SIMULATED = 10_000
 QUERIES = 30
-SCALE = Scale(0, 3)
 
 
 @pytest.mark.parametrize("df", [1, 2, 3, 9, 29.5, 200, 5000])
@@ -30,50 +27,16 @@ def test_expanded_percentiles():
     assert expanded(0.95, 10**6) == pytest.approx(0.95, abs=1e-5)
 
 
-def simulated(rng, count, queries):
-    """(count, queries, 4, 4) confusions of a judge that leans by query, 5 to 15 pairs a query."""
-    size = rng.integers(5, 16, (count, queries, 1))
-    lean = rng.normal(0, 0.7, (count, queries, 1))
-    latent = rng.normal(0, 1, (count, queries, 15)) + lean
-    judged = 0.8 * latent + 0.6 * rng.normal(0, 1, latent.shape)
-    judged += rng.normal(0, 0.35, (count, queries, 1))
-    cuts = (0.2, 0.9, 1.6)
-    cell = 4 * np.searchsorted(cuts, latent) + np.searchsorted(cuts, judged)
-    inside = np.arange(15) < size
-    found = np.stack([((cell == each) & inside).sum(-1) for each in range(16)], axis=-1)
-    return found.reshape(count, queries, 4, 4).astype(float)
-
-
-def every(confusion):
-    """The statistics that are simulated."""
-    found = statistics(confusion, SCALE)
-    names = ("kappa", "kappa_linear", "kappa_quadratic", "alpha_ordinal", "accuracy", "bias")
-    return {name: found[name] for name in (*names, "kappa_binary.2")}
-
-
 @pytest.fixture(scope="module")
 def truth():
-    """The statistics of 400,000 queries."""
-    rng = np.random.default_rng(0)
-    total = sum(simulated(rng, 20, 1000).sum((0, 1)) for _ in range(20))
-    return {name: float(value) for name, value in every(total).items()}
+    """The statistics of a very large sample."""
+    return true_values()
 
 
 @pytest.fixture(scope="module")
 def coverage(truth):
     """How often, in 10,000 simulated data sets of 30 queries, the interval holds the truth."""
-    rng = np.random.default_rng(1)
-    # As `bootstrap` does it, for many data sets at once: the same resamples serve them all.
-    weights = np.concatenate(list(resamples(QUERIES, 400, 0)))
-    tail = (1 - expanded(0.95, QUERIES)) / 2
-    held = dict.fromkeys(truth, 0)
-    for _ in range(SIMULATED // 250):
-        data = simulated(rng, 250, QUERIES)
-        sums = np.einsum("bq,sqc->sbc", weights, data.reshape(250, QUERIES, 16), optimize=True)
-        for name, sampled in every(sums.reshape(250, 400, 4, 4)).items():
-            low, high = np.nanquantile(sampled, (tail, 1 - tail), axis=1)
-            held[name] += int(((low <= truth[name]) & (truth[name] <= high)).sum())
-    return {name: count / SIMULATED for name, count in held.items()}
+    return agreement_coverage(truth, QUERIES)
 
 
 def test_intervals_cover(coverage):
