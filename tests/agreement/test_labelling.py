@@ -165,7 +165,7 @@ def test_in_a_terminal(jsonl, tmp_path):
         env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2])},
         start_new_session=True,
         # A test run in the background of a shell ignores interrupts, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     shown = ""
 
