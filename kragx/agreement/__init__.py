@@ -17,7 +17,7 @@ from kragx.agreement.correction import (
     correct,
     prediction_powered,
 )
-from kragx.agreement.families import family
+from kragx.agreement.families import families
 from kragx.agreement.holes import Filled, fill
 from kragx.agreement.labelling import LabelFile, label
 from kragx.agreement.labels import Labels, Scale, read_labels
@@ -41,7 +41,7 @@ __all__ = [
     "agree",
     "correct",
     "draw",
-    "family",
+    "families",
     "fill",
     "from_run",
     "from_store",

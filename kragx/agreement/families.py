@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 FAMILIES: Mapping[str, str] = {
-    "OpenAI GPT": r"gpt|chatgpt|o[1345](?:-|$)|davinci",
+    "OpenAI GPT": r"gpt(?!-?neo|-?j|4all)|chatgpt|o[1345](?:-|$)|davinci",
     "Anthropic Claude": r"claude",
     "Google Gemini and Gemma": r"gemini|gemma|palm",
     "Meta Llama": r"llama|vicuna|alpaca",
@@ -29,16 +29,17 @@ FAMILIES: Mapping[str, str] = {
 """Names at the start of a part of a model's name, by family."""
 
 
-def family(model: str) -> str | None:
-    """The family of a model; None if its name is of no known one.
+def families(model: str) -> tuple[str, ...]:
+    """The families of a model, two for a distilled one; none if its name is of no known one.
 
-    >>> family("azure/gpt-4.1-mini"), family("Qwen/Qwen3-Reranker-4B"), family("my-model")
-    ('OpenAI GPT', 'Alibaba Qwen', None)
+    >>> families("azure/gpt-4.1-mini"), families("deepseek-r1-distill-qwen-7b"), families("mine")
+    (('OpenAI GPT',), ('Alibaba Qwen', 'DeepSeek'), ())
     """
-    for name, pattern in FAMILIES.items():
-        if re.search(rf"(?:^|[^a-z0-9])(?:{pattern})", model.lower()):
-            return name
-    return None
+    return tuple(
+        name
+        for name, pattern in FAMILIES.items()
+        if re.search(rf"(?:^|[^a-z0-9])(?:{pattern})", model.lower())
+    )
 
 
 def kinship(judge: str, others: Mapping[str, str]) -> list[str]:
@@ -48,18 +49,19 @@ def kinship(judge: str, others: Mapping[str, str]) -> list[str]:
         judge: the judge's model.
         others: models by their part: ``{"reranker": ..., "generator": ...}``.
     """
-    own = family(judge)
+    own = families(judge)
     found = []
     for part, model in others.items():
-        theirs = family(model)
-        if judge == model or (own is not None and own == theirs):
+        theirs = families(model)
+        shared = [name for name in own if name in theirs]
+        if judge == model or shared:
             found.append(
                 f"judge {judge!r} and {part} {model!r} are of one family"
-                f"{'' if own is None else f' ({own})'}: it may favour its own kin, so use a judge "
+                f"{f' ({shared[0]})' if shared else ''}: it may favour its own kin, so use a judge "
                 "of another family"
             )
-        elif own is None or theirs is None:
-            unknown = judge if own is None else model
+        elif not own or not theirs:
+            unknown = model if own else judge
             found.append(
                 f"whether judge {judge!r} and {part} {model!r} are of one family is not known: "
                 f"kragx does not know {unknown!r}"

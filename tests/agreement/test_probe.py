@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kragx import GoldDataset
-from kragx.agreement import family, probe
+from kragx.agreement import families, probe
 from kragx.agreement.families import kinship
 from kragx.agreement.probing import VARIANTS, irrelevant
 from kragx.errors import DataError, UsageError
@@ -171,11 +171,12 @@ def test_recorded(tape, store):
         ("google/gemma-3-27b-it", "Google Gemini and Gemma"),
         ("my-own-model", None),
         ("solo3", None),
+        ("EleutherAI/gpt-neox-20b", None),
     ],
 )
 def test_families(model, expected):
     """A model's family is told by its name, and an unknown name is not guessed at."""
-    assert family(model) == expected
+    assert families(model) == (() if expected is None else (expected,))
 
 
 def test_kinship():
@@ -183,6 +184,8 @@ def test_kinship():
     assert kinship("gpt-4.1", {"reranker": "Qwen/Qwen3-Reranker-4B"}) == []
     (same,) = kinship("gpt-4.1", {"generator": "gpt-4o"})
     assert "of one family (OpenAI GPT)" in same
+    (distilled,) = kinship("deepseek-r1-distill-qwen-7b", {"reranker": "Qwen3-Reranker"})
+    assert "of one family (Alibaba Qwen)" in distilled
     (equal,) = kinship("mine", {"generator": "mine"})
     assert "of one family" in equal
     (unknown,) = kinship("mine", {"generator": "gpt-4o"})
