@@ -263,7 +263,7 @@ def print_change(change: Change, out: Console, *, matchers: bool = False) -> Non
     for line in comparison.cautions:
         out.print(Text(line, style="yellow"))
     if not change.better and not change.worse:
-        out.print(Text(f"no query changed, of {len(comparison.query_ids)}"))
+        out.print(Text(f"no query got better or worse, of {len(comparison.query_ids)}"))
         return
     print_queries_changed(change, out)
 

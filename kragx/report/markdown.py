@@ -260,7 +260,7 @@ def _change(change: Change, *, several: bool, level: str = "###") -> Iterator[st
         yield from ("", f"- {escaped(line)}")
     yield ""
     if not change.better and not change.worse:
-        yield f"No query changed, of {len(comparison.query_ids)}."
+        yield f"No query got better or worse, of {len(comparison.query_ids)}."
         return
     yield f"{len(change.better)} queries got better, {len(change.worse)} worse."
     for title, found in (("worse", change.worse), ("better", change.better)):
