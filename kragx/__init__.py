@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kragx.comparison import Comparison, compare
     from kragx.dataset import Gold, GoldDataset, Query
     from kragx.document import Doc
     from kragx.errors import ConfigError, DataError, KragxError, MissingExtraError, UsageError
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "AveragingMethod": "evaluators",
+    "Comparison": "comparison",
     "ConfigError": "errors",
     "DataError": "errors",
     "Doc": "document",
@@ -59,6 +61,7 @@ _WHERE = {
     "UsageError": "errors",
     "aevaluate": "evaluation",
     "aretrieve": "retrieval",
+    "compare": "comparison",
     "evaluate": "evaluation",
     "match_pairs": "evaluation",
     "matcher": "matchers",
@@ -76,6 +79,7 @@ _WHERE = {
 
 __all__ = [
     "AveragingMethod",
+    "Comparison",
     "ConfigError",
     "DataError",
     "Doc",
@@ -98,6 +102,7 @@ __all__ = [
     "UsageError",
     "aevaluate",
     "aretrieve",
+    "compare",
     "evaluate",
     "match_pairs",
     "matcher",

@@ -20,11 +20,13 @@ from pydantic import (
     model_validator,
 )
 
+from kragx.comparison import Settings
 from kragx.environment import load_env
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest, shorten
 from kragx.matchers import matcher
 from kragx.measures import parse, parse_lists
 from kragx.metrics import KRAGX, Profile, parse_all, profile_for
+from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.validation import SLICES
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
@@ -141,6 +143,24 @@ class RetrieverConfig(_Model):
         return {name: getattr(self, name) for name in ASKING if name != "callbacks"}
 
 
+class StatisticsConfig(_Model):
+    """How sure is sure: see `kragx.comparison.Settings`."""
+
+    confidence: float = Field(default=CONFIDENCE, ge=0.5, lt=1, description="of intervals")
+    resamples: int = Field(
+        default=RESAMPLES, ge=100, description="bootstrap resamples, and random sign flips"
+    )
+    seed: int = Field(default=SEED, ge=0, description="of both")
+    correction: Literal["holm", "none"] = Field(
+        default="holm", description="of p, over the retrievers and metrics of a table"
+    )
+
+    @property
+    def settings(self) -> Settings:
+        """The same for `kragx.comparison`."""
+        return Settings(self.confidence, self.resamples, self.seed, self.correction)
+
+
 class RunConfig(_Model):
     """Everything that `kragx run` does. Relative paths start at the config file's folder."""
 
@@ -158,6 +178,17 @@ class RunConfig(_Model):
     profile: str | None = None
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
     output: Path | None = Field(default=None, description="the folder for JSON and CSV")
+    baseline: str | None = Field(
+        default=None, description="the retriever that others are set against; default: the first"
+    )
+    slices: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="fields of a query to compare within: query_type, metadata.difficulty",
+    )
+    statistics: StatisticsConfig = Field(
+        default_factory=StatisticsConfig, description="of intervals and tests"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -169,8 +200,9 @@ class RunConfig(_Model):
             value["retrievers"] = {str(name): each for name, each in value["retrievers"].items()}
         if isinstance(value.get("dataset"), str):
             value["dataset"] = {"path": value["dataset"]}
-        if isinstance(value.get("metrics"), str):
-            value["metrics"] = [value["metrics"]]
+        for name in ("metrics", "slices"):
+            if isinstance(value.get(name), str):
+                value[name] = [value[name]]
         return value
 
     @model_validator(mode="after")
@@ -404,6 +436,8 @@ def _valid_keys(loc: tuple[int | str, ...]) -> list[str]:
     model: type[BaseModel] = RunConfig
     if loc[0] == "dataset" and len(loc) > 1:
         model = DatasetConfig
+    elif loc[0] == "statistics" and len(loc) > 1:
+        model = StatisticsConfig
     elif loc[0] == "retrievers" and len(loc) > 2:
         model = CallbackConfig if "callbacks" in loc else RetrieverConfig
     return [field.alias or name for name, field in model.model_fields.items()]
@@ -414,7 +448,12 @@ def _path(loc: tuple[int | str, ...]) -> str:
 
 
 def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
-    """What only kragx itself can check: profile, metric strings, match specs."""
+    """What only kragx itself can check: names, profile, metric strings, match specs."""
+    baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
+    if isinstance(baseline, str) and isinstance(retrievers, dict):
+        names = list(map(str, retrievers))
+        if baseline not in names:
+            yield f"baseline: {baseline!r} is no retriever; {nearest(baseline, names)}"
     metrics = raw.get("metrics")
     listed = metrics if isinstance(metrics, list) else [metrics]
     chosen = KRAGX

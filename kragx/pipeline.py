@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import yaml
 
 from kragx import config as configs
 from kragx import plugins
+from kragx.comparison import Comparison, Scored, compare_scored
 from kragx.config import CallbackConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
 from kragx.errors import DataError, UsageError
@@ -53,8 +55,23 @@ class RunReport:
     runs: Mapping[str, Run]
     evaluations: tuple[Evaluation, ...]
 
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The retrievers compared, once for each matcher; computed when first asked for."""
+        names = dict.fromkeys(each.match_name for each in self.evaluations)
+        return tuple(
+            compare_scored(
+                [Scored.of(each) for each in self.evaluations if each.match_name == name],
+                self.config.statistics.settings,
+                baseline=self.config.baseline,
+                slices=self.config.slices or (),
+                dataset=self.dataset,
+            )
+            for name in names
+        )
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: config, versions, and each evaluation with its queries."""
+        """Plain values for JSON: config, versions, evaluations with their queries, comparisons."""
         return {
             "config": self.config.resolved(),
             "versions": versions(),
@@ -62,6 +79,7 @@ class RunReport:
                 {"retriever": each.name, "match": each.match_name, **each.to_dict(queries=True)}
                 for each in self.evaluations
             ],
+            "comparisons": [each.to_dict() for each in self.comparisons],
         }
 
     def write(self, folder: Path) -> None:
