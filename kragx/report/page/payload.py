@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kragx.comparison import Comparison
 from kragx.dataset import Gold, GoldDataset, Query
 from kragx.document import Doc
 from kragx.errors import UsageError
@@ -16,6 +17,7 @@ from kragx.report.answers import Answer, answers, kept_answers, pool_gold, texts
 from kragx.report.charts import curves
 from kragx.report.page.cells import Cell, cell_values, pairs
 from kragx.report.page.packing import Texts, packed, starts
+from kragx.report.page.standings import standings
 from kragx.report.rows import check_comparable, match_label, metric_names, profile_label
 from kragx.results import Run
 
@@ -60,13 +62,15 @@ class Payload:
     texts: tuple[str, ...]
 
 
-def payload(evaluations: Sequence[Evaluation], sources: Sources, standings: Any) -> Payload:
+def payload(
+    evaluations: Sequence[Evaluation], sources: Sources, comparisons: Sequence[Comparison]
+) -> Payload:
     """Everything the page shows of some evaluations of the same gold set.
 
     Args:
         evaluations: by matcher, then retriever.
         sources: the texts.
-        standings: what the statistics say, as plain values (`kragx.report.page.standings`).
+        comparisons: what the statistics say, one for each matcher.
 
     Raises:
         UsageError: there is no evaluation, or they cannot be compared.
@@ -99,7 +103,6 @@ def payload(evaluations: Sequence[Evaluation], sources: Sources, standings: Any)
         "queries": {
             "ids": query_ids,
             "texts": [query.text for query in queries],
-            "slices": _slices(queries),
         },
         "cells": [
             [
@@ -110,7 +113,7 @@ def payload(evaluations: Sequence[Evaluation], sources: Sources, standings: Any)
             ]
             for of_match in grid.values()
         ],
-        "standings": standings,
+        "standings": standings(comparisons, query_ids),
         "per_block": _QUERIES_A_BLOCK,
         "text_starts": starts(text_blocks),
         "kept": {
@@ -215,24 +218,6 @@ def _metric(name: str) -> dict[str, Any]:
     }
 
 
-def _slices(queries: Sequence[Query]) -> dict[str, list[Any]]:
-    """The fields by which questions can be filtered: those with a few short values."""
-    columns: dict[str, list[Any]] = {"query_type": [query.query_type for query in queries]}
-    for name in dict.fromkeys(name for query in queries for name in query.metadata):
-        columns[f"metadata.{name}"] = [query.metadata.get(name) for query in queries]
-    kept: dict[str, list[Any]] = {}
-    for name, values in columns.items():
-        plain = [value if isinstance(value, (str, int, float)) else None for value in values]
-        shown = [None if value is None else str(value) for value in plain]
-        distinct = set(shown) - {None}
-        if 1 < len(distinct) <= _MOST_VALUES and all(len(str(each)) <= 80 for each in distinct):
-            kept[name] = shown
-    return kept
-
-
-_MOST_VALUES = 40
-
-
 class _Details:
     """The texts, documents and scores of queries, for the blocks that the page opens singly."""
 
@@ -324,13 +309,17 @@ class _Details:
         return [] if row is None else pairs(cell.evaluation, row, self._sources.max_docs)
 
     def _reasons(self, match: str, cell: Cell, at: int) -> list[list[Any]]:
-        """[document, gold item, grade, reason] of each pair that a judge has looked at."""
+        """[document, gold item, grade, reason] of each pair that a judge has looked at.
+
+        The gold item is -1 where the judge was asked about document and question alone.
+        """
         row, known = self._rows[id(cell)][at], self._sources.reasons.get(match)
         if row is None or not known or cell.answers is None:
             return []
         answer = cell.answers[row]
         docs = answer.docs[: self._sources.max_docs]
-        listed = []
+        said_of = [known.get((answer.query.id, doc.text or "", "")) for doc in docs]
+        listed = [[at_doc, -1, *said] for at_doc, said in enumerate(said_of) if said]
         for at_gold, gold in enumerate(cell.golds[row]):
             wanted = [gold.text, *(each.text for each in gold.alternatives)]
             for at_doc, doc in enumerate(docs):
