@@ -39,8 +39,9 @@ class Histogram:
     Attributes:
         threshold: from where on a score is a match.
         top: the highest score or grade there is.
-        counts: how many gold items have their highest score in each bin; bins are of equal width,
-            open below and closed above, and end at `top`.
+        counts: how many gold items have their highest score in each bin, of equal width up to
+            `top`. A score on a border is in the bin above, so that one at the threshold stands
+            with the matches; each grade above 0 has a bin of its own.
         nothing: how many have no score above 0.
         unknown: how many have a score that is not known, and no match.
     """
@@ -98,8 +99,9 @@ def histogram(evaluation: Evaluation, found: Found) -> Histogram | None:
     unknown = found.unknown & found.relevant
     best = found.best[found.relevant & ~unknown]
     above = best[best > 0]
-    # Rounded, lest 0.3 * 20 be 6.000000000000001 and the bin above.
-    bins = np.ceil(np.round(above / table.top * n_bins, 9)).astype(np.int64) - 1
+    # Rounded, lest 0.15 * 20 be 2.9999999999999996 and the bin below.
+    bins = np.floor(np.round(above / table.top * n_bins, 9)).astype(np.int64)
+    bins -= int(table.top > 1)
     counts = np.bincount(np.clip(bins, 0, n_bins - 1), minlength=n_bins)
     return Histogram(
         table.threshold,
