@@ -19,6 +19,7 @@ function filled(node, classes, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "class") node.setAttribute("class", [...classes, value].join(" "));
     else if (name === "style") Object.assign(node.style, value);
     else if (name === "vars") for (const key in value) node.style.setProperty(key, value[key]);
     else node.setAttribute(name, value === true ? "" : value);
@@ -42,7 +43,7 @@ async function unpacked(base64) {
   return JSON.parse(await new Response(stream).text());
 }
 
-/** The text of a data element, and the element emptied: it is kept once. */
+/** The text of a data element. */
 function block(id) {
   return document.getElementById(id).textContent;
 }

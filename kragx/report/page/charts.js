@@ -20,6 +20,9 @@ function marker(at, x, y, label, size = 4.5) {
   return node;
 }
 
+/** A phone's figures are drawn smaller, so that their letters are not. */
+const narrow = () => window.innerWidth < 640;
+
 /** A name cut to a width, in letters; wide letters count twice. */
 function clipped(text, room) {
   let used = 0, kept = "";
@@ -41,7 +44,7 @@ function figure(id, title, note, ...content) {
 function figuresSection() {
   return el("section.figures", { "aria-labelledby": "figures-title" },
     el("h2", { id: "figures-title" }, t("figures")),
-    el("div.figure-grid", {}, metricsFigure(), curvesFigure(), scoresFigure(), timesFigure()));
+    el("div.figure-grid", {}, metricsFigure(), curvesFigure(), timesFigure(), scoresFigure()));
 }
 
 function metricsFigure() {
@@ -78,7 +81,7 @@ function curvesFigure() {
   const chosen = kinds.includes(state.curve) ? state.curve : kinds.includes(own) ? own : kinds[0];
   const series = at.map((r) => ({ r, curve: cell(r).curves.find((each) => each.metric === chosen) })).filter(({ curve }) => curve);
   const ks = series[0].curve.ks;
-  const width = 560, height = 300, left = 40, right = 132, top = 14, bottom = 40;
+  const width = narrow() ? 350 : 560, height = narrow() ? 280 : 300, left = 40, right = narrow() ? 108 : 132, top = 14, bottom = 40;
   const x = (i) => left + (ks.length > 1 ? i / (ks.length - 1) : 0.5) * (width - left - right);
   const most = Math.max(0.1, ...series.flatMap(({ curve }) => curve.values.filter((v) => v !== null)));
   const limit = most > 1 ? most : most > 0.5 ? 1 : Math.ceil(most * 10) / 10;
@@ -105,8 +108,8 @@ function curvesFigure() {
     for (const end of [...ends].reverse()) { end.at = Math.min(end.at, height - bottom + 4, next - 15); next = end.at; }
   }
   for (const end of ends) {
-    parts.push(svg("line.lead", { x1: end.from[0] + 6, y1: end.from[1], x2: width - right + 16, y2: end.at, style: { stroke: colour(end.r) } }));
-    parts.push(label({ x: width - right + 20, y: end.at + 4, class: "name", style: { fill: "currentColor" } }, clipped(data.retrievers[end.r], 17)));
+    parts.push(svg("line.leader", { x1: end.from[0] + 6, y1: end.from[1], x2: width - right + 16, y2: end.at, style: { stroke: colour(end.r) } }));
+    parts.push(label({ x: width - right + 20, y: end.at + 4, class: "name", style: { fill: "currentColor" } }, clipped(data.retrievers[end.r], narrow() ? 13 : 17)));
   }
   const tabs = kinds.length > 1 ? el("div.tabs", { role: "group" }, kinds.map((kind) =>
     el("button", { "aria-pressed": String(kind === chosen), onclick: () => choosing({ curve: kind }) }, kind))) : null;
@@ -146,7 +149,7 @@ function scoresFigure() {
 function timesFigure() {
   const at = present().filter((r) => cell(r).times);
   if (!at.length) return figure("figure-times", t("figTimes"), t("figTimesNone"));
-  const width = 560, left = 140, right = 70, line = 30, top = 10, height = top + at.length * line + 28;
+  const width = narrow() ? 350 : 560, left = narrow() ? 118 : 140, right = narrow() ? 62 : 70, line = 30, top = 10, height = top + at.length * line + 28;
   const least = Math.log10(Math.max(1e-6, Math.min(...at.map((r) => cell(r).times.p5)))), most = Math.log10(Math.max(1e-6, ...at.map((r) => cell(r).times.p95)));
   const from = Math.floor(least * 2 - 0.2) / 2, to = Math.max(from + 0.5, Math.ceil(most * 2 + 0.2) / 2);
   const x = (v) => left + ((Math.log10(Math.max(1e-6, v)) - from) / (to - from)) * (width - left - right);
@@ -158,7 +161,7 @@ function timesFigure() {
   }
   const spoken = at.map((r, row) => {
     const q = cell(r).times, y = top + row * line + line / 2 - 3;
-    parts.push(label({ x: left - 12, y: y + 4, class: "name", "text-anchor": "end" }, clipped(data.retrievers[r], 19)));
+    parts.push(label({ x: left - 12, y: y + 4, class: "name", "text-anchor": "end" }, clipped(data.retrievers[r], narrow() ? 16 : 19)));
     const said = `${plain(data.retrievers[r])}: p5 ${duration(q.p5)}, p50 ${duration(q.p50)}, p95 ${duration(q.p95)}`;
     parts.push(svg("line.whisker", { x1: x(q.p5), x2: x(q.p95), y1: y, y2: y, style: { stroke: colour(r) } }, svg("title", {}, said)));
     parts.push(svg("rect.box", { x: x(q.p25), y: y - 7, width: Math.max(2, x(q.p75) - x(q.p25)), height: 14, rx: 2, style: { fill: colour(r) } }, svg("title", {}, said)));

@@ -150,10 +150,9 @@ function renderRows(anew) {
   if (anew !== true && first === windowed[0] && last === windowed[1]) return;
   windowed = [first, last];
   const focused = rows.contains(document.activeElement);
-  const columns = present().length + 3;
-  const space = (count) => (count && !printing ? [el("tr.space", { "aria-hidden": "true" }, el("td", { colspan: columns, style: { height: `${count * rowHeight}px` } }))] : []);
+  const space = (count) => (count && !printing ? [el("tr.space", { "aria-hidden": "true" }, el("td", { style: { height: `${count * rowHeight}px` } }))] : []);
   const body = filtered.slice(first, last).map((query, at) => questionRow(query, first + at));
-  if (!filtered.length) body.push(el("tr", {}, el("td.empty", { colspan: columns }, t("none"))));
+  if (!filtered.length) body.push(el("tr", {}, el("td.empty", { colspan: 2 }, t("none"))));
   rows.replaceChildren(...space(first), ...body, ...space(filtered.length - last));
   document.getElementById("table").setAttribute("aria-rowcount", filtered.length + 1);
   document.getElementById("printed").textContent = printing && filtered.length > PRINTED ? t("printed", PRINTED, grouped(filtered.length)) : "";

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kragx.comparison import Comparison, Scored, compare_scored
+from kragx.comparison import Comparison, Scored, Settings, compare_scored
 from kragx.comparison.slices import sliced
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError
@@ -46,6 +46,7 @@ def compared(
     return tuple(
         compare_scored(
             [Scored.of(each) for each in evaluations if each.match_name == name],
+            Settings(),
             slices=fields_of(gold),
             dataset=gold,
         )

@@ -43,9 +43,11 @@ function verdict() {
     return add(section, [el("p.headline", {}, phrase("novalue", named))]);
   }
   const certain = lead?.decided;
+  const equal = lead ? present().filter((at) => Math.abs((cell(at).mean[of.name] ?? Infinity) - own.value) <= 1e-9) : [];
   let headline, badge = null, how = null;
   if (of.higher === null) headline = phrase("neither", named);
   else if (!lead) headline = phrase("only", bold(best), named, el("strong", {}, number(own.value, of)));
+  else if (equal.length > 1) headline = phrase("share", listing(equal.map((at) => data.retrievers[at])), named);
   else headline = phrase(certain || !lead.tested ? "wins" : of.higher === false && WORDS[state.language].leadsLow ? "leadsLow" : "leads", bold(best), named);
   if (lead && lead.differences.length) {
     const beaten = lead.differences.filter((each) => !lead.tied.includes(each.against)).map((each) => each.against);
@@ -68,7 +70,9 @@ function verdict() {
 function closest(lead, of) {
   if (!lead || !lead.tested || !lead.differences.length) return null;
   const sense = of.higher === false ? -1 : 1;
-  const next = [...lead.differences].filter((each) => each.value !== null).sort((one, other) => sense * (one.value - other.value))[0];
+  const known = lead.differences.filter((each) => each.value !== null);
+  const apart = known.filter((each) => Math.abs(each.value) > 1e-9);
+  const next = (apart.length ? apart : known).sort((one, other) => sense * (one.value - other.value))[0];
   if (!next) return null;
   const inside = next.low !== null && next.low <= 0 && next.high >= 0;
   const confidence = standing().statistics.confidence;
@@ -169,12 +173,12 @@ function metricCell(each, at, view, lead) {
   const isBest = lead?.best === retriever && (lead.tested || !lead.tied.length);
   const isTied = lead?.tied.includes(retriever);
   const bounds = cell(at).bounds[each.name], most = cell(at).maximum[each.name];
-  const mark = lead?.best === retriever ? el("span.best-mark", { title: t("best") }, "★", el("span.unseen", {}, t("best")))
+  const mark = mean === null ? null : lead?.best === retriever ? el("span.best-mark", { title: t("best") }, "★", el("span.unseen", {}, t("best")))
     : isTied ? el("span.tie-mark", { title: t("tied") }, "≈", el("span.unseen", {}, t("tied"))) : null;
   return el("td", { class: isBest ? "best" : isTied ? "tied" : null },
     el("span.number", {}, mark, number(mean, each)),
     el("span.interval", {}, own ? range(own.low, own.high, each) : "",
-      most === undefined ? null : t("ofMax", number(most, each))),
+      most === undefined ? null : " " + t("ofMax", number(most, each))),
     bounds ? el("span.interval", { title: t("boundsHint", range(bounds[0], bounds[1], each)) }, "± ", range(bounds[0], bounds[1], each)) : null);
 }
 
