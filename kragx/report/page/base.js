@@ -73,6 +73,11 @@ function shown(text) {
 /** A name from data, kept apart from the direction of what stands around it. */
 const name = (text) => el("bdi", {}, plain(text));
 
+/** A name that may be broken after the signs that names are made with. */
+function breakable(text) {
+  return el("bdi", {}, plain(text).split(/(?<=[+\-_/.:@])/).flatMap((part, at) => (at ? [el("wbr"), part] : [part])));
+}
+
 // -- numbers ---------------------------------------------------------------------------------
 
 function grouped(value, digits = 0) {

@@ -116,7 +116,7 @@ function renderHead() {
   };
   document.getElementById("head").replaceChildren(el("tr", {},
     sorter("question", t("question"), "q"),
-    present().map((at) => sorter(String(at), name(data.retrievers[at]), columnClass(at))),
+    present().map((at) => sorter(String(at), breakable(data.retrievers[at]), columnClass(at))),
     present().length > 1 ? sorter("lead", t("difference"), "lead") : null,
     sorter("why", t("result"), "why")));
 }

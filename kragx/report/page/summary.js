@@ -158,7 +158,7 @@ function metricsTable() {
     el("h2", { id: "metrics-title" }, t("metrics")),
     el("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": "metrics-title" },
       el("table.metrics", {},
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("metric")), shownAt.map((at) => el("th", { scope: "col" }, name(data.retrievers[at]))))),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("metric")), shownAt.map((at) => el("th", { scope: "col" }, breakable(data.retrievers[at]))))),
         groups.map((group, at) => el("tbody", {},
           at ? el("tr.group", {}, el("th", { colspan: shownAt.length + 1, scope: "colgroup" }, t("measures"))) : null,
           group.map(row))))),
