@@ -20,10 +20,10 @@ from pydantic import (
     model_validator,
 )
 
-from kragx.comparison import Settings
+from kragx.comparison import Gate, Settings, gate_problems, parse_gates
 from kragx.environment import load_env
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest, shorten
-from kragx.matchers import matcher
+from kragx.matchers import label, matcher
 from kragx.measures import parse, parse_lists
 from kragx.metrics import KRAGX, Profile, parse_all, profile_for
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
@@ -189,6 +189,12 @@ class RunConfig(_Model):
     statistics: StatisticsConfig = Field(
         default_factory=StatisticsConfig, description="of intervals and tests"
     )
+    gates: dict[str, Any] | None = Field(
+        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparing.md)'
+    )
+    earlier: Path | None = Field(
+        default=None, description="a result folder that this run is compared with"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -226,13 +232,23 @@ class RunConfig(_Model):
             named.update(self.matchers)
         return named
 
+    @property
+    def parsed_gates(self) -> tuple[Gate, ...]:
+        """The gates; the config was checked, so they hold no mistake."""
+        return parse_gates(self.gates or {}, [], self.chosen_profile)
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The canonical names of what is computed."""
+        metrics, measures = parse_lists(self.metrics, self.chosen_profile)
+        specs = () if measures and not metrics else parse_all(metrics, self.chosen_profile)
+        return [str(spec) for spec in (*specs, *measures)]
+
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
         plain: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         plain["profile"] = self.chosen_profile.name
-        metrics, measures = parse_lists(self.metrics, self.chosen_profile)
-        specs = () if measures and not metrics else parse_all(metrics, self.chosen_profile)
-        plain["metrics"] = [str(spec) for spec in (*specs, *measures)]
+        plain["metrics"] = self.metric_names
         if self.matchers is None:
             plain["match"] = self.named_matchers[None]
         return plain
@@ -292,6 +308,8 @@ def parse_config(
     except ValidationError as error:
         problems += _readable(error, filled)
     problems += _semantic(filled)
+    if config is not None and not problems:
+        problems += _gates(config)
     if problems or config is None:
         raise ConfigError(name, problems)
     return _anchored(config, here)
@@ -484,6 +502,21 @@ def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
             yield from _match_problems(where, spec, defaults)
 
 
+def _gates(config: RunConfig) -> list[str]:
+    """What is wrong with the gates of a config that is right in all else."""
+    problems: list[str] = []
+    gates = parse_gates(config.gates or {}, problems, config.chosen_profile)
+    problems += gate_problems(
+        gates,
+        metrics=config.metric_names,
+        retrievers=config.retrievers,
+        matchers=[name or label(spec) for name, spec in config.named_matchers.items()],
+        slices=config.slices or (),
+        baseline=config.baseline,
+    )
+    return problems
+
+
 def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterator[str]:
     """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
     tries = [spec]
@@ -530,6 +563,7 @@ def _anchored(config: RunConfig, here: Path) -> RunConfig:
                 for name, each in config.retrievers.items()
             },
             "output": anchor(config.output),
+            "earlier": anchor(config.earlier),
             "judge": None
             if config.judge is None
             else {

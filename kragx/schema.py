@@ -32,3 +32,8 @@ def config_schema() -> dict[str, Any]:
 
 def _or_text(schema: dict[str, Any], description: str) -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "string", "description": description}]}
+
+
+def report_schema() -> dict[str, Any]:
+    """The JSON Schema of report.json."""
+    return {}

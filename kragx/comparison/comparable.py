@@ -8,6 +8,7 @@ from typing import Any
 from kragx.comparison.scored import Scored
 from kragx.errors import UsageError, shorten
 from kragx.evaluation import Evaluation
+from kragx.judging.pool import check_same_pool
 
 REMEDY = "to compare them all the same: anyway=True, or --anyway"
 
@@ -57,13 +58,10 @@ def _differing(one: Evaluation | Scored, other: Evaluation | Scored) -> Iterator
         yield f"the matchers differ ({_changes(mine['match'], theirs['match'])})"
     if mine.get("facts_match") != theirs.get("facts_match"):
         yield "facts are matched differently (facts_match)"
-    pools = [(each.get("pool") or {}).get("hash") for each in (mine, theirs)]
-    if pools[0] != pools[1]:
-        yield (
-            f"they were judged in different pools ({pools[0] or 'gold'} and {pools[1] or 'gold'}); "
-            "judge both in one pool: one config file with both retrievers, or "
-            "kragx.evaluation.pooled(...)"
-        )
+    try:
+        check_same_pool((each.name, each.settings.get("pool")) for each in (one, other))
+    except UsageError as error:
+        yield str(error).removeprefix(f"{one.name!r} and {other.name!r} cannot be compared: ")
 
 
 def _unsure(one: Evaluation | Scored, other: Evaluation | Scored) -> Iterator[str]:

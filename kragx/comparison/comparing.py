@@ -3,41 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import isnan
+from dataclasses import replace
 
-import numpy as np
-
-from kragx.comparison.comparable import REMEDY, check_comparable
-from kragx.comparison.model import (
-    Comparison,
-    Difference,
-    Estimate,
-    Leader,
-    Settings,
-    Slice,
-    Verdict,
-    View,
-)
+from kragx.comparison.comparable import check_comparable
+from kragx.comparison.model import Comparison, Settings, Slice
 from kragx.comparison.scored import Scored
 from kragx.comparison.slices import sliced
+from kragx.comparison.views import Aligned
 from kragx.dataset import GoldDataset, Query
 from kragx.errors import UsageError, nearest
 from kragx.evaluation import Evaluation
 from kragx.measures import parse
 from kragx.metrics import MetricSpec, Profile
 from kragx.sources import as_dataset
-from kragx.statistics import (
-    CONFIDENCE,
-    RESAMPLES,
-    SEED,
-    effect_sizes,
-    holm,
-    mean_intervals,
-    sign_flip_p,
-    tally,
-)
-from kragx.table import Floats
+from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
 
 
 def compare(
@@ -121,9 +100,9 @@ def compare_scored(
         raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
     cautions = list(check_comparable(scored, anyway=anyway))
     chosen = _metrics(scored, metrics, cautions)
-    aligned = _Aligned.of(scored, chosen, cautions)
+    aligned = Aligned.of(scored, chosen, cautions)
     first = names[0] if baseline is None else baseline
-    view = aligned.view(first, settings, means={each.name: each.means for each in scored})
+    view = aligned.view(first, settings, {each.name: each.means for each in scored})
     n_tests = sum(each.p is not None for each in view.differences)
     if settings.correction == "holm" and n_tests > settings.alpha * (settings.resamples + 1):
         cautions.append(
@@ -170,7 +149,7 @@ def _metrics(
 
 
 def _slices(
-    aligned: _Aligned,
+    aligned: Aligned,
     fields: Sequence[str],
     dataset: GoldDataset | None,
     scored: Scored,
@@ -189,238 +168,9 @@ def _slices(
             f"the gold set {scored.settings['dataset']['name']!r} that they were made with"
         )
     queries: list[Query] = [dataset[query_id] for query_id in aligned.query_ids]
-    return tuple(
-        Slice(
-            field,
-            value,
-            tuple(aligned.query_ids[row] for row in rows),
-            aligned.rows(rows).view(baseline, settings),
-        )
-        for field, value, rows in sliced(queries, fields)
-    )
-
-
-@dataclass(frozen=True)
-class _Aligned:
-    """Values of several retrievers, row by row for the same queries.
-
-    Attributes:
-        query_ids: (q).
-        metrics: (c) all of them.
-        tested: those whose number is the mean of the queries' values.
-        better: for each metric its direction.
-        values: for each retriever (q, c).
-    """
-
-    query_ids: tuple[str, ...]
-    metrics: tuple[str, ...]
-    tested: frozenset[str]
-    better: Mapping[str, str]
-    values: Mapping[str, Floats]
-
-    @classmethod
-    def of(cls, scored: Sequence[Scored], metrics: Sequence[str], cautions: list[str]) -> _Aligned:
-        rows = [{query_id: row for row, query_id in enumerate(s.query_ids)} for s in scored]
-        shared = tuple(each for each in rows[0] if all(each in other for other in rows[1:]))
-        if not shared:
-            raise UsageError(f"the evaluations have no query in common; {REMEDY} cannot help")
-        left_out = max(map(len, rows)) - len(shared)
-        if left_out:
-            cautions.append(f"queries that not all have, left out of the comparison: {left_out}")
-        values = {
-            each.name: np.stack([each.values[name] for name in metrics], axis=1)[
-                [at[query_id] for query_id in shared]
-            ]
-            for each, at in zip(scored, rows)
-        }
-        tested = frozenset(name for name in metrics if all(s.is_mean(name) for s in scored))
-        better = {name: scored[0].better[name] for name in metrics}
-        return cls(shared, tuple(metrics), tested, better, values)
-
-    def rows(self, rows: Sequence[int]) -> _Aligned:
-        """The same for some of the queries."""
-        return replace(
-            self,
-            query_ids=tuple(self.query_ids[row] for row in rows),
-            values={name: values[list(rows)] for name, values in self.values.items()},
-        )
-
-    def view(
-        self,
-        baseline: str,
-        settings: Settings,
-        means: Mapping[str, Mapping[str, float | None]] | None = None,
-    ) -> View:
-        """Compare on these rows.
-
-        Args:
-            baseline: a retriever.
-            settings: of the statistics.
-            means: the numbers that the evaluations show; None where they do not hold, in a slice.
-        """
-        estimates = self._estimates(settings, means)
-        best = self._best(estimates)
-        others = [name for name in self.values if name != baseline]
-        against_baseline = [(m, name, baseline) for m in self.metrics for name in others]
-        against_best = [
-            (m, top, name) for m, top in best.items() for name in self.values if name != top
-        ]
-        asked = dict.fromkeys(against_baseline + against_best)
-        found = self._differences(list(asked), estimates, settings)
-        return View(
-            n=len(self.query_ids),
-            means=estimates,
-            leaders=self._leaders(
-                best, self._decided([found[each] for each in against_best], settings), estimates
-            ),
-            differences=self._decided([found[each] for each in against_baseline], settings),
-        )
-
-    def _estimates(
-        self, settings: Settings, means: Mapping[str, Mapping[str, float | None]] | None
-    ) -> dict[str, dict[str, Estimate]]:
-        stacked = np.hstack(list(self.values.values()))
-        n = (~np.isnan(stacked)).sum(axis=0)
-        ends = mean_intervals(stacked, settings.confidence, settings.resamples, settings.seed)
-        found: dict[str, dict[str, Estimate]] = {}
-        for number, (name, values) in enumerate(self.values.items()):
-            of_run = found.setdefault(name, {})
-            for column, metric in enumerate(self.metrics):
-                at = number * len(self.metrics) + column
-                own = metric in self.tested
-                if means is not None:
-                    value = means[name][metric]
-                else:
-                    value = _mean(values[:, column]) if own else None
-                low, high = (_known(end[at]) for end in ends) if own else (None, None)
-                of_run[metric] = Estimate(value, low, high, int(n[at]))
-        return found
-
-    def _best(self, estimates: Mapping[str, Mapping[str, Estimate]]) -> dict[str, str]:
-        """For each metric the first retriever with the best value."""
-        best: dict[str, str] = {}
-        for metric in self.metrics:
-            shown = {name: each[metric].value for name, each in estimates.items()}
-            known = {name: value for name, value in shown.items() if value is not None}
-            if len(known) > 1 and self.better[metric] != "neither":
-                top = max if self.better[metric] == "higher" else min
-                best[metric] = top(known, key=lambda name: known[name])
-        return best
-
-    def _differences(
-        self,
-        asked: Sequence[tuple[str, str, str]],
-        estimates: Mapping[str, Mapping[str, Estimate]],
-        settings: Settings,
-    ) -> dict[tuple[str, str, str], Difference]:
-        """Each (metric, retriever, against), before any correction."""
-        tested = [each for each in asked if each[0] in self.tested]
-        found = {each: _untested(*each, estimates) for each in asked if each not in set(tested)}
-        if not tested:
-            return found
-        at = {metric: column for column, metric in enumerate(self.metrics)}
-        columns = np.stack(
-            [self.values[a][:, at[m]] - self.values[b][:, at[m]] for m, a, b in tested], axis=1
-        )
-        low, high = mean_intervals(columns, settings.confidence, settings.resamples, settings.seed)
-        p = sign_flip_p(columns, settings.resamples, settings.seed)
-        effects = effect_sizes(columns)
-        above, equal, below = tally(columns)
-        for j, (metric, retriever, against) in enumerate(tested):
-            n = int(above[j] + equal[j] + below[j])
-            wins, losses = int(above[j]), int(below[j])
-            if self.better[metric] == "lower":
-                wins, losses = losses, wins
-            found[tested[j]] = Difference(
-                metric=metric,
-                retriever=retriever,
-                against=against,
-                value=_mean(columns[:, j]),
-                low=_known(low[j]),
-                high=_known(high[j]),
-                n=n,
-                p=float(p[j]) if n else None,
-                p_adjusted=None,
-                effect=_known(effects[j]),
-                wins=wins,
-                ties=int(equal[j]),
-                losses=losses,
-                verdict="undecided" if n else "untested",
-            )
-        return found
-
-    def _decided(
-        self, differences: Sequence[Difference], settings: Settings
-    ) -> tuple[Difference, ...]:
-        """A family of differences with p corrected and what each says."""
-        p = np.array([np.nan if each.p is None else each.p for each in differences])
-        adjusted = map(_known, holm(p) if settings.correction == "holm" else p)
-        return tuple(
-            replace(each, p_adjusted=own, verdict=self._verdict(each, own, settings))
-            for each, own in zip(differences, adjusted)
-        )
-
-    def _verdict(self, found: Difference, p: float | None, settings: Settings) -> Verdict:
-        if p is None:
-            return "untested"
-        if p > settings.alpha or found.low is None or found.high is None:
-            return "undecided"
-        if found.low <= 0 <= found.high:
-            return "undecided"
-        if self.better[found.metric] == "neither":
-            return "different"
-        return "better" if (found.low > 0) == (self.better[found.metric] == "higher") else "worse"
-
-    def _leaders(
-        self,
-        best: Mapping[str, str],
-        differences: Sequence[Difference],
-        estimates: Mapping[str, Mapping[str, Estimate]],
-    ) -> dict[str, Leader]:
-        leaders = {}
-        for metric, top in best.items():
-            own = tuple(each for each in differences if each.metric == metric)
-            tested = metric in self.tested
-            if tested:
-                tied = [each.against for each in own if not each.decided]
-            else:
-                values = {name: each[metric].value for name, each in estimates.items()}
-                tied = [each.against for each in own if values[each.against] == values[top]]
-            leaders[metric] = Leader(metric, top, tuple(tied), own, tested)
-        return leaders
-
-
-def _untested(
-    metric: str,
-    retriever: str,
-    against: str,
-    estimates: Mapping[str, Mapping[str, Estimate]],
-) -> Difference:
-    """Two numbers of runs, which are compared as they stand."""
-    one, other = estimates[retriever][metric], estimates[against][metric]
-    known = one.value is not None and other.value is not None
-    return Difference(
-        metric=metric,
-        retriever=retriever,
-        against=against,
-        value=one.value - other.value if known else None,  # type: ignore[operator]
-        low=None,
-        high=None,
-        n=min(one.n, other.n),
-        p=None,
-        p_adjusted=None,
-        effect=None,
-        wins=0,
-        ties=0,
-        losses=0,
-        verdict="untested",
-    )
-
-
-def _mean(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else None
-
-
-def _known(value: float) -> float | None:
-    return None if isnan(value) else float(value)
+    parts = []
+    for field, value, rows in sliced(queries, fields):
+        part = aligned.rows(rows)
+        view = part.view(baseline, settings, part.means())
+        parts.append(Slice(field, value, part.query_ids, view))
+    return tuple(parts)

@@ -140,8 +140,9 @@ class Leader:
     Attributes:
         metric: which.
         best: the retriever with the best value; the first of them where several have it.
-        tied: the others that cannot be told from it: the difference is not decided.
-        differences: the best against each other retriever; corrected over the others and metrics.
+        tied: the others that cannot be told from it: the difference is not decided. One without a
+            value is not among them.
+        differences: the best against each other with a value; corrected over them and all metrics.
         tested: False for a run's own number, which is compared as it stands.
     """
 
