@@ -115,9 +115,7 @@ def histogram(evaluation: Evaluation, found: Found) -> Histogram | None:
 def times(answered: Sequence[Answer]) -> Times | None:
     """Quantiles of the time that questions took; None if none was timed."""
     known = [
-        each.seconds
-        for each in answered
-        if each.seconds is not None and each.status == "answered"
+        each.seconds for each in answered if each.seconds is not None and each.status == "answered"
     ]
     if not known:
         return None

@@ -113,7 +113,7 @@ def payload(
             ]
             for of_match in grid.values()
         ],
-        "standings": standings(comparisons, query_ids),
+        "standings": standings(comparisons, evaluations, query_ids),
         "per_block": _QUERIES_A_BLOCK,
         "text_starts": starts(text_blocks),
         "kept": {
@@ -332,4 +332,3 @@ class _Details:
 
 def _grade(said: tuple[int | None, str]) -> int:
     return -1 if said[0] is None else said[0]
-

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kragx.comparison import Comparison, Scored, Settings, compare_scored
+from kragx.comparison.recommendations import recommend
 from kragx.comparison.slices import sliced
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError
@@ -38,7 +39,10 @@ def fields_of(dataset: GoldDataset | None) -> tuple[str, ...]:
 
 
 def compared(
-    evaluations: Sequence[Evaluation], dataset: GoldDataset | None
+    evaluations: Sequence[Evaluation],
+    dataset: GoldDataset | None,
+    settings: Settings,
+    baseline: str | None,
 ) -> tuple[Comparison, ...]:
     """The retrievers compared, once for each matcher, within the fields worth slicing by."""
     names = dict.fromkeys(each.match_name for each in evaluations)
@@ -46,7 +50,8 @@ def compared(
     return tuple(
         compare_scored(
             [Scored.of(each) for each in evaluations if each.match_name == name],
-            Settings(),
+            settings,
+            baseline=baseline,
             slices=fields_of(gold),
             dataset=gold,
         )
@@ -55,15 +60,19 @@ def compared(
 
 
 def standings(
-    comparisons: Sequence[Comparison], query_ids: Sequence[str]
+    comparisons: Sequence[Comparison],
+    evaluations: Sequence[Evaluation],
+    query_ids: Sequence[str],
 ) -> dict[str, dict[str, Any]]:
-    """Each matcher's comparison as plain values, its slices with positions instead of ids."""
+    """Each matcher's comparison as plain values: positions instead of ids, and what follows."""
     at = {query_id: position for position, query_id in enumerate(query_ids)}
     plain: dict[str, dict[str, Any]] = {}
     for comparison in comparisons:
         own = comparison.to_dict()
         for each in own["slices"]:
             each["rows"] = [at[query_id] for query_id in each.pop("query_ids")]
+        scored = [Scored.of(each) for each in evaluations if each.match_name == comparison.match]
+        own["advice"] = [each.to_dict() for each in recommend(comparison, scored)]
         plain[comparison.match] = _short(own)
     return plain
 

@@ -62,8 +62,17 @@ function verdict() {
       el("div.figure-number", {}, el("b", {}, number(own.value, of)), el("span", {}, range(own.low, own.high, of))),
       el("div", {}, el("p.headline", {}, headline, " ", badge), how ? el("p.how", {}, how) : null)),
     el("div.verdict-more", {}, closest(lead, of), failures(best, of)),
+    advice(),
   ]);
   return section;
+}
+
+/** What the comparison recommends; the sentences are kragx's own and stand in English. */
+function advice() {
+  const listed = standing()?.advice || [];
+  if (!listed.length) return null;
+  return el("details.advice", {}, el("summary", {}, t("advice"), ` (${listed.length})`),
+    el("ul", { lang: "en" }, listed.map((each) => el("li", { class: each.supported ? null : "muted" }, plain(each.text)))));
 }
 
 /** The lead over the next best retriever, with its interval drawn beside 0. */

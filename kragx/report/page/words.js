@@ -64,7 +64,7 @@ const WORDS = {
     correction_holm: "p corrected by Holm over retrievers and metrics", correction_none: "p not corrected", baseline: "Baseline: {0}",
     old: "This browser is too old to open the report: it needs DecompressionStream (Chrome 80, Safari 16.4, Firefox 113, or later).",
     printed: "Printed: the first {0} of {1} questions.", loading: "Opening …", result: "Result", list: "Retriever", allRetrievers: "Every retriever on this question",
-    seconds: "Time", caution: "Caution", clear: "Clear",
+    advice: "What follows from the numbers", seconds: "Time", caution: "Caution", clear: "Clear",
   },
   ko: {
     title: "검색기 보고서", questions: "질문", language: "English", languageHint: "Interface in English",
@@ -130,7 +130,7 @@ const WORDS = {
     correction_holm: "p는 검색기와 지표 전체에 대해 Holm 방법으로 보정", correction_none: "p 보정 없음", baseline: "기준: {0}",
     old: "이 브라우저는 너무 오래되어 보고서를 열 수 없습니다. DecompressionStream이 필요합니다 (Chrome 80, Safari 16.4, Firefox 113 이상).",
     printed: "질문 {1}개 중 앞의 {0}개를 인쇄했습니다.", loading: "여는 중 …", result: "결과", list: "검색기", allRetrievers: "이 질문에 대한 모든 검색기",
-    seconds: "시간", caution: "주의", clear: "지우기",
+    advice: "수치에서 따라 나오는 것 (영어)", seconds: "시간", caution: "주의", clear: "지우기",
   },
 };
 

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from kragx.comparison import Comparison
+from kragx.comparison import Comparison, Settings
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation
@@ -33,6 +33,8 @@ def write_html(
     dataset: object = None,
     runs: Mapping[str, object] | None = None,
     comparisons: Sequence[Comparison] | None = None,
+    settings: Settings | None = None,
+    baseline: str | None = None,
     corpus: Mapping[str, str] | None = None,
     reasons: Mapping[str, Reasons] | None = None,
     max_docs: int = 50,
@@ -48,6 +50,8 @@ def write_html(
             results file, or lists of documents. Without it the page shows texts only where the
             evaluations kept them, as they do for measures.
         comparisons: what the statistics say, one for each matcher; None to compare here.
+        settings: of the statistics, where they are computed here.
+        baseline: of the same, the retriever that others are set against; None for the first.
         corpus: texts by id, for gold that is named by its id alone.
         reasons: what judges said, by the matcher's name.
         max_docs: how many documents of each list the page holds.
@@ -66,7 +70,11 @@ def write_html(
         max_docs=max_docs,
         max_chars=max_chars,
     )
-    found = compared(listed, gold) if comparisons is None else tuple(comparisons)
+    found = (
+        compared(listed, gold, settings or Settings(), baseline)
+        if comparisons is None
+        else tuple(comparisons)
+    )
     packed = payload(listed, sources, found)
     with open_text(path) as file:
         file.write(page(packed, str(listed[0].settings["dataset"]["name"])))
