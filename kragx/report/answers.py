@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -67,7 +68,13 @@ def answers(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[Answ
             )
         # A pool is cut at its depth, so a table may hold less than was retrieved.
         found.append(
-            Answer(query, docs[:n], status, got and got.seconds, None if got is None else got.error)
+            Answer(
+                query,
+                docs[:n],
+                status,
+                None if got is None else got.seconds,
+                None if got is None else got.error,
+            )
         )
     return found
 
@@ -144,10 +151,7 @@ def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[Answer]]]) -> list[l
                 golds[at_gold] = Gold(id=doc.id, text=doc.text, grade=grade)
     starts = table.gold_start.tolist()
     blank = Gold(text="")
-    return [
-        [gold or blank for gold in golds[first:last]]
-        for first, last in zip(starts, starts[1:], strict=False)
-    ]
+    return [[gold or blank for gold in golds[first:last]] for first, last in pairwise(starts)]
 
 
 def texts_by_id(of_runs: Sequence[Sequence[Answer]], corpus: Mapping[str, str]) -> dict[str, str]:

@@ -24,7 +24,6 @@ from kragx.metrics import METRICS
 from kragx.report.answers import answers, found, kept_answers
 from kragx.report.charts import Curve, Histogram, Times, curves, histogram, times
 from kragx.report.plots import drawing
-from kragx.report.rows import number
 from kragx.results import Run
 from kragx.text import file_names
 
@@ -179,8 +178,8 @@ def _grid(title: str, panels: int, across: int, width: float, height: float) -> 
 
     across = min(across, panels)
     down = -(-panels // across)
-    figure = Figure(figsize=(max(5.5, width * across), height * down + 0.7), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)  # type: ignore[union-attr]
+    figure = Figure(figsize=(max(5.5, width * across), height * down + 0.7))
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
     figure.suptitle(title, fontsize=14, color=_INK, x=0.02, ha="left")
     axes = [figure.add_subplot(down, across, at + 1) for at in range(panels)]
     for each in axes:
@@ -244,7 +243,7 @@ def _metric_at_k(shown: _Shown) -> Figure | None:
     if not known:
         return None
     kinds = [each.metric for each in known[0]]
-    across = min(3, len(kinds))
+    across = 2 if len(kinds) == 4 else min(3, len(kinds))
     figure, panels = _grid(shown.words["at_k"], len(kinds), across, 4.2, 3.2)
     for at, (axes, kind) in enumerate(zip(panels, kinds)):
         for row, (name, of_run) in enumerate(zip(shown.names, shown.curves)):
@@ -264,6 +263,7 @@ def _metric_at_k(shown: _Shown) -> Figure | None:
         axes.set_ylim(0, None if axes.get_ylim()[1] > 1.05 else 1)
         axes.set_title(kind, fontsize=11, color=_INK, loc="left")
         axes.grid(axis="y", color=_GRID)
+        axes.set_xlabel(shown.words["k"], fontsize=9, color=_INK)
     legend = figure.legend(
         *panels[0].get_legend_handles_labels(),
         loc="outside lower center",
@@ -273,7 +273,6 @@ def _metric_at_k(shown: _Shown) -> Figure | None:
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
-    figure.supxlabel(shown.words["k"], fontsize=9, color=_INK)
     return figure
 
 
@@ -351,18 +350,24 @@ def _seconds(shown: _Shown) -> Figure | None:
         axes.text(
             1.02,
             at,
-            number(each.p50),
+            _duration(each.p50),
             va="center",
             fontsize=9,
             color=_INK,
             transform=axes.get_yaxis_transform(),
         )
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_minor_formatter(lambda value, _: "")
     _names(axes, [name for _, name, _ in known])
     axes.grid(axis="x", color=_GRID)
     axes.set_axisbelow(True)
     axes.set_xlabel(shown.words["axis"], fontsize=9, color=_INK)
     return figure
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
 _FIGURES: Mapping[str, Callable[[_Shown], Figure | None]] = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from math import floor, isnan
 from typing import Any
 
 import numpy as np
 
 from kragx import matchers
-from kragx.dataset import Gold
+from kragx.dataset import Gold, Query
 from kragx.evaluation import Evaluation
 from kragx.matchers import MatchItem
 from kragx.report.answers import Answer, Found, found
@@ -140,7 +141,7 @@ def _gold_ranks(
     best: list[float | int | None] = []
     for score, rank in zip(got.best.tolist(), got.best_rank.tolist(), strict=True):
         best += (rounded_score(score, threshold), rank)
-    spans = list(zip(starts, starts[1:], strict=False))
+    spans = list(pairwise(starts))
     return (
         [first[begin:end] for begin, end in spans],
         [best[2 * begin : 2 * end] for begin, end in spans],
@@ -165,12 +166,12 @@ def _alike(cell: Cell, got: Found, texts: Mapping[str, str]) -> dict[int, list[f
             Gold(text=text)
             for item in cell.golds[row]
             if item.grade > 0
-            for each in (item, *item.alternatives)
-            if (text := each.text or texts.get(each.id or ""))
+            for id_, own in [(item.id, item.text), *((o.id, o.text) for o in item.alternatives)]
+            if (text := own or texts.get(id_ or ""))
         ]
         docs = tuple(each for each in answer.docs if each.text is not None)
         if gold and len(docs) == len(answer.docs) > 0:
-            query = type(answer.query)(answer.query.id, gold=tuple(gold))
+            query = Query(answer.query.id, gold=tuple(gold))
             items.append(MatchItem(query, docs))
             rows.append(row)
     overlap = matchers.matcher("overlap")

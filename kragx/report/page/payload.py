@@ -202,6 +202,8 @@ def _match(name: str, of_match: Mapping[str, Cell]) -> dict[str, Any]:
 
 def _metric(name: str) -> dict[str, Any]:
     plain = name.partition("@")[0].partition("(")[0]
+    least: float
+    most: float | None
     cut = name.partition("@")[2].partition("(")[0]
     if plain in METRICS:
         least, most = METRICS[plain].range
@@ -214,7 +216,7 @@ def _metric(name: str) -> dict[str, Any]:
         "kind": kind,
         "k": int(cut) if cut.isdigit() else None,
         "higher": higher_is_better(name),
-        "unit": least == 0 and most == 1,
+        "unit": (least, most) == (0, 1),
     }
 
 
@@ -244,8 +246,9 @@ class _Details:
         for of_match in self._grid.values():
             first = next(iter(of_match.values()))
             row = self._rows[id(first)][at]
-            pooled = "pool" in first.evaluation.settings and row is not None
-            pool.append([self._gold(each) for each in first.golds[row]] if pooled else None)
+            pooled = row is not None and "pool" in first.evaluation.settings
+            golds = first.golds[row] if pooled and row is not None else ()
+            pool.append([self._gold(each) for each in golds] if pooled else None)
         facts = query.metadata.get("facts")
         return {
             "gold": [self._gold(each) for each in query.gold],
@@ -278,7 +281,7 @@ class _Details:
         return {**plain, "alternatives": alternatives} if alternatives else plain
 
     def _runs(self, at: int) -> dict[str, Any]:
-        """What each retriever returned: the same for every matcher, so it is taken from the first."""
+        """What each retriever returned; the same for every matcher, so the first one will do."""
         found: dict[str, Any] = {}
         for of_match in self._grid.values():
             for name, cell in of_match.items():
