@@ -147,12 +147,10 @@ def test_it_works_by_keyboard(opened):
     page.wait_for_selector("dialog .card")
     first = page.inner_text("#detail-title")
     page.keyboard.press("j")
-    page.wait_for_function(
-        "title => document.getElementById('detail-title').innerText !== title", arg=first
-    )
+    page.wait_for_selector(f"#detail-title:not(:text-is({first!r}))")
     page.keyboard.press("Escape")
-    page.wait_for_function("!document.getElementById('detail').open")
-    page.wait_for_function("document.activeElement.dataset.at === '2'")
+    page.wait_for_selector("#detail", state="hidden")
+    page.wait_for_selector("#rows tr[data-at='2']:focus")
 
 
 def test_several_matchers_are_chosen_between(opened):
