@@ -45,7 +45,8 @@ async function drawDetail(own = ++opening_) {
   if (own !== opening_ || state.open !== query) return;
   const dialog = document.getElementById("detail");
   const kept = { scroll: dialog.scrollTop, focus: document.activeElement?.id };
-  dialog.replaceChildren(detailHead(query), ...detailBody(query, detail, gold, lists, texts));
+  dialog.replaceChildren();
+  add(dialog, [detailHead(query), detailBody(query, detail, gold, lists, texts)]);
   dialog.scrollTop = kept.scroll;
   if (kept.focus) dialog.querySelector(`#${CSS.escape(kept.focus)}`)?.focus();
 }
@@ -208,8 +209,9 @@ const LONG = 420;
 /** A text, folded if it is long. */
 function textBlock(number_, texts, known, instead) {
   if (number_ < 0) return el("p.muted.small", {}, instead);
-  const { text, length } = texts.get(number_);
-  const body = el("p.text", { dir: "auto" }, marked(text, known), length > text.length ? el("span.muted", {}, " ", t("cut", grouped(length - text.length))) : null);
+  const { text: whole, length } = texts.get(number_);
+  const text = whole.trim();
+  const body = el("p.text", { dir: "auto" }, marked(text, known), length > whole.length ? el("span.muted", {}, " ", t("cut", grouped(length - whole.length))) : null);
   if (text.length <= LONG) return body;
   body.classList.add("folded");
   const button = el("button.link.fold", { "aria-expanded": "false", onclick: () => {

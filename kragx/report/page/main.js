@@ -134,6 +134,7 @@ async function start() {
   window.addEventListener("afterprint", () => printing(false));
   window.addEventListener("resize", () => renderRows(true));
   document.documentElement.dataset.ready = "yes";
+  window.kragxReady = performance.now();
 }
 
 start().catch((error) => {

@@ -91,7 +91,8 @@ function closest(lead, of) {
     next.low === null ? null : differenceBar(next),
     el("p.muted", {}, next.low === null ? null : [t("interval", Math.round(confidence * 100)), ": ", inside ? t("includes0") : t("excludes0"), " · "],
       next.p_adjusted === null ? null : [next.p_adjusted < 0.001 ? t("pLess", "0.001") : t("p", next.p_adjusted.toFixed(3)), " · "],
-      t("wlt", next.wins, next.ties, next.losses)));
+      t("wlt", next.wins, next.ties, next.losses)),
+    !inside && next.low !== null && next.verdict === "undecided" ? el("p.muted", {}, t("corrected", (1 - confidence).toFixed(2))) : null);
 }
 
 function differenceBar(difference) {
