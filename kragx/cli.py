@@ -154,7 +154,7 @@ def run(
     judging = {name: option for name, option in options.items() if option is not None}
     loaded = configs.load(config, settings or ())
     if earlier is not None:
-        loaded = loaded.model_copy(update={"earlier": earlier})
+        loaded = configs.with_earlier(loaded, earlier)
     folder = output or loaded.output
     if folder is not None and not dry_run:
         make_folder(folder / "results")  # before the work, lest it be done for nothing

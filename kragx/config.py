@@ -531,6 +531,24 @@ def _gates(config: RunConfig) -> list[str]:
     return problems
 
 
+def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:
+    """The config with other earlier results; a relative path starts at the current folder."""
+    return config.model_copy(update={"earlier": earlier.absolute()})
+
+
+def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
+    """The config with other gates.
+
+    Raises:
+        ConfigError: they hold mistakes.
+    """
+    changed = config.model_copy(update={"gates": dict(gates)})
+    problems = _gates(changed)
+    if problems:
+        raise ConfigError("gates", problems)
+    return changed
+
+
 def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterator[str]:
     """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
     tries = [spec]

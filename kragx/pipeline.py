@@ -149,6 +149,10 @@ class RunReport:
             "gates": [each.to_dict() for each in self.gates],
         }
 
+    def with_gates(self, gates: Mapping[str, Any]) -> RunReport:
+        """The same numbers held against other gates."""
+        return replace(self, config=configs.with_gates(self.config, gates))
+
     def to_markdown(self) -> str:
         """The report for people, in Markdown."""
         return report_markdown(
@@ -345,6 +349,7 @@ def compare_folders(
         new: the later one; None for the same, and then two retrievers must be named.
         retrievers: as for `kragx.comparison.changes`.
         gates: conditions on the later one, besides those of its config: ``"ndcg@10: >= 0.75"``.
+            Within one folder these alone, and ``earlier`` is the first retriever.
         slices: fields to compare within; None for those of the later one's config.
         anyway: compare what cannot be compared, and say so.
 
@@ -358,7 +363,7 @@ def compare_folders(
     settings = config.statistics.settings
     fields = (config.slices or ()) if slices is None else slices
     found = changes(before, after, settings, retrievers=retrievers, slices=fields, anyway=anyway)
-    chosen = (*config.parsed_gates, *_gates_of(gates, config))
+    chosen = (*(() if new is None else config.parsed_gates), *_gates_of(gates, config))
     if not chosen:
         return Compared(found, ())
     named: dict[str, list[Scored]] = {}
@@ -376,7 +381,9 @@ def compare_folders(
         for scored in named.values()
     ]
     pairs = [(each.retriever, each.comparison) for each in found]
-    return Compared(found, check_gates(chosen, comparisons, pairs))
+    looked_at = {each.retriever for each in found} if retrievers else set(after.retrievers)
+    results = check_gates(chosen, comparisons, pairs)
+    return Compared(found, tuple(each for each in results if each.retriever in looked_at))
 
 
 def _gates_of(given: Sequence[str], config: RunConfig) -> tuple[Gate, ...]:
@@ -422,7 +429,7 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
     """
     config = configs.load(folder / "config.yaml", needs_env=False)
     if earlier is not None:
-        config = config.model_copy(update={"earlier": earlier})
+        config = configs.with_earlier(config, earlier)
     before = _earlier(config, folder)
     name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
     gold = read_gold(folder / "gold.jsonl")

@@ -26,17 +26,30 @@ from kragx.report.rows import (
     visible,
 )
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~$^=:@])")
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$]|(?<!\w)@|(?<=:)//|^[#+=-]+(?=\s|$)|^\d+(?=[.)](?:\s|$)))")
+
+
+_MARKDOWN = {"*": "\\*"}
 
 
 def escaped(text: str) -> str:
     """A text from data as Markdown shows it to the letter.
 
     White space and line ends become one space, controls visible; what Markdown, HTML in it, or
-    GitHub's mentions and links would read is escaped.
+    GitHub's mentions, links and formulas would read is escaped.
     """
     plain = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _SPECIAL.sub(r"\\\1", plain)
+    return _SPECIAL.sub(lambda found: _escape(found[0]), plain)
+
+
+def _escape(found: str) -> str:
+    # A backslash before a digit is a backslash; a number that begins a list is written otherwise.
+    return f"&#{ord(found[0])};{found[1:]}" if found[0].isdecimal() else f"\\{found}"
+
+
+def _code(metric: str) -> str:
+    """A metric's name, which is no text from data, as it is written in a config."""
+    return f"`{metric}`"
 
 
 def report_markdown(
@@ -126,8 +139,8 @@ def _comparison(
 ) -> Iterator[str]:
     settings = comparison.settings
     yield ""
-    yield f"Match {escaped(match_label(same[0]))}; profile {escaped(profile_label(same[0]))}; "
     yield (
+        f"Match {escaped(match_label(same[0]))}; profile {escaped(profile_label(same[0]))}; "
         f"intervals of {settings.confidence:.0%} from {settings.resamples:,} resamples of the "
         f"queries, seed {settings.seed}."
     )
@@ -170,9 +183,9 @@ def _means(comparison: Comparison, view: View, same: Sequence[Evaluation]) -> It
         found = view.means[name][metric]
         shown = mean_cell(evaluated[name], metric) if name in evaluated else number(found.value)
         ends = interval(found.low, found.high)
-        mark = standing(view.leaders.get(metric), name)
+        mark = standing(view, metric, name)
         shown = f"**{escaped(shown)}**" if mark in ("*", "=") else escaped(shown)
-        return f"{shown} {escaped(mark)} {escaped(ends)}".replace("  ", " ").strip()
+        return f"{shown} {_MARKDOWN.get(mark, mark)} {escaped(ends)}".replace("  ", " ").strip()
 
     metrics = [
         metric for metric in comparison.metrics if whole or metric not in comparison.run_level
@@ -180,7 +193,7 @@ def _means(comparison: Comparison, view: View, same: Sequence[Evaluation]) -> It
     yield from _table(
         ["metric", *map(escaped, comparison.retrievers)],
         (
-            [escaped(metric), *(cell(metric, name) for name in comparison.retrievers)]
+            [_code(metric), *(cell(metric, name) for name in comparison.retrievers)]
             for metric in metrics
         ),
     )
@@ -192,7 +205,7 @@ def _means(comparison: Comparison, view: View, same: Sequence[Evaluation]) -> It
 def _leaders(comparison: Comparison, view: View) -> Iterator[str]:
     """One line on who is best: nothing to say with one retriever."""
     decided = [
-        f"{escaped(metric)}: {escaped(leader.best)}"
+        f"{_code(metric)} {escaped(leader.best)}"
         for metric, leader in view.leaders.items()
         if leader.decided
     ]
@@ -224,7 +237,7 @@ def _differences(comparison: Comparison, view: View) -> Iterator[str]:
 def _difference(found: Difference) -> list[str]:
     tested = found.p is not None
     return [
-        escaped(found.metric),
+        _code(found.metric),
         escaped(found.retriever),
         escaped(signed(found.value)),
         escaped(interval(found.low, found.high, plus=True) or "-"),

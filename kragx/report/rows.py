@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kragx.comparison import Leader, check_comparable
+from kragx.comparison import View, check_comparable
 from kragx.evaluation import Evaluation
 from kragx.measures import higher_is_better
 
@@ -86,16 +86,21 @@ MARKS = {"better": "▲", "worse": "▼", "different": "≠", "undecided": "", "
 """What stands beside a difference that is decided."""
 
 
-def standing(leader: Leader | None, retriever: str) -> str:
+def standing(view: View, metric: str, retriever: str) -> str:
     """What stands beside a mean: ``*``, ``=``, ``≈`` or nothing.
 
     ``*`` is better than every other; ``=`` has the best value, but it is a tie, with all that have
-    ``≈``. A run's own number is not tested, and has no mark.
+    ``≈``. None is marked where all have the same value, or of a run's own number, as that is not
+    tested.
     """
-    if leader is None or not leader.tested:
+    leader = view.leaders.get(metric)
+    values = {name: each[metric].value for name, each in view.means.items()}
+    if leader is None or not leader.tested or len(set(values.values()) - {None}) < 2:
         return ""
-    if retriever == leader.best:
-        return "*" if leader.decided else "="
+    if leader.decided:
+        return "*" if retriever == leader.best else ""
+    if values[retriever] == values[leader.best]:
+        return "="
     return "≈" if retriever in leader.tied else ""
 
 
