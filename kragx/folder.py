@@ -3,7 +3,7 @@
     report.json    config, versions and every number      gold.jsonl  the gold set as it was
     report.md      the report for people                  config.yaml the config, resolved
     means.csv      a line for each retriever and matcher  results/    what each retriever returned
-    queries.csv    a line for each query besides
+    queries.csv    a line for each query besides          report.html all of it, to look into
 
 With pyarrow (extra `parquet`) queries.parquet and results/*.parquet stand beside them. While a run
 goes on, each answer is added to ``results/<retriever>.partial.jsonl`` as it comes.

@@ -186,8 +186,8 @@ class RunReport:
             baseline=self.config.baseline,
             corpus=self._corpus,
             reasons=self._reasons,
-            max_docs=max_docs or given.max_docs,
-            max_chars=max_chars or given.max_chars,
+            max_docs=given.max_docs if max_docs is None else max_docs,
+            max_chars=given.max_chars if max_chars is None else max_chars,
         )
 
     def draw(self, folder: str | Path, *, language: str = "en") -> list[Path]:

@@ -1,4 +1,4 @@
-"""How large and how fast a report of 10,000 queries is: ``python -m tests.browser.large [QUERIES]``.
+"""How large and fast a report of 10,000 queries is: ``python -m tests.browser.large [QUERIES]``.
 
 Three retrievers, ten documents a list, from a corpus of as many distinct passages as queries.
 Prints the seconds to write the file, its size, and in Chromium, as the best of three: from the
@@ -52,7 +52,9 @@ def write(path: Path, n: int) -> float:
             lists[f"q{at}"] = [{"id": f"d{each}", "text": texts[each]} for each in found]
         runs[name] = Run.from_documents(lists, name=name)
     metrics = ["ndcg@10", "recall@5", "mrr@10", "hit_rate@1", "map@10"]
-    evaluations = [evaluate(dataset, run, match="overlap", metrics=metrics) for run in runs.values()]
+    evaluations = [
+        evaluate(dataset, run, match="overlap", metrics=metrics) for run in runs.values()
+    ]
     begun = time.perf_counter()
     write_html(evaluations, path, runs=runs)
     return time.perf_counter() - begun
