@@ -24,7 +24,10 @@ def test_the_verdict_names_the_winner_and_says_how_sure(opened):
     assert "좋은 검색기 is best on ndcg@5." in verdict.inner_text()
     assert verdict.locator(".badge").inner_text() == "certain"
     assert "leaves out 0" in verdict.inner_text()
-    assert "finds no gold in its first 5 for 5 of 39 questions" in verdict.inner_text()
+    assert (
+        "finds none of the gold passages in its first 5 for 5 of 39 questions"
+        in verdict.inner_text()
+    )
     assert verdict.bounding_box()["y"] + verdict.bounding_box()["height"] < 900
     verdict.locator("button.reason").first.click()
     assert count(page) == 5

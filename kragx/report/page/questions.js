@@ -118,7 +118,7 @@ function renderHead() {
     sorter("question", t("question"), "q"),
     present().map((at) => sorter(String(at), breakable(data.retrievers[at]), columnClass(at))),
     present().length > 1 ? sorter("lead", t("difference"), "lead") : null,
-    sorter("why", t("result"), "why")));
+    sorter("why", t("resultOf", plain(data.retrievers[state.a])), "why")));
 }
 
 function columnClass(at) {

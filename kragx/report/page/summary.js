@@ -28,7 +28,7 @@ function renderTop() {
 const bold = (at) => el("strong.retriever", {}, name(data.retrievers[at]));
 const listing = (names) => {
   const nodes = [];
-  names.forEach((each, at) => nodes.push(at ? ", " : "", el("strong.retriever", {}, name(each))));
+  names.forEach((each, at) => nodes.push(at === 0 ? "" : at === names.length - 1 ? t("and") : ", ", el("strong.retriever", {}, name(each))));
   return nodes;
 };
 
@@ -51,11 +51,12 @@ function verdict() {
   else headline = phrase(certain || !lead.tested ? "wins" : of.higher === false && WORDS[state.language].leadsLow ? "leadsLow" : "leads", bold(best), named);
   if (lead && lead.differences.length) {
     const beaten = lead.differences.filter((each) => !lead.tied.includes(each.against)).map((each) => each.against);
+    const apart = lead.tied.filter((each) => !equal.some((at) => data.retrievers[at] === each));
     badge = !lead.tested ? el("span.badge", {}, t("asIs")) : certain ? el("span.badge.yes", {}, t("certain")) : el("span.badge.no", {}, t("uncertain"));
     how = !lead.tested ? phrase("how_asis")
       : certain ? (beaten.length === 1 ? phrase("how_certain1", listing(beaten)) : phrase("how_certain"))
       : beaten.length ? phrase("how_partly", listing(beaten), listing(lead.tied))
-      : phrase("how_uncertain", listing(lead.tied));
+      : phrase("how_uncertain", listing(apart.length ? apart : lead.tied));
   }
   add(section, [
     el("div.verdict-head", {},
@@ -158,7 +159,7 @@ function metricsTable() {
   const row = (each) => {
     const lead = view?.leaders[each.name];
     return el("tr", { class: each.name === state.metric ? "chosen" : null },
-      el("th", { scope: "row" }, el("button.link", { title: t("choose", each.name), onclick: () => choosing({ metric: each.name }) }, each.name),
+      el("th", { scope: "row" }, el("button.link", { title: t("choose", each.name), onclick: () => choosing({ metric: each.name }) }, breakable(each.name)),
         each.higher === false ? el("small.muted", {}, t("lower")) : null),
       shownAt.map((at) => metricCell(each, at, view, lead)));
   };
