@@ -54,7 +54,7 @@ from kragx.pooling import pooled
 from kragx.report.figures import write_figures
 from kragx.report.files import means_csv, queries_csv, write_text
 from kragx.report.markdown import report_markdown
-from kragx.report.page.payload import Reasons
+from kragx.report.page.details import Reasons
 from kragx.report.page.write import write_html
 from kragx.results import Run
 from kragx.retrieval import is_retriever, retrieve

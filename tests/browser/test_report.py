@@ -218,3 +218,31 @@ def test_figures_have_names_for_those_who_do_not_see_them(opened):
     assert len(labels) >= 4
     assert all(labels)
     assert "threshold 0.5" in page.inner_text("#figure-scores")
+
+
+def test_the_report_of_the_consumer_config(opened, tmp_path, monkeypatch):
+    """Six retrievers on 60 questions: nothing is certain, and the page says so; questions open."""
+    pytest.importorskip("bm25s")
+    from kragx import config, pipeline
+    from tests.docs.support import ROOT
+
+    monkeypatch.syspath_prepend(str(ROOT))
+    names = ("bm25", "tfidf", "hybrid")
+    loaded = config.load(
+        ROOT / "configs" / "consumer.yaml",
+        [f"retrievers.{name}{more}.repeat=1" for name in names for more in ("", "+context")],
+    )
+    path = tmp_path / "report.html"
+    pipeline.run(loaded).to_html(path)
+    page = opened(path=path, language="ko-KR")
+    assert page.inner_text(".badge") == "확실하지 않음"
+    assert page.locator("#head th").count() == 9
+    page.select_option("#slice", label="difficulty: hard")
+    assert page.inner_text("#count") == "질문 60개 중 12개"
+    page.fill("#search", "ko-q03")
+    page.click("#reset")
+    page.fill("#search", "ko-q03")
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    assert page.locator(".all-retrievers button").count() == 6
+    assert page.locator("dialog .gold mark").count() > 0

@@ -173,6 +173,8 @@ def test_without_runs_the_page_has_numbers_but_no_texts(tmp_path, gold, run):
     index = parts(path)["index"]
     assert index["kept"]["texts"] is False
     assert index["cells"][0][0]["first"][0] == [2]
+    # The gold set is kept by the evaluation.
+    assert parts(path)["detail-0"][0]["gold"][0]["id"] == "g1"
 
 
 def test_gold_named_by_id_gets_its_text_from_what_was_retrieved(tmp_path):

@@ -112,7 +112,7 @@ function goldSide(query, wanted, main, lists, texts) {
   const pooled = Boolean(match().pool);
   const others = pooled ? [] : wanted.filter((each) => !each.relevant);
   return el("section.side.gold", { "aria-labelledby": "gold-title" }, el("h3", { id: "gold-title" }, t(pooled ? "relevantPool" : "golds")),
-    main.length ? null : el("p.muted", {}, t("noGold")),
+    main.length ? null : el("p.muted", {}, t(reason(present()[0], query) === "nogold" ? "noGold" : "texts")),
     main.map((each, at) => goldCard(query, each, at, main.length, lists, texts)),
     others.length ? el("details", {}, el("summary", {}, t("notGoldItem"), ` (${others.length})`), others.map((each) => plainCard(each, texts))) : null);
 }

@@ -2,55 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from kragx.comparison import Comparison
 from kragx.dataset import Gold, GoldDataset, Query
-from kragx.document import Doc
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation, versions
 from kragx.measures import higher_is_better, measure
 from kragx.metrics import METRICS
 from kragx.report.answers import Answer, answers, kept_answers, pool_gold, texts_by_id
 from kragx.report.charts import curves
-from kragx.report.page.cells import Cell, cell_values, pairs
+from kragx.report.page.cells import Cell, cell_values
+from kragx.report.page.details import QUERIES_A_BLOCK, Details, Sources
 from kragx.report.page.packing import Texts, packed, starts
 from kragx.report.page.standings import standings
 from kragx.report.rows import check_comparable, match_label, metric_names, profile_label
-from kragx.results import Run
-
-Reasons = Mapping[tuple[str, str, str], tuple[int | None, str]]
-"""What a judge said: for (query id, document text, gold text) its grade and its reason."""
-
-_QUERIES_A_BLOCK = 32
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The texts behind evaluations, and how much of them the page holds.
-
-    Attributes:
-        dataset: the gold set; None if it is not at hand.
-        runs: what each retriever returned, by its name.
-        corpus: texts by id, for gold that is named by its id alone.
-        reasons: what judges said, by the matcher's name.
-        max_docs: how many documents of each list are kept.
-        max_chars: how many characters of each text are kept; None for all.
-    """
-
-    dataset: GoldDataset | None = None
-    runs: Mapping[str, Run] = field(default_factory=dict)
-    corpus: Mapping[str, str] = field(default_factory=dict)
-    reasons: Mapping[str, Reasons] = field(default_factory=dict)
-    max_docs: int = 50
-    max_chars: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, value in (("max_docs", self.max_docs), ("max_chars", self.max_chars)):
-            if value is not None and (isinstance(value, bool) or value < 1):
-                raise UsageError(f"{name}: {value!r} is not a whole number of at least 1")
 
 
 @dataclass(frozen=True)
@@ -77,7 +45,7 @@ def payload(
     """
     grid = _grid(evaluations, sources)
     query_ids = list(dict.fromkeys(each for one in evaluations for each in one.query_ids))
-    queries = _queries(query_ids, grid)
+    queries = _queries(query_ids, grid, sources.dataset)
     listed = [
         cell.answers for row in grid.values() for cell in row.values() if cell.answers is not None
     ]
@@ -88,7 +56,7 @@ def payload(
         for of_match in grid.values()
         for cell in of_match.values()
     }
-    details = _Details(grid, rows, texts, by_id, sources)
+    details = Details(grid, rows, texts, by_id, sources)
     packed_details = tuple(map(packed, details.blocks(queries)))
     text_blocks = list(texts.blocks())
     first = evaluations[0]
@@ -114,7 +82,7 @@ def payload(
             for of_match in grid.values()
         ],
         "standings": standings(comparisons, evaluations, query_ids),
-        "per_block": _QUERIES_A_BLOCK,
+        "per_block": QUERIES_A_BLOCK,
         "text_starts": starts(text_blocks),
         "kept": {
             "texts": bool(listed),
@@ -154,16 +122,24 @@ def _grid(evaluations: Sequence[Evaluation], sources: Sources) -> dict[str, dict
         shared = pool_gold(pooled) if pooled and all(rows for _, rows in pooled) else None
         for name, each in of_match.items():
             found = answered[name]
-            golds[name] = shared or (
-                [()] * len(each.query_ids)
-                if found is None or "pool" in each.settings
-                else [answer.query.gold for answer in found]
-            )
+            golds[name] = shared or _golds(each, found, sources.dataset)
         grid[match] = {
             name: Cell(each, answered[name], golds[name], of_evaluation[id(each)])
             for name, each in of_match.items()
         }
     return grid
+
+
+def _golds(
+    evaluation: Evaluation, found: Sequence[Answer] | None, dataset: GoldDataset | None
+) -> list[Sequence[Gold]]:
+    """The gold set's gold of each row; nothing where only the table is known."""
+    if "pool" not in evaluation.settings:
+        if found is not None:
+            return [answer.query.gold for answer in found]
+        if dataset is not None:
+            return [dataset[query_id].gold for query_id in evaluation.query_ids]
+    return [()] * len(evaluation.query_ids)
 
 
 def _answers(evaluation: Evaluation, sources: Sources) -> list[Answer] | None:
@@ -172,8 +148,10 @@ def _answers(evaluation: Evaluation, sources: Sources) -> list[Answer] | None:
     return kept_answers(evaluation)
 
 
-def _queries(query_ids: Sequence[str], grid: Mapping[str, Mapping[str, Cell]]) -> list[Query]:
-    known: dict[str, Query] = {}
+def _queries(
+    query_ids: Sequence[str], grid: Mapping[str, Mapping[str, Cell]], dataset: GoldDataset | None
+) -> list[Query]:
+    known = {query.id: query for query in dataset or ()}
     for of_match in grid.values():
         for cell in of_match.values():
             for answer in cell.answers or ():
@@ -218,120 +196,3 @@ def _metric(name: str) -> dict[str, Any]:
         "higher": higher_is_better(name),
         "unit": (least, most) == (0, 1),
     }
-
-
-class _Details:
-    """The texts, documents and scores of queries, for the blocks that the page opens singly."""
-
-    def __init__(
-        self,
-        grid: Mapping[str, Mapping[str, Cell]],
-        rows: Mapping[int, Sequence[int | None]],
-        texts: Texts,
-        by_id: Mapping[str, str],
-        sources: Sources,
-    ) -> None:
-        self._grid, self._rows, self._texts = grid, rows, texts
-        self._by_id, self._sources = by_id, sources
-        self.n_docs_left_out = 0
-
-    def blocks(self, queries: Sequence[Query]) -> Iterator[list[dict[str, Any]]]:
-        """Some queries at a time."""
-        for start in range(0, len(queries), _QUERIES_A_BLOCK):
-            block = queries[start : start + _QUERIES_A_BLOCK]
-            yield [self._query(at, query) for at, query in enumerate(block, start=start)]
-
-    def _query(self, at: int, query: Query) -> dict[str, Any]:
-        pool = []
-        for of_match in self._grid.values():
-            first = next(iter(of_match.values()))
-            row = self._rows[id(first)][at]
-            pooled = row is not None and "pool" in first.evaluation.settings
-            golds = first.golds[row] if pooled and row is not None else ()
-            pool.append([self._gold(each) for each in golds] if pooled else None)
-        facts = query.metadata.get("facts")
-        return {
-            "gold": [self._gold(each) for each in query.gold],
-            "pool": pool,
-            "reference": query.reference,
-            "facts": facts if isinstance(facts, list) else None,
-            "runs": self._runs(at),
-            "pairs": [
-                [self._pairs(name, cell, at) for cell in of_match.values()]
-                for name, of_match in self._grid.items()
-            ],
-            "reasons": [
-                [self._reasons(name, cell, at) for cell in of_match.values()]
-                for name, of_match in self._grid.items()
-            ],
-        }
-
-    def _gold(self, gold: Gold) -> dict[str, Any]:
-        alternatives = [
-            [each.id, self._texts.number(each.text or self._by_id.get(each.id or ""))]
-            for each in gold.alternatives
-        ]
-        plain: dict[str, Any] = {
-            "id": gold.id,
-            "grade": gold.grade,
-            "text": self._texts.number(
-                self._by_id.get(gold.id or "") if gold.text is None else gold.text
-            ),
-        }
-        return {**plain, "alternatives": alternatives} if alternatives else plain
-
-    def _runs(self, at: int) -> dict[str, Any]:
-        """What each retriever returned; the same for every matcher, so the first one will do."""
-        found: dict[str, Any] = {}
-        for of_match in self._grid.values():
-            for name, cell in of_match.items():
-                row = self._rows[id(cell)][at]
-                if name in found or row is None or cell.answers is None:
-                    continue
-                answer = cell.answers[row]
-                start = cell.evaluation.table.doc_start[row]
-                repeated = cell.evaluation.table.repeated[start : start + len(answer.docs)]
-                docs = answer.docs[: self._sources.max_docs]
-                self.n_docs_left_out += len(answer.docs) - len(docs)
-                found[name] = {
-                    "docs": [
-                        self._doc(doc, again)
-                        for doc, again in zip(docs, repeated.tolist(), strict=False)
-                    ],
-                    "n": len(answer.docs),
-                    "error": answer.error,
-                }
-        return found
-
-    def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
-        plain: list[Any] = [doc.id, self._texts.number(doc.text), doc.score]
-        return [*plain, 1] if repeated else plain
-
-    def _pairs(self, match: str, cell: Cell, at: int) -> list[float | None]:
-        row = self._rows[id(cell)][at]
-        return [] if row is None else pairs(cell.evaluation, row, self._sources.max_docs)
-
-    def _reasons(self, match: str, cell: Cell, at: int) -> list[list[Any]]:
-        """[document, gold item, grade, reason] of each pair that a judge has looked at.
-
-        The gold item is -1 where the judge was asked about document and question alone.
-        """
-        row, known = self._rows[id(cell)][at], self._sources.reasons.get(match)
-        if row is None or not known or cell.answers is None:
-            return []
-        answer = cell.answers[row]
-        docs = answer.docs[: self._sources.max_docs]
-        said_of = [known.get((answer.query.id, doc.text or "", "")) for doc in docs]
-        listed = [[at_doc, -1, *said] for at_doc, said in enumerate(said_of) if said]
-        for at_gold, gold in enumerate(cell.golds[row]):
-            wanted = [gold.text, *(each.text for each in gold.alternatives)]
-            for at_doc, doc in enumerate(docs):
-                said = [known.get((answer.query.id, doc.text or "", each or "")) for each in wanted]
-                best = max((each for each in said if each), key=_grade, default=None)
-                if best is not None:
-                    listed.append([at_doc, at_gold, *best])
-        return listed
-
-
-def _grade(said: tuple[int | None, str]) -> int:
-    return -1 if said[0] is None else said[0]

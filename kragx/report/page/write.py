@@ -16,7 +16,8 @@ from kragx.dataset import GoldDataset
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation
 from kragx.formats.jsonl import open_text
-from kragx.report.page.payload import Payload, Reasons, Sources, payload
+from kragx.report.page.details import Reasons, Sources
+from kragx.report.page.payload import Payload, payload
 from kragx.report.page.standings import compared
 from kragx.results import Run
 from kragx.retrieval import is_retriever
