@@ -68,10 +68,13 @@ function found(retriever, query, k) {
 
 const failed = (retriever, query) => !["ok", "nogold", ""].includes(reason(retriever, query));
 
-/** The retriever that leads the metric, by position; the first one where none does. */
+/** The retriever that leads the metric, by position; by its mean where it is not compared. */
 function leader() {
   const of = standing()?.overall.leaders[state.metric];
-  return of ? data.retrievers.indexOf(of.best) : present()[0];
+  if (of) return data.retrievers.indexOf(of.best);
+  const sense = metric().higher === false ? -1 : 1;
+  const mean = (at) => (cell(at).mean[state.metric] ?? null) === null ? -Infinity : sense * cell(at).mean[state.metric];
+  return present().reduce((one, other) => (mean(other) > mean(one) ? other : one));
 }
 
 /** What the statistics say of a retriever: {value, low, high, n}. */

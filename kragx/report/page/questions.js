@@ -50,7 +50,8 @@ function filter(change, redraw = true) {
 /** From a link elsewhere: these questions, and scroll to them. */
 function showing(change) {
   filter({ search: "", outcome: "all", result: "any", slice: "", why: "", ...change });
-  document.getElementById("questions").scrollIntoView({ behavior: "smooth" });
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  document.getElementById("questions").scrollIntoView({ behavior: still ? "auto" : "smooth" });
 }
 
 function kept(query, wanted, rows) {
