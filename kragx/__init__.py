@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kragx.agreement import Agreement, agree
     from kragx.comparison import Comparison, compare
     from kragx.dataset import Gold, GoldDataset, Query
     from kragx.document import Doc
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kragx.validation import validate
 
 _WHERE = {
+    "Agreement": "agreement",
     "AveragingMethod": "evaluators",
     "Comparison": "comparison",
     "ConfigError": "errors",
@@ -62,6 +64,7 @@ _WHERE = {
     "TokenizerType": "evaluators",
     "UsageError": "errors",
     "aevaluate": "evaluation",
+    "agree": "agreement",
     "aretrieve": "retrieval",
     "compare": "comparison",
     "evaluate": "evaluation",
@@ -82,6 +85,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "Agreement",
     "AveragingMethod",
     "Comparison",
     "ConfigError",
@@ -105,6 +109,7 @@ __all__ = [
     "TokenizerType",
     "UsageError",
     "aevaluate",
+    "agree",
     "aretrieve",
     "compare",
     "evaluate",

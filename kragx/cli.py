@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from kragx import cli_compare, cli_goldsets
+from kragx import cli_agreement, cli_compare, cli_goldsets
 from kragx.cli_compare import Anyway, Earlier, Summary
 from kragx.cli_judgements import judgements
 from kragx.errors import KragxError, UsageError
@@ -51,6 +51,7 @@ app = typer.Typer(
 app.add_typer(judgements, name="judgements")
 cli_goldsets.register(app)
 cli_compare.register(app)
+cli_agreement.register(app)
 
 
 class Format(StrEnum):

@@ -53,17 +53,13 @@ def qrels_queries(path: str | Path, broken: Broken) -> list[tuple[int, Query]]:
     """
     grades: dict[str, dict[str, float]] = {}
     first: dict[str, int] = {}
-    for number, (query, _, document, grade) in _rows(path, _QRELS, broken):
-        value = _number(grade)
-        if value is None:
-            broken(number, f"grade must be a finite number, not {grade!r}")
-            continue
+    for number, query, document, value in iter_qrels(path, broken):
         first.setdefault(query, number)
         of_query = grades.setdefault(query, {})
         if of_query.setdefault(document, value) != value:
             broken(
                 number,
-                f"document {document!r} of query {query!r} has grade {grade} here and "
+                f"document {document!r} of query {query!r} has grade {value:g} here and "
                 f"{of_query[document]:g} before; keep one",
             )
     return [
@@ -73,6 +69,27 @@ def qrels_queries(path: str | Path, broken: Broken) -> list[tuple[int, Query]]:
         )
         for query, of_query in grades.items()
     ]
+
+
+def iter_qrels(
+    path: str | Path, broken: Broken | None = None
+) -> Iterator[tuple[int, str, str, float]]:
+    """Yield line number, query id, document id and grade of each line, repeated ones too.
+
+    Args:
+        path: the file.
+        broken: is told of each broken line, which is passed over; None ends at the first.
+
+    Raises:
+        DataError: the file cannot be read, or a line is broken (with file and line).
+    """
+    tell = refusing(path) if broken is None else broken
+    for number, (query, _, document, grade) in _rows(path, _QRELS, tell):
+        value = _number(grade)
+        if value is None:
+            tell(number, f"grade must be a finite number, not {grade!r}")
+        else:
+            yield number, query, document, value
 
 
 def read_run(path: str | Path) -> Run:
