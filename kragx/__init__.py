@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from kragx.formats.jsonl import read_gold, read_results, write_gold, write_results
     from kragx.krag_document import KragDocument
     from kragx.matchers import Matcher, matcher
+    from kragx.report.figures import write_figures
+    from kragx.report.page.write import write_html
     from kragx.results import Retrieved, Run
     from kragx.retrieval import aretrieve, retrieve
     from kragx.tokenizers import Tokenizer, tokenizer
@@ -75,8 +77,10 @@ _WHERE = {
     "retrieve": "retrieval",
     "tokenizer": "tokenizers",
     "validate": "validation",
+    "write_figures": "report.figures",
     "write_gold": "formats.jsonl",
     "write_goldset": "formats.datasets",
+    "write_html": "report.page.write",
     "write_results": "formats.jsonl",
 }
 
@@ -118,8 +122,10 @@ __all__ = [
     "retrieve",
     "tokenizer",
     "validate",
+    "write_figures",
     "write_gold",
     "write_goldset",
+    "write_html",
     "write_results",
 ]
 

@@ -132,8 +132,22 @@ def report(
     earlier: Earlier = None,
     anyway: Anyway = False,
     summary: Summary = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Also draw figures into this folder, as PNG and SVG.")
+    ] = None,
+    language: Annotated[str | None, typer.Option(help="Of figures: en (default) or ko.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Of html: the file (default: FOLDER/report.html)."),
+    ] = None,
+    max_docs: Annotated[
+        int | None, typer.Option(help="Of html: how many documents of each list (default 50).")
+    ] = None,
+    max_chars: Annotated[
+        int | None, typer.Option(help="Of html: how many characters of each text (default: all).")
+    ] = None,
     format: Annotated[  # noqa: A002
-        str, typer.Option(help="table, json, csv or markdown.")
+        str, typer.Option(help="table, json, csv, markdown or html.")
     ] = "table",
 ) -> None:
     """Compute every number of a result folder again, without retrieving; 1 if a gate fails."""
@@ -141,7 +155,12 @@ def report(
     from kragx.formats.jsonl import to_json
     from kragx.report.files import means_csv
 
-    check_format(format, ("table", "json", "csv", "markdown"))
+    check_format(format, ("table", "json", "csv", "markdown", "html"))
+    for option, given in {"--out": out, "--max-docs": max_docs, "--max-chars": max_chars}.items():
+        if given is not None and format != "html":
+            raise UsageError(f"{option}: belongs to --format html")
+    if language is not None and figures is None:
+        raise UsageError("--language: belongs to --figures")
     found = pipeline.recompute(folder, earlier=earlier, anyway=anyway)
     match format:
         case "json":
@@ -150,11 +169,24 @@ def report(
             typer.echo(means_csv(found.evaluations), nl=False)
         case "markdown":
             typer.echo(found.to_markdown(), nl=False)
+        case "html":
+            path = folder / "report.html" if out is None else out
+            found.to_html(path, max_docs=max_docs, max_chars=max_chars)
+            _written(path)
         case _:
             print_dataset(found)
             show(found)
+    if figures is not None:
+        for path in found.draw(figures, language=language or "en"):
+            _written(path)
     write_summary(found, summary)
     end(found.gates)
+
+
+def _written(path: Path) -> None:
+    from kragx.report.text import console
+
+    console(stderr=True).print(f"written: {path}", markup=False, soft_wrap=True)
 
 
 def print_config(config: RunConfig) -> None:

@@ -143,6 +143,15 @@ class RetrieverConfig(_Model):
         return {name: getattr(self, name) for name in ASKING if name != "callbacks"}
 
 
+class HtmlConfig(_Model):
+    """How much of the texts report.html holds; numbers always count everything."""
+
+    max_docs: int = Field(default=50, ge=1, description="documents of each list")
+    max_chars: int | None = Field(
+        default=None, ge=1, description="characters of each text; default: all"
+    )
+
+
 class StatisticsConfig(_Model):
     """How sure is sure: see `kragx.comparison.Settings`."""
 
@@ -178,6 +187,9 @@ class RunConfig(_Model):
     profile: str | None = None
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
     output: Path | None = Field(default=None, description="the folder for JSON and CSV")
+    html: bool | HtmlConfig = Field(
+        default=True, description="write report.html beside them; false leaves it out"
+    )
     baseline: str | None = Field(
         default=None, description="the retriever that others are set against; default: the first"
     )
@@ -456,6 +468,8 @@ def _valid_keys(loc: tuple[int | str, ...]) -> list[str]:
         model = DatasetConfig
     elif loc[0] == "statistics" and len(loc) > 1:
         model = StatisticsConfig
+    elif loc[0] == "html" and len(loc) > 1:
+        model = HtmlConfig
     elif loc[0] == "retrievers" and len(loc) > 2:
         model = CallbackConfig if "callbacks" in loc else RetrieverConfig
     return [field.alias or name for name, field in model.model_fields.items()]

@@ -3,7 +3,7 @@
     report.json    config, versions and every number      gold.jsonl  the gold set as it was
     report.md      the report for people                  config.yaml the config, resolved
     means.csv      a line for each retriever and matcher  results/    what each retriever returned
-    queries.csv    a line for each query besides
+    queries.csv    a line for each query besides          report.html all of it, to look into
 
 With pyarrow (extra `parquet`) queries.parquet and results/*.parquet stand beside them. While a run
 goes on, each answer is added to ``results/<retriever>.partial.jsonl`` as it comes.
@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -28,22 +27,7 @@ from kragx.errors import DataError
 from kragx.evaluation import Evaluation
 from kragx.formats.jsonl import doc_record, open_text, to_json
 from kragx.results import Retrieved, Run
-from kragx.text import Mender
-
-
-def file_names(names: Iterable[str]) -> list[str]:
-    """Retrievers' names as file names: what file systems refuse replaced, none twice."""
-    taken: dict[str, None] = {}  # in lower case, as some file systems do not tell cases apart
-    files = []
-    for name in names:
-        plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(". ")[:60] or "_"
-        file, number = plain, 1
-        while file.lower() in taken:
-            number += 1
-            file = f"{plain}-{number}"
-        taken[file.lower()] = None
-        files.append(file)
-    return files
+from kragx.text import Mender, file_names
 
 
 def asked_hash(config: RetrieverConfig, dataset: GoldDataset) -> str:

@@ -30,11 +30,12 @@ from kragx.comparison import (
     read_results_folder,
     recommend,
 )
-from kragx.config import CallbackConfig, RetrieverConfig, RunConfig, filled
+from kragx.config import CallbackConfig, HtmlConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
 from kragx.errors import DataError, UsageError
 from kragx.evaluation import Evaluation, evaluate, versions
-from kragx.folder import Partial, asked_hash, file_names, partial_path, write_parquet
+from kragx.folder import Partial, asked_hash, partial_path, write_parquet
+from kragx.formats.corpus import read_corpus
 from kragx.formats.datasets import read_dataset
 from kragx.formats.jsonl import (
     file_name,
@@ -48,12 +49,17 @@ from kragx.formats.jsonl import (
 from kragx.formats.trec import read_run
 from kragx.judging import read_judge
 from kragx.judging.setup import adjusted
-from kragx.matchers import JudgeMatcher, MatchItem, label, matcher
+from kragx.matchers import JudgeMatcher, MatchItem, judge_of, label, matcher
 from kragx.pooling import pooled
+from kragx.report.figures import write_figures
 from kragx.report.files import means_csv, queries_csv, write_text
 from kragx.report.markdown import report_markdown
+from kragx.report.page.details import Reasons
+from kragx.report.page.write import write_html
 from kragx.results import Run
 from kragx.retrieval import is_retriever, retrieve
+from kragx.sources import arranged
+from kragx.text import file_names
 
 
 @dataclass(frozen=True)
@@ -158,6 +164,82 @@ class RunReport:
             self.gates,
         )
 
+    def to_html(
+        self, path: str | Path, *, max_docs: int | None = None, max_chars: int | None = None
+    ) -> None:
+        """Write the report for people as one HTML file; see `kragx.report.page`.
+
+        Args:
+            path: the file.
+            max_docs: how many documents of each list it holds; None for the config's (50).
+            max_chars: how many characters of each text; None for the config's (all).
+        """
+        given = self.config.html if isinstance(self.config.html, HtmlConfig) else HtmlConfig()
+        write_html(
+            self.evaluations,
+            path,
+            dataset=self.dataset,
+            runs=self.runs,
+            # Slices help to find where a retriever fails, so the page has some of its own choice.
+            comparisons=self.comparisons if self.config.slices else None,
+            settings=self.config.statistics.settings,
+            baseline=self.config.baseline,
+            corpus=self._corpus,
+            reasons=self._reasons,
+            max_docs=given.max_docs if max_docs is None else max_docs,
+            max_chars=given.max_chars if max_chars is None else max_chars,
+        )
+
+    def draw(self, folder: str | Path, *, language: str = "en") -> list[Path]:
+        """Draw the figures of each matcher as PNG and SVG; see `kragx.report.figures`.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        return write_figures(
+            self.comparisons,
+            self.evaluations,
+            folder,
+            dataset=self.dataset,
+            runs=self.runs,
+            language=language,
+        )
+
+    @property
+    def _corpus(self) -> dict[str, str]:
+        """The texts of the corpus by id, where the config names one that is still there."""
+        path = self.config.dataset.corpus
+        if path is None or not path.is_file():
+            return {}
+        return {doc.id: doc.text for doc in read_corpus(path) if doc.id and doc.text}
+
+    @property
+    def _reasons(self) -> dict[str, Reasons]:
+        """What judges said, by the matcher's name, from their stores."""
+        found: dict[str, Reasons] = {}
+        options = _match_options(self.config, None)
+        in_order = arranged(self.config.chosen_profile)
+        for spec, match_name in zip(
+            self.config.named_matchers.values(),
+            dict.fromkeys(each.match_name for each in self.evaluations),
+        ):
+            judge = judge_of(matcher(spec, options))
+            if judge is None:
+                continue
+            pooled_ = any(
+                "pool" in each.settings
+                for each in self.evaluations
+                if each.match_name == match_name
+            )
+            items = (
+                in_order(MatchItem(query, got.documents))
+                for run in self.runs.values()
+                for query in self.dataset
+                if (got := run.results.get(query.id)) is not None and got.error is None
+            )
+            found[match_name] = judge.said(items, relevance=pooled_)
+        return found
+
     def write(self, folder: Path) -> None:
         """Write all that `recompute` needs and people read; see `kragx.folder`."""
         make_folder(folder / "results")
@@ -167,12 +249,14 @@ class RunReport:
             partial_path(folder, name).unlink(missing_ok=True)
         write_parquet(folder, self.dataset, self.runs, self.evaluations)
         write_text(folder / "means.csv", means_csv(self.evaluations))
-        write_text(folder / "queries.csv", queries_csv(self.evaluations))
+        write_text(folder / "queries.csv", queries_csv(self.evaluations, self.dataset))
         config = yaml.safe_dump(self.config.resolved(), allow_unicode=True, sort_keys=False)
         write_text(folder / "config.yaml", config)
         # Last, as earlier results may turn out not to be comparable; what was retrieved is kept.
         write_text(folder / "report.json", to_json(self.to_dict(), indent=2))
         write_text(folder / "report.md", self.to_markdown())
+        if self.config.html:
+            self.to_html(folder / "report.html")
 
 
 def run(
@@ -390,9 +474,7 @@ def _evaluated(
     judging: Mapping[str, Any] | None,
 ) -> tuple[Evaluation, ...]:
     evaluations = []
-    options = dict(config.chosen_profile.match_options)
-    if config.judge is not None:
-        options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
+    options = _match_options(config, judging)
     facts = None if config.facts_match is None else matcher(config.facts_match, options)
     for name, spec in config.named_matchers.items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
@@ -416,6 +498,14 @@ def _evaluated(
                 raise DataError(f"retrievers.{found.name}: {error}") from None
             evaluations.append(replace(evaluation, match_name=name or label(spec)))
     return tuple(evaluations)
+
+
+def _match_options(config: RunConfig, judging: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What matchers are made with besides their own options: the profile's, and the judge."""
+    options = dict(config.chosen_profile.match_options)
+    if config.judge is not None:
+        options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
+    return options
 
 
 def _retrieved(

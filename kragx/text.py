@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -40,3 +41,18 @@ class Mender:
 def plain_number(value: float) -> str:
     """A number as text that reads back as the same: a whole one without a decimal point."""
     return str(int(value)) if value.is_integer() else str(value)
+
+
+def file_names(names: Iterable[str]) -> list[str]:
+    """Names as file names: what file systems refuse replaced, none twice."""
+    taken: dict[str, None] = {}  # in lower case, as some file systems do not tell cases apart
+    files = []
+    for name in names:
+        plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(". ")[:60] or "_"
+        file, number = plain, 1
+        while file.lower() in taken:
+            number += 1
+            file = f"{plain}-{number}"
+        taken[file.lower()] = None
+        files.append(file)
+    return files

@@ -216,6 +216,27 @@ class Judge:
         except sqlite3.Error as error:
             raise DataError(f"{self.store}: the judgement store failed: {error}") from error
 
+    def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
+        """What the store has for each question; None for one without an answer. Nothing is asked.
+
+        Raises:
+            DataError: the store cannot be used.
+        """
+        if not Path(self.store).is_file():
+            return [None] * len(questions)
+        run = _Run(self, questions)
+        try:
+            with Store(self.store) as store:
+                settled = store.settled(list(run.asked))
+        except sqlite3.Error as error:
+            raise DataError(f"{self.store}: the judgement store failed: {error}") from error
+        return [
+            None
+            if (found := settled.get(key)) is None
+            else Judgement(key, found.grade, found.reason, detail=found.detail, source="store")
+            for key in run.keys
+        ]
+
     @cached_property
     def _gate(self) -> _Gate:
         return _Gate(self)

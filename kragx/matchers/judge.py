@@ -154,6 +154,56 @@ class JudgeMatcher:
                     ),
                 )
 
+    def _relevance(self, item: MatchItem) -> Iterator[Question]:
+        from kragx.judging import Question
+
+        query = item.query
+        if not query.text:
+            raise DataError(
+                f"query {query.id!r} has no text, and relevance to it cannot be judged; "
+                "add 'query' to the gold file, or pass queries=[...]"
+            )
+        rubric = self.judge.rubric_for("relevance", query.text)
+        docs = item.docs[: self.depth]
+        for doc, text in zip(docs, replace(item, docs=docs).doc_texts(self.name)):
+            yield Question(
+                rubric,
+                text,
+                query=query.text,
+                reference=query.reference,
+                query_id=query.id,
+                document_id=doc.id,
+            )
+
+    def said(
+        self, items: Iterable[MatchItem], *, relevance: bool
+    ) -> dict[tuple[str, str, str], tuple[int | None, str]]:
+        """What the judge has said of these pairs, from its store; nothing is asked.
+
+        Args:
+            items: queries with their documents.
+            relevance: whether it was asked for relevance, not support.
+
+        Returns:
+            For (query id, document text, gold text, empty for relevance) the grade and the reason;
+            the grade is None, and the reason what went wrong, where there is no grade.
+        """
+        questions: list[Question] = []
+        for item in items:
+            if relevance:
+                questions += self._relevance(item)
+            else:
+                questions += (question for _, _, question in self._support(item))
+        stored: Sequence[Judgement | None] = self.judge.stored(questions)
+        return {
+            (question.query_id or "", question.document, question.gold or ""): (
+                found.grade,
+                found.reason or found.detail or "",
+            )
+            for question, found in zip(questions, stored, strict=True)
+            if found is not None
+        }
+
     def _judge(self, questions: Sequence[Question], notes: Counter[str]) -> Sequence[Judgement]:
         judged = self.judge.judge(questions)
         for name, count in judged.counts.items():
@@ -241,34 +291,15 @@ class JudgeMatcher:
             DataError: a query or a document has no text.
             JudgingError: as for `scores`.
         """
-        from kragx.judging import Question
         from kragx.judging.pool import Pool
 
         places: dict[tuple[str, str], Question] = {}
         query_ids: dict[str, None] = {}
         for items in runs:
             for item in items:
-                query = item.query
-                query_ids[query.id] = None
-                if not query.text:
-                    raise DataError(
-                        f"query {query.id!r} has no text, and relevance to it cannot be judged; "
-                        "add 'query' to the gold file, or pass queries=[...]"
-                    )
-                rubric = self.judge.rubric_for("relevance", query.text)
-                docs = item.docs[: self.depth]
-                for doc, text in zip(docs, replace(item, docs=docs).doc_texts(self.name)):
-                    places.setdefault(
-                        (query.id, normalise(text)),
-                        Question(
-                            rubric,
-                            text,
-                            query=query.text,
-                            reference=query.reference,
-                            query_id=query.id,
-                            document_id=doc.id,
-                        ),
-                    )
+                query_ids[item.query.id] = None
+                for question in self._relevance(item):
+                    places.setdefault((item.query.id, normalise(question.document)), question)
         notes: Counter[str] = Counter()
         judgements: dict[str, dict[str, Judgement]] = {query_id: {} for query_id in query_ids}
         judged = self._judge(list(places.values()), notes)

@@ -1,1 +1,1 @@
-"""What people and programs read: text for a terminal, HTML for a notebook, JSON and CSV files."""
+"""What people and programs read: text for a terminal, HTML, Markdown, figures, CSV."""

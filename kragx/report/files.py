@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kragx.dataset import GoldDataset
 from kragx.evaluation import Evaluation
 from kragx.formats.jsonl import open_text
 from kragx.report.rows import metric_names
@@ -30,21 +32,27 @@ def means_csv(evaluations: Sequence[Evaluation]) -> str:
     return csv_text(header, rows)
 
 
-def queries_csv(evaluations: Sequence[Evaluation]) -> str:
-    """A line for each query, run and matcher, a column for each metric; empty where undefined."""
+def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None = None) -> str:
+    """A line for each query, run and matcher, a column for each metric; empty where undefined.
+
+    With the gold set, the question and its type stand at the end of each line.
+    """
     metrics = metric_names(evaluations)
 
     def rows() -> Iterator[list[Any]]:
         for each in evaluations:
             for query_id, values in each.queries.items():
+                query = None if dataset is None else dataset[query_id]
                 yield [
                     query_id,
                     each.name,
                     each.match_name,
                     *(values.get(name) for name in metrics),
+                    *(() if query is None else (query.query_type, query.text)),
                 ]
 
-    return csv_text(["query_id", "retriever", "match", *metrics], rows())
+    more = () if dataset is None else ("query_type", "query")
+    return csv_text(["query_id", "retriever", "match", *metrics, *more], rows())
 
 
 def write_text(path: Path, text: str) -> None:
@@ -54,9 +62,23 @@ def write_text(path: Path, text: str) -> None:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """CSV with a header, lines ended by a line feed."""
+    """CSV with a header, lines ended by a line feed.
+
+    A text that a spreadsheet would take for a formula has an apostrophe before it: a question that
+    begins with ``=`` must not be computed, less still one that a stranger has typed.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows([_harmless(cell) for cell in row] for row in rows)
     return out.getvalue()
+
+
+def _harmless(cell: Any) -> Any:
+    if not isinstance(cell, str) or cell[:1] not in _FORMULA or not cell:
+        return cell
+    return cell if _NUMBER.fullmatch(cell) else f"'{cell}"
+
+
+_FORMULA = "=+-@\t\r"
+_NUMBER = re.compile(r"[+-]?[0-9.]+")

@@ -50,7 +50,7 @@ def metrics_figure(values: Mapping[str, Mapping[str, float | None]], k: int | No
     Raises:
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
     """
-    with _drawing("visualize_results"):
+    with drawing("visualize_results"):
         figure = _new_figure(11, 5)
         axes = figure.add_subplot()
         heights: list[float | None] = []
@@ -111,7 +111,7 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
     names = [_wrapped(str(name)) for name in df_mean.index]
     colour, _ = _COLOURS["micro"]
     # Bars lie, so that names of any length stand beside them without overlap.
-    with _drawing("visualize_retrieval_at_K"):
+    with drawing("visualize_retrieval_at_K"):
         lines = sum(max(1.4, name.count("\n") + 1.2) for name in names)
         down = ceil(len(columns) / 5)
         across = ceil(len(columns) / down)
@@ -137,7 +137,7 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
 
 
 @contextmanager
-def _drawing(what: str) -> Iterator[None]:
+def drawing(what: str) -> Iterator[None]:
     """Settings for the texts made meanwhile; a text keeps the fonts that it was made with."""
     try:
         import matplotlib

@@ -327,6 +327,7 @@ def test_resolved_holds_every_default(loaded, tmp_path):
         },
         "match": "overlap",
         "metrics": list(DEFAULT_METRICS),
+        "html": True,
         "statistics": {
             "confidence": 0.95,
             "resamples": 10_000,

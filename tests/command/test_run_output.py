@@ -66,7 +66,7 @@ def rows(path):
 
 
 def test_files(written):
-    """The folder holds the report twice, two CSV files, the config, and a file per retriever."""
+    """The folder holds the report in three forms, two CSV files, the config, and results."""
     folder = written() / "from_config"
     files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet")
     names = sorted(path.relative_to(folder).as_posix() for path in files)
@@ -75,6 +75,7 @@ def test_files(written):
         "gold.jsonl",
         "means.csv",
         "queries.csv",
+        "report.html",
         "report.json",
         "report.md",
         "results/first.jsonl",

@@ -16,6 +16,7 @@ TWINS = {
     "docs/krag.md": "docs/krag.ko.md",
     "docs/matching.md": "docs/matching.ko.md",
     "docs/metrics.md": "docs/metrics.ko.md",
+    "docs/reports.md": "docs/reports.ko.md",
 }
 """Each English document with its Korean one."""
 

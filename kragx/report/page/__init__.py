@@ -1,0 +1,1 @@
+"""One HTML file that holds a whole comparison: payload (values), template, styles and script."""

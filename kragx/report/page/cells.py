@@ -1,0 +1,187 @@
+"""What one retriever did under one matcher, query by query, as plain values for the page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from math import floor, isnan
+from typing import Any
+
+import numpy as np
+
+from kragx import matchers
+from kragx.dataset import Gold, Query
+from kragx.evaluation import Evaluation
+from kragx.matchers import MatchItem
+from kragx.report.answers import Answer, Found, found
+from kragx.report.charts import Curve, histogram, times
+from kragx.report.rows import remarks
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One evaluation with the texts behind it.
+
+    Attributes:
+        evaluation: its numbers.
+        answers: one for each row of its table; None if no texts were given.
+        golds: the gold of each row, in the table's order.
+        curves: its metrics at growing cut-offs.
+    """
+
+    evaluation: Evaluation
+    answers: Sequence[Answer] | None
+    golds: Sequence[Sequence[Gold]]
+    curves: Sequence[Curve]
+
+    @property
+    def found(self) -> Found:
+        """What became of each gold item."""
+        return found(self.evaluation.table, self.evaluation.profile.rel)
+
+
+def cell_values(cell: Cell, rows: Sequence[int | None], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Everything about a cell but the texts of its lists.
+
+    Args:
+        cell: the evaluation.
+        rows: for each query of the page the row in the evaluation's table; None if it has none.
+        texts: of gold that is named by its id alone.
+    """
+    evaluation, got = cell.evaluation, cell.found
+    spread = histogram(evaluation, got)
+    taken = None if cell.answers is None else times(cell.answers)
+    statuses = _statuses(cell)
+    firsts, scores = _gold_ranks(evaluation, got)
+    alike = _alike(cell, got, texts)
+
+    def of_query(values: Sequence[Any], missing: Any = None) -> list[Any]:
+        return [missing if row is None else values[row] for row in rows]
+
+    return {
+        "values": {
+            str(each.spec): of_query([_short(value) for value in each.values.tolist()])
+            for each in evaluation.all_scores
+            if not np.isnan(each.values).all()
+        },
+        "mean": evaluation.mean,
+        "micro": evaluation.micro,
+        "bounds": evaluation.bounds,
+        "maximum": evaluation.maximum,
+        "counts": evaluation.counts,
+        "remarks": remarks(evaluation),
+        "status": "".join(of_query(statuses, "-")),
+        "seconds": None
+        if cell.answers is None
+        else of_query([_short(each.seconds) for each in cell.answers]),
+        "first": of_query(firsts),
+        "best": of_query(scores),
+        "alike": of_query([alike.get(row) for row in range(evaluation.table.n_queries)]),
+        "curves": [asdict(each) for each in cell.curves],
+        "histogram": None if spread is None else asdict(spread),
+        "times": None if taken is None else asdict(taken),
+    }
+
+
+def pairs(evaluation: Evaluation, row: int, most: int) -> list[float | None]:
+    """Document, gold item and score of each pair with a score above 0, one after the other."""
+    table = evaluation.table
+    first, last = table.doc_start[row], min(table.doc_start[row + 1], table.doc_start[row] + most)
+    begin, end = np.searchsorted(table.pair_doc, (first, last))
+    listed: list[float | None] = []
+    for doc, gold, score in zip(
+        (table.pair_doc[begin:end] - first).tolist(),
+        (table.pair_gold[begin:end] - table.gold_start[row]).tolist(),
+        table.pair_score[begin:end].tolist(),
+    ):
+        listed += (doc, gold, rounded_score(score, table.threshold))
+    return listed
+
+
+def rounded_score(score: float, threshold: float) -> float | None:
+    """A score of four decimals that stands on the same side of the threshold; None if unknown."""
+    if isnan(score):
+        return None
+    short = round(score, 4)
+    if (short >= threshold) != (score >= threshold):
+        return threshold if score >= threshold else floor(score * 10_000) / 10_000
+    return short
+
+
+def _statuses(cell: Cell) -> list[str]:
+    """A letter for each row: answered, empty, failed or missing."""
+    table = cell.evaluation.table
+    n_docs = table.n_docs.tolist()
+    if cell.answers is None:
+        answered = table.answered.tolist()
+        return [
+            ("a" if n else "e") if there else "m" for there, n in zip(answered, n_docs, strict=True)
+        ]
+    return [
+        {"missing": "m", "failed": "f"}.get(each.status, "a" if n else "e")
+        for each, n in zip(cell.answers, n_docs, strict=True)
+    ]
+
+
+def _gold_ranks(
+    evaluation: Evaluation, got: Found
+) -> tuple[list[list[int | None]], list[list[float | int | None]]]:
+    """For each row: the first rank of each gold item, and its highest score with its rank.
+
+    A first rank is 0 for an item that was not found, and None where that is not known; an item
+    that is no gold (its grade is too low) has -1.
+    """
+    starts = evaluation.table.gold_start.tolist()
+    threshold = evaluation.table.threshold
+    first: list[int | None] = np.where(got.relevant, got.first, -1).tolist()
+    for at in np.flatnonzero(got.unknown & got.relevant).tolist():
+        first[at] = None
+    best: list[float | int | None] = []
+    for score, rank in zip(got.best.tolist(), got.best_rank.tolist(), strict=True):
+        best += (rounded_score(score, threshold), rank)
+    spans = list(pairwise(starts))
+    return (
+        [first[begin:end] for begin, end in spans],
+        [best[2 * begin : 2 * end] for begin, end in spans],
+    )
+
+
+def _alike(cell: Cell, got: Found, texts: Mapping[str, str]) -> dict[int, list[float | int]]:
+    """For rows without any match: the rank and overlap of what is most like the gold.
+
+    Only where the matcher says yes or no, so that its scores do not tell: is the gold's text there,
+    under another id or cut in another way? The overlap is that of the matcher ``overlap``.
+    """
+    table = cell.evaluation.table
+    if cell.answers is None or "threshold" in cell.evaluation.settings["match"]:
+        return {}
+    hit = np.zeros(table.n_queries, bool)
+    hit[table.gold_query[got.relevant & ((got.first > 0) | got.unknown)]] = True
+    items, rows = [], []
+    for row in np.flatnonzero(~hit).tolist():
+        answer = cell.answers[row]
+        gold = [
+            Gold(text=text)
+            for item in cell.golds[row]
+            if item.grade > 0
+            for id_, own in [(item.id, item.text), *((o.id, o.text) for o in item.alternatives)]
+            if (text := own or texts.get(id_ or ""))
+        ]
+        docs = tuple(each for each in answer.docs if each.text is not None)
+        if gold and len(docs) == len(answer.docs) > 0:
+            query = Query(answer.query.id, gold=tuple(gold))
+            items.append(MatchItem(query, docs))
+            rows.append(row)
+    overlap = matchers.matcher("overlap")
+    likeness = {}
+    for row, scored in zip(rows, overlap.scores(items, Counter()), strict=True):
+        best = np.asarray(scored).max(axis=1)
+        likeness[row] = [int(best.argmax()) + 1, round(float(best.max()), 4)]
+    return likeness
+
+
+def _short(value: float | None) -> float | None:
+    """Six digits, which is more than anyone reads, and a third of the space."""
+    return None if value is None or isnan(value) else float(f"{value:.6g}")

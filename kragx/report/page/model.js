@@ -1,0 +1,118 @@
+// What the page knows and what is chosen in it.
+
+let data = null; // the index
+const state = {
+  language: "en", theme: null, match: 0, metric: null, a: 0, b: 0, curve: null, field: null,
+  search: "", outcome: "all", result: "any", slice: "", why: "", sort: { by: "order", down: false },
+  selected: 0, open: null, gold: null,
+};
+
+const match = () => data.matches[state.match];
+const cell = (retriever) => data.cells[state.match][retriever];
+const metric = () => data.metrics.find((each) => each.name === state.metric);
+const standing = () => data.standings[match().name];
+const present = () => data.retrievers.map((_, at) => at).filter((at) => cell(at));
+const size = () => data.queries.ids.length;
+
+/** Metrics that have a value for single questions under this matcher. */
+const perQuery = () => data.metrics.filter((each) => present().some((at) => cell(at).values[each.name]));
+
+const value = (retriever, query) => cell(retriever)?.values[state.metric]?.[query] ?? null;
+
+/** How much better `a` is than `b` on a question; null where either has no value. */
+function lead(a, b, query) {
+  const one = value(a, query), other = value(b, query);
+  if (one === null || other === null) return null;
+  const difference = one - other;
+  if (Math.abs(difference) <= 1e-9) return 0;
+  return metric().higher === false ? -difference : difference;
+}
+
+/** The first rank at which a question's gold is found: 0 if it is not, null if that is not known. */
+function firstRank(retriever, query) {
+  const ranks = cell(retriever)?.first[query];
+  if (!ranks) return 0;
+  const hits = ranks.filter((rank) => rank > 0);
+  if (hits.length) return Math.min(...hits);
+  return ranks.includes(null) ? null : 0;
+}
+
+const reasons = new Map();
+
+/** Why a retriever finds no gold within the metric's k: a key of the words "why_...". */
+function reason(retriever, query) {
+  const k = metric()?.k ?? null;
+  const key = `${state.match}/${retriever}/${k}`;
+  if (!reasons.has(key)) reasons.set(key, data.queries.ids.map((_, at) => found(retriever, at, k)));
+  return reasons.get(key)[query];
+}
+
+function found(retriever, query, k) {
+  const of = cell(retriever);
+  if (!of || !of.first[query]) return "";
+  const gold = of.first[query].map((rank, at) => [rank, of.best[query][2 * at]]).filter(([rank]) => rank !== -1);
+  if (!gold.length) return "nogold";
+  const status = { m: "missing", f: "failed", e: "empty" }[of.status[query]];
+  if (status) return status;
+  const rank = firstRank(retriever, query);
+  if (rank) return k === null || rank <= k ? "ok" : "late";
+  if (rank === null) return "unknown";
+  const threshold = match().threshold;
+  if (threshold !== null) {
+    return Math.max(...gold.map(([, score]) => score ?? 0)) >= threshold / 2 ? "near" : "nothing";
+  }
+  const alike = of.alike[query];
+  if (!alike) return "notgold";
+  return alike[1] >= 0.5 ? "alike" : "nothing";
+}
+
+const failed = (retriever, query) => !["ok", "nogold", ""].includes(reason(retriever, query));
+
+/** The retriever that leads the metric, by position; by its mean where it is not compared. */
+function leader() {
+  const of = standing()?.overall.leaders[state.metric];
+  if (of) return data.retrievers.indexOf(of.best);
+  const sense = metric().higher === false ? -1 : 1;
+  const mean = (at) => (cell(at).mean[state.metric] ?? null) === null ? -Infinity : sense * cell(at).mean[state.metric];
+  return present().reduce((one, other) => (mean(other) > mean(one) ? other : one));
+}
+
+/** What the statistics say of a retriever: {value, low, high, n}. */
+function estimate(view, retriever, metricName) {
+  return view?.means[data.retrievers[retriever]]?.[metricName] ?? null;
+}
+
+// -- texts -----------------------------------------------------------------------------------
+
+const opened = new Map();
+
+/** A block, inflated; the latest ones are kept. */
+async function opening(id) {
+  if (!opened.has(id)) {
+    if (opened.size > 60) opened.delete(opened.keys().next().value);
+    opened.set(id, unpacked(block(id)));
+  }
+  return opened.get(id);
+}
+
+async function detailOf(query) {
+  const part = await opening(`detail-${Math.floor(query / data.per_block)}`);
+  return part[query % data.per_block];
+}
+
+/** Texts by their numbers: {text, length} with the length that it had before it was cut. */
+async function textsOf(numbers) {
+  const texts = new Map();
+  for (const at of new Set(numbers)) {
+    if (at < 0) continue;
+    let low = 0, high = data.text_starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (data.text_starts[middle] <= at) low = middle;
+      else high = middle - 1;
+    }
+    const text = (await opening(`texts-${low}`))[at - data.text_starts[low]];
+    texts.set(at, Array.isArray(text) ? { text: text[0], length: text[1] } : { text, length: text.length });
+  }
+  return texts;
+}

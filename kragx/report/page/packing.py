@@ -1,0 +1,73 @@
+"""Values as text that can stand in HTML: JSON, compressed, in base64.
+
+Base64 knows neither ``<`` nor quotes, so nothing that data hold can end the element they stand in.
+The page inflates a block when it is looked at, so a large report opens as fast as a small one.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kragx.formats.jsonl import to_json
+from kragx.text import Mender
+
+_BLOCK_CHARACTERS = 100_000
+
+
+def packed(value: Any) -> str:
+    """A value as the page reads it; lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
+    text = Mender().mend(to_json(value))
+    return base64.b64encode(zlib.compress(text.encode(), 6)).decode("ascii")
+
+
+class Texts:
+    """Numbers for texts: each distinct text is stored once, however many lists it stands in.
+
+    Args:
+        most: how many characters of a text are kept; None for all.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        self._numbers: dict[str, int] = {}
+        self._most = most
+
+    def number(self, text: str | None) -> int:
+        """The number of a text; -1 where there is none."""
+        if text is None:
+            return -1
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def __len__(self) -> int:
+        """How many distinct texts there are."""
+        return len(self._numbers)
+
+    @property
+    def n_cut(self) -> int:
+        """How many texts are longer than what is kept."""
+        return sum(self._most is not None and len(text) > self._most for text in self._numbers)
+
+    def blocks(self) -> Iterator[list[str | list[Any]]]:
+        """Texts in order, in blocks of some size; one that was cut is a pair with its length."""
+        block: list[str | list[Any]] = []
+        size = 0
+        for text in self._numbers:
+            kept = text[: self._most]
+            block.append(text if len(kept) == len(text) else [kept, len(text)])
+            size += len(kept)
+            if size >= _BLOCK_CHARACTERS:
+                yield block
+                block, size = [], 0
+        if block:
+            yield block
+
+
+def starts(blocks: Iterable[list[Any]]) -> list[int]:
+    """The number of the first value of each block."""
+    found, total = [], 0
+    for block in blocks:
+        found.append(total)
+        total += len(block)
+    return found

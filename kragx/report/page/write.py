@@ -1,0 +1,144 @@
+"""The page: template, styles, script and payload in one file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from kragx.comparison import Comparison, Settings
+from kragx.dataset import GoldDataset
+from kragx.errors import UsageError
+from kragx.evaluation import Evaluation
+from kragx.formats.jsonl import open_text
+from kragx.report.page.details import Reasons, Sources
+from kragx.report.page.payload import Payload, payload
+from kragx.report.page.standings import compared
+from kragx.results import Run
+from kragx.retrieval import is_retriever
+from kragx.sources import as_dataset, as_run
+from kragx.text import Mender
+
+_SCRIPTS = ("words", "base", "model", "marks", "summary", "charts", "questions", "detail", "main")
+
+
+def write_html(
+    evaluations: Sequence[Evaluation],
+    path: str | Path,
+    *,
+    dataset: object = None,
+    runs: Mapping[str, object] | None = None,
+    comparisons: Sequence[Comparison] | None = None,
+    settings: Settings | None = None,
+    baseline: str | None = None,
+    corpus: Mapping[str, str] | None = None,
+    reasons: Mapping[str, Reasons] | None = None,
+    max_docs: int = 50,
+    max_chars: int | None = None,
+) -> None:
+    """Write evaluations as one HTML file that opens offline.
+
+    Args:
+        evaluations: of one gold set, by matcher, then retriever.
+        path: the file.
+        dataset: the gold set, as for `evaluate`; None for the one that the evaluations keep.
+        runs: what each retriever returned, by the evaluations' names: a `Run`, the path of a
+            results file, or lists of documents. Without it the page shows texts only where the
+            evaluations kept them, as they do for measures.
+        comparisons: what the statistics say, one for each matcher; None to compare here.
+        settings: of the statistics, where they are computed here.
+        baseline: of the same, the retriever that others are set against; None for the first.
+        corpus: texts by id, for gold that is named by its id alone.
+        reasons: what judges said, by the matcher's name.
+        max_docs: how many documents of each list the page holds.
+        max_chars: how many characters of each text it holds; None for all.
+
+    Raises:
+        UsageError: there is no evaluation, they cannot be compared, or the file cannot be written.
+    """
+    listed = list(evaluations)
+    gold = _gold(listed, dataset)
+    sources = Sources(
+        dataset=gold,
+        runs=_runs(runs or {}, gold),
+        corpus=corpus or {},
+        reasons=reasons or {},
+        max_docs=max_docs,
+        max_chars=max_chars,
+    )
+    found = (
+        compared(listed, gold, settings or Settings(), baseline)
+        if comparisons is None
+        else tuple(comparisons)
+    )
+    packed = payload(listed, sources, found)
+    with open_text(path) as file:
+        file.write(page(packed, str(listed[0].settings["dataset"]["name"])))
+
+
+def page(packed: Payload, name: str) -> str:
+    """The whole file.
+
+    The policy names style and script by their hashes, so nothing else can run, and it allows no
+    request at all.
+    """
+    style = _part("page.css")
+    script = "\n".join(
+        ['"use strict";', "(() => {", *(_part(f"{each}.js") for each in _SCRIPTS), "})();"]
+    )
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    blocks = [("index", packed.index)]
+    blocks += [(f"detail-{at}", each) for at, each in enumerate(packed.details)]
+    blocks += [(f"texts-{at}", each) for at, each in enumerate(packed.texts)]
+    data = "\n".join(
+        f'<script type="application/octet-stream" id="{each}">{block}</script>'
+        for each, block in blocks
+    )
+    parts = {
+        "policy": policy,
+        "title": escape(f"kragx · {Mender().mend(name)}"),
+        "style": style,
+        "data": data,
+        "script": script,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _part("page.html"))
+
+
+def _part(name: str) -> str:
+    return files("kragx.report.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _gold(evaluations: Sequence[Evaluation], dataset: object) -> GoldDataset | None:
+    if dataset is not None:
+        return as_dataset(dataset)
+    return next((each.dataset for each in evaluations if each.dataset is not None), None)
+
+
+def _runs(runs: Mapping[str, Any], dataset: GoldDataset | None) -> dict[str, Run]:
+    if runs and dataset is None:
+        raise UsageError(
+            "dataset: the evaluations did not keep the gold set, which says how queries and runs "
+            "belong together; pass it as dataset=..."
+        )
+    found = {}
+    for name, run in runs.items():
+        if not isinstance(run, (Run, str, Path, Mapping, Sequence)) and is_retriever(run):
+            raise UsageError(
+                f"runs.{name}: {type(run).__name__} is a retriever, which would have to be asked "
+                "again; pass what it returned (kragx.retrieve)"
+            )
+        assert dataset is not None
+        found[name] = as_run(run, dataset)
+    return found

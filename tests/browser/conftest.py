@@ -1,0 +1,129 @@
+"""A Chromium that cannot reach a network, and a report to look at."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from kragx import Gold, GoldDataset, Query, Retrieved, Run, evaluate
+from kragx.report.page.write import write_html
+
+CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+SILENT = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
+
+HOSTILE = (
+    "</script><script>window.stolen = 1</script>"
+    "<img src=x onerror='window.stolen = 2'><!-- {{data}} \u2028\u2029 "
+    "user\u202egnp.exe \u2067abc\u2069 \ufffd &lt;b&gt;"
+)
+
+
+def pytest_collection_modifyitems(items):
+    """What needs a browser is marked as such."""
+    for item in items:
+        if "tests/browser" in str(item.path.as_posix()):
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Debian's Chromium, driven by Playwright; KRAGX_CHROMIUM names another one."""
+    pytest.importorskip("playwright", reason="pip install 'kragx[browser]'")
+    from playwright.sync_api import sync_playwright
+
+    path = os.environ.get("KRAGX_CHROMIUM") or shutil.which("chromium")
+    if path is None:
+        pytest.fail("no chromium is installed: apt-get install chromium, or set KRAGX_CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*CHROMIUM, *SILENT])
+        yield browser
+        browser.close()
+
+
+def dataset() -> GoldDataset:
+    """40 questions in two types; the last ones are troublesome."""
+    topics = ("환불", "배송", "수리", "보증")
+    queries = [
+        Query(
+            f"q{at:02}",
+            f"{topics[at % 4]} 규정 {at}번은 무엇인가요?",
+            gold=(Gold(id=f"g{at}", text=f"{topics[at % 4]} 규정 {at}번은 {at}일 안에 신청한다."),),
+            query_type="easy" if at % 2 else "hard",
+            metadata={"note": "plain"},
+        )
+        for at in range(37)
+    ]
+    queries += [
+        Query(
+            "hostile", f"질문 {HOSTILE}", gold=(Gold(text=f"정답 {HOSTILE}"),), query_type="hard"
+        ),
+        Query("failed", "실패하는 질문", gold=(Gold(text="아무도 찾지 못하는 정답 글"),)),
+        Query("nothing", "정답이 없는 질문", query_type="easy"),
+    ]
+    return GoldDataset(tuple(queries), name="가상 <b>골드셋</b>")
+
+
+def runs(gold: GoldDataset) -> dict[str, Run]:
+    """`좋은 검색기` finds nearly all golds first; `weak` finds one in three, at the third rank."""
+    good, weak = {}, {}
+    for at, query in enumerate(gold):
+        text = query.gold[0].text if query.gold else None
+        near = f"전혀 다른 이야기 {at} 하나. {' '.join((text or '').split()[:3])} 그리고 끝"
+        others = [{"id": f"n{at}-{n}", "text": f"관계없는 문서 {n} {query.id}"} for n in range(3)]
+        hit = [{"id": f"g{at}", "text": f"앞 문장. {text} 뒤 문장."}] if text else []
+        good[query.id] = [*(hit if at % 9 else [{"id": "near", "text": near}]), *others]
+        weak[query.id] = [*others[:2], *(hit if at % 3 == 0 else []), others[2]]
+    good["hostile"] = [{"id": HOSTILE, "text": f"문서 {HOSTILE}"}]
+    made = {
+        "좋은 검색기": Run.from_documents(good, name="좋은 검색기"),
+        "weak</script>": Run.from_documents(weak, name="weak</script>"),
+    }
+    broken = dict(made["weak</script>"].results)
+    broken["failed"] = Retrieved(error="TimeoutError: <i>30 s</i>")
+    broken["nothing"] = Retrieved()
+    made["weak</script>"] = replace(made["weak</script>"], results=broken)
+    return made
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory):
+    """The path of a report on them, with two matchers."""
+    gold = dataset()
+    found = runs(gold)
+    evaluations = [
+        replace(evaluate(gold, run, match=spec, metrics=["ndcg@5", "recall@5"]), match_name=name)
+        for name, spec in {"overlap": "overlap", "strict": "exact"}.items()
+        for run in found.values()
+    ]
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_html(evaluations, path, runs=found)
+    return path
+
+
+@pytest.fixture
+def opened(chromium, report):
+    """Opens the report in a new window; fails if anything but the file itself is asked for."""
+    contexts, requests, errors = [], [], []
+
+    def go(*, width=1440, height=900, language="en-US", theme="light", path=report):
+        context = chromium.new_context(
+            viewport={"width": width, "height": height}, locale=language, color_scheme=theme
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda said: errors.append(said.text) if said.type == "error" else None)
+        page.on("dialog", lambda dialog: errors.append(dialog.message))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield go
+    for context in contexts:
+        context.close()
+    assert errors == []
+    assert all(url.startswith("file://") and url.endswith(".html") for url in requests), requests
