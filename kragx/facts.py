@@ -17,7 +17,7 @@ from kragx.matchers.matching import match as match_items
 from kragx.measures import Answer, MeasureSpec
 from kragx.metrics import Profile
 from kragx.pooling import judging_counts
-from kragx.table import Floats
+from kragx.table import Floats, Ints
 
 
 def facts_matcher(
@@ -43,7 +43,7 @@ def facts_matcher(
 def facts_depth(measured: Sequence[MeasureSpec]) -> int | None:
     """How far down a list facts are looked for; None for to its end."""
     cuts = [each.k for each in measured if each.name == "context_completeness"]
-    known = [k for k in cuts if k is not None]
+    known = [k for k in cuts if isinstance(k, int)]
     return max(known) if known and len(known) == len(cuts) else None
 
 
@@ -59,11 +59,15 @@ class Facts:
         self.judging: dict[str, Any] = {}
         self._ranks = self._first_ranks() if matcher is not None else {}
 
-    def __call__(self, k: int | None) -> Floats:
-        """(q) shares; NaN for a query without facts, or with a fact that a judge could not rate."""
+    def __call__(self, k: int | Ints | None) -> Floats:
+        """(q) shares in the first k documents, k for all queries or for each.
+
+        NaN for a query without facts, or with a fact that a judge could not rate.
+        """
         values = np.full(len(self._answers), np.nan)
+        depths = np.broadcast_to(np.inf if k is None else k, len(values))
         for row, ranks in self._ranks.items():
-            held = np.isfinite(ranks) & (ranks <= (np.inf if k is None else k))
+            held = np.isfinite(ranks) & (ranks <= depths[row])
             if not np.isnan(ranks).any():
                 values[row] = held.mean()
         return values

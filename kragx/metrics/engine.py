@@ -94,7 +94,7 @@ def compute(
         from kragx.metrics.bounds import bounded
 
         return bounded(table, specs, profile, compute)
-    cuts = distinct_cuts(spec.k for spec in specs)
+    cuts = distinct_cuts(spec.rank for spec in specs)
     views: dict[float | None, View] = {}
     blocks: dict[MetricSpec, Floats] = {}
     pools: dict[float | None, list[Pooled]] = {}
@@ -134,7 +134,7 @@ def compute(
 
 
 def _row(cuts: Sequence[float], spec: MetricSpec) -> int:
-    return cuts.index(np.inf if spec.k is None else spec.k)
+    return cuts.index(np.inf if spec.rank is None else spec.rank)
 
 
 def _mean(values: Floats) -> float | None:
