@@ -116,6 +116,7 @@ def align(
     *,
     run: int = RUN,
     bridge: int = 0,
+    apart: bool = False,
 ) -> Cells:
     """Find every run that counts between each gold text and its stream.
 
@@ -126,13 +127,16 @@ def align(
         words: what the tokens stand for.
         run: the least run, in tokens.
         bridge: the longest gap that is bridged, in tokens.
+        apart: `SEPARATOR` stands before and after each retrieved text, and a run at the gold text's
+            end counts only if it is the retrieved text's end that cuts it off.
     """
     least = _Least.of(golds, words, run)
     row, shift = _diagonals(golds, streams, stream_of, least, bridge)
     parts = _parts(golds, streams, stream_of, row, shift, bridge)
     parts = _with_cut_words(parts, golds, streams, stream_of, words)
     order, chain = _chains(parts, bridge)
-    return _counted(_cells(parts, order, chain), golds, least)
+    cells, chain, row = _cells(parts, order, chain)
+    return _counted(cells, chain, row, golds, streams, least, apart=apart)
 
 
 @dataclass(frozen=True)
@@ -400,8 +404,9 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
 # -- what counts -----------------------------------------------------------------------------
 
 
-def _counted(found: tuple[Cells, Ints, Ints], golds: Rows, least: _Least) -> Cells:
-    cells, chain, row = found
+def _counted(
+    cells: Cells, chain: Ints, row: Ints, golds: Rows, streams: Rows, least: _Least, *, apart: bool
+) -> Cells:
     if not chain.size:
         return cells
     begin = np.flatnonzero(np.diff(chain, prepend=-1))
@@ -412,6 +417,12 @@ def _counted(found: tuple[Cells, Ints, Ints], golds: Rows, least: _Least) -> Cel
     total = matched[end] - matched[begin]
     at_start = (cells.gold[begin] == golds.start[row]) & (total >= least.at_start[row])
     at_end = (cells.gold[end - 1] == golds.start[row + 1] - 1) & (total >= least.at_end[row])
+    if apart:
+        # The chunk's end may have left a part of one more word.
+        near = streams.tokens == SEPARATOR
+        last, first = cells.stream[end - 1], cells.stream[begin]
+        at_start &= near[last + 1] | near[np.minimum(last + 2, len(near) - 1)]
+        at_end &= near[first - 1] | near[np.maximum(first - 2, 0)]
     need = np.full(len(begin), NEVER)
     need[at_end] = total[at_end]
     long = total >= least.anywhere[row]

@@ -84,7 +84,8 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
 
     Returns:
         The aligned words, as `align` gives them (places from 0 for this query); and for each word
-        of the stream the place up to which one has to read to know it said before.
+        of the stream the place up to which one has to read to know it said before, or a part of
+        a word of gold.
     """
     stream: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
     at = 0
@@ -110,6 +111,8 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
             last = bisect_left(pieces, (end, 0, 0), first)
             found = [piece for piece in pieces[first:last] if piece[1] > begin]
             known = _covered(begin, end, found)
+            for _, _, place in found:
+                said[place] = place  # a part of a gold word is not beside the point
             cells += [(gold_at, place, max(known, place)) for _, _, place in found]
             gold_at += 1
     columns = np.array(cells, np.int64).reshape(-1, 3).T
