@@ -44,7 +44,7 @@ def measured(gold, docs, *metrics):
     return list(found.values())
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(cases(), bridges)
 def test_monotone_in_k_and_bounded(case, bridge):
     """More documents never cover less, and every value lies in [0, 1]."""
@@ -56,7 +56,7 @@ def test_monotone_in_k_and_bounded(case, bridge):
     assert all(0 <= value <= 1 for value in values)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(cases())
 def test_the_top_k_alone_decide(case):
     """What stands below rank k changes nothing at k."""
@@ -66,7 +66,7 @@ def test_the_top_k_alone_decide(case):
         assert measured(gold, docs, *names) == measured(gold, docs[:k], *names)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(cases(), st.data(), bridges)
 def test_a_chunk_cut_in_two(case, data, bridge):
     """A chunk that is cut at a token's end into consecutive ranks covers what it covered."""
@@ -92,7 +92,7 @@ def test_a_chunk_cut_in_two(case, data, bridge):
     assert after == pytest.approx(before, abs=0.01)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(cases(), st.integers(1, 60), st.data())
 def test_a_budget_does_not_see_chunks(case, n, data):
     """With a budget of tokens it makes no difference how one text was cut into chunks."""
@@ -117,7 +117,7 @@ WRAPPERS = (
 )
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(
     cases(),
     st.lists(st.sampled_from(WRAPPERS), min_size=5, max_size=5),
@@ -190,7 +190,7 @@ def slow_first(gold, stream, run=8, edge=6, syllables=7):  # noqa: PLR0912
     return first
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(cases())
 def test_as_the_slow_reference(case):
     """Coverage equals that of runs found one by one, token by token."""
@@ -207,3 +207,33 @@ def test_as_the_slow_reference(case):
             for first in firsts
         ]
         assert value == pytest.approx(np.mean(shares))
+
+
+SOURCE = "반품은 14일 안에. Returns are free; the shop pays. Unused, in its box, or not at all."
+places = st.tuples(*[st.integers(0, len(SOURCE))] * 2).map(sorted).filter(lambda p: p[0] < p[1])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(places, min_size=1, max_size=2), st.lists(places, min_size=1, max_size=4))
+def test_offsets_as_sets_of_characters(gold, docs):
+    """With offsets a gold word is covered if the set of retrieved characters holds it."""
+
+    def placed(begin, end):
+        text = SOURCE[begin:end]
+        return {"text": text, "metadata": {"source": "s", "start_index": begin}}
+
+    gold = [each for each in gold if re.search(r"\w", SOURCE[slice(*each)])]
+    if not gold:
+        return
+    value, again = evaluate(
+        [[placed(*each) for each in gold]],
+        [[placed(*each) for each in docs]],
+        match="text",
+        metrics=["coverage", "coverage(offsets=only)"],
+    ).mean.values()
+    held = {at for begin, end in docs for at in range(begin, end)}
+    shares = []
+    for begin, end in gold:
+        words = [m.span() for m in re.finditer(r"[^\W_]+", SOURCE[begin:end])]
+        shares.append(np.mean([held >= set(range(begin + a, begin + b)) for a, b in words]))
+    assert value == again == pytest.approx(np.mean(shares))
