@@ -600,7 +600,9 @@ def _deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) ->
     for spec in specs:
         plain = parse_metric(spec.name if spec.k is None else f"{spec.name}@{spec.k}", named)
         changed = {
-            name: value for name, value in asdict(spec).items() if value != getattr(plain, name)
+            name: value
+            for name, value in asdict(spec).items()
+            if name != "k" and value != getattr(plain, name)
         }
         if changed:
             deviations[str(spec)] = changed

@@ -29,9 +29,9 @@ OPTIONS: Mapping[str, str] = {
     "offsets": "auto",
     "wrappers": "removed",
     "tokenizer": "unicode",
-    "source": "source",
-    "start": "start_index",
-    "end": "end_index",
+    "source": Keys().source,
+    "start": Keys().start,
+    "end": Keys().end,
 }
 """The options of coverage, density and iou, with their defaults."""
 

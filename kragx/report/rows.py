@@ -43,13 +43,18 @@ def match_label(evaluation: Evaluation) -> str:
     label = _method(evaluation.settings["match"])
     named = evaluation.match_name
     own = str(evaluation.settings["match"]["method"])
-    return label if named == own or "of" in evaluation.settings["match"] else f"{named}: {label}"
+    combined = _is_combination(evaluation.settings["match"])
+    return label if named == own or combined else f"{named}: {label}"
+
+
+def _is_combination(match: Mapping[str, Any]) -> bool:
+    return isinstance(match.get("of"), (list, tuple))
 
 
 def _method(match: Mapping[str, Any]) -> str:
     match = dict(match)
     method = match.pop("method")
-    if "of" in match:
+    if _is_combination(match):
         return f"{method} of {'; '.join(map(_method, match['of']))}"
     options = []
     for name, value in match.items():

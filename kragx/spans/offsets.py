@@ -20,7 +20,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class Keys:
-    """Which metadata hold a text's place in its source; paths such as ``loc.start`` are read too.
+    """Which metadata hold a text's place in its source.
+
+    Paths such as ``loc.start`` are read too; of several keys, ``start_index|start``, the first that
+    is there counts.
 
     Attributes:
         source: the source's id.
@@ -29,8 +32,8 @@ class Keys:
     """
 
     source: str = "source"
-    start: str = "start_index"
-    end: str = "end_index"
+    start: str = "start_index|start"
+    end: str = "end_index|end"
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,15 @@ def _is_place(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _at(metadata: Mapping[str, Any], path: str) -> Any:
-    if path in metadata:
-        return metadata[path]
-    value: Any = metadata
-    for part in path.removeprefix("metadata.").split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
+def _at(metadata: Mapping[str, Any], keys: str) -> Any:
+    for path in keys.split("|"):
+        value: Any = metadata
+        parts = (path,) if path in metadata else path.removeprefix("metadata.").split(".")
+        for part in parts:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value is not None:
+            return value
+    return None
 
 
 def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints]:
