@@ -1,4 +1,4 @@
-"""Which chunk size is best? At five chunks the largest, within a budget not: the same corpus, twice.
+"""Which chunk size is best? Five large chunks hold more; the same amount of text need not.
 
     python examples/budgets.py
 
