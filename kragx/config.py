@@ -25,6 +25,7 @@ from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest
 from kragx.matchers import matcher
 from kragx.measures import parse, parse_lists
 from kragx.metrics import KRAGX, Profile, parse_all, profile_for
+from kragx.tokenizers import tokenizer
 from kragx.validation import SLICES
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
@@ -155,6 +156,9 @@ class RunConfig(_Model):
         default=None, description="how context_completeness matches facts; default: as gold"
     )
     metrics: list[str] | None = Field(default=None, min_length=1)
+    budget_tokenizer: Any = Field(
+        default=None, description="what a token of a budget (ndcg@500tokens) is; default: unicode"
+    )
     profile: str | None = None
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
     output: Path | None = Field(default=None, description="the folder for JSON and CSV")
@@ -437,6 +441,11 @@ def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
         except KragxError as error:
             yield str(error)
             return  # without a judge every 'llm' would complain once more
+    if raw.get("budget_tokenizer") is not None:
+        try:
+            tokenizer(raw["budget_tokenizer"])
+        except KragxError as error:
+            yield f"budget_tokenizer: {str(error).removeprefix('tokenizer: ')}"
     specs = {"match": raw.get("match"), "facts_match": raw.get("facts_match")}
     if isinstance(raw.get("matchers"), dict):
         specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
