@@ -43,6 +43,7 @@ SEPARATOR = -1
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 _STREAM = np.uint64(0xD6E8FEB86659FD93)
+_OFTEN, _PAIRS = 8, 512  # an n-gram that stands so often in a gold text has so many pairs at most
 _SLOTS = 22  # bits; the table that most n-grams of the streams are dismissed by takes 4 MB
 
 
@@ -189,7 +190,7 @@ def _diagonals(
         (least.at_end, golds.start[1:] - least.at_end),
         (np.where(lengths < size, lengths, 0), golds.start[:-1]),
     ):
-        for n in set(needed.tolist()) - {0}:
+        for n in set(needed[(needed > 0) & (needed < size)].tolist()):
             at = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
             at[place[needed == n]] = True
     in_gold, in_streams = _Grams(golds, stream_of), _Grams(streams, np.arange(len(streams.start)))
@@ -256,8 +257,25 @@ def _joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
     times = np.repeat(0, len(ordered))
     times[begins] = np.diff(np.append(begins, len(ordered)))
     count = np.where(ordered[first] == seen, times[first], 0)
+    _thin_out(count, seen)
     at = np.repeat(first, count) + ranges(count)
     return order[at], np.repeat(there, count)
+
+
+def _thin_out(count: Ints, hashes: Hashes) -> None:
+    """Forget later places of n-grams that a gold text repeats very often, as `count` says.
+
+    Text that goes on repeating itself would give as many diagonals as it has pairs of places.
+    """
+    often = np.flatnonzero(count > _OFTEN)
+    if not often.size:
+        return
+    order = np.argsort(hashes[often], kind="stable")
+    ordered = hashes[often][order]
+    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    earlier = np.empty(len(often), np.int64)
+    earlier[order] = ranges(np.diff(np.append(begins, len(ordered))))
+    count[often[earlier >= np.maximum(_PAIRS // count[often], 1)]] = 0
 
 
 # -- what is there ---------------------------------------------------------------------------

@@ -237,3 +237,17 @@ def test_offsets_as_sets_of_characters(gold, docs):
         words = [m.span() for m in re.finditer(r"[^\W_]+", SOURCE[begin:end])]
         shares.append(np.mean([held >= set(range(begin + a, begin + b)) for a, b in words]))
     assert value == again == pytest.approx(np.mean(shares))
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.integers(1, 4), max_size=6), st.integers(1, 12), st.data())
+def test_a_budget_of_a_metric_is_a_shorter_list(lengths, n, data):
+    """Every metric at a budget is the metric, uncut, of the documents that fit whole."""
+    docs = [" ".join([f"w{at}"] * length) for at, length in enumerate(lengths)]
+    gold = data.draw(st.lists(st.sampled_from([*docs, "no"]), min_size=1, max_size=3, unique=True))
+    fitting = [text for at, text in enumerate(docs) if sum(lengths[: at + 1]) <= n]
+    names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg", "redundancy")
+    cut = evaluate([gold], [docs], match="exact", metrics=[f"{name}@{n}tokens" for name in names])
+    short = evaluate([gold], [fitting], match="exact", metrics=names)
+    assert list(cut.mean.values()) == list(short.mean.values())
+    assert list(cut.micro.values()) == list(short.micro.values())

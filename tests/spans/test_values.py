@@ -10,6 +10,7 @@ import pytest
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
 from kragx.errors import DataError
 from kragx.matchers import MatchWarning
+from kragx.report.rows import remarks
 
 TEN = "one two three four five six seven eight nine ten"
 
@@ -190,6 +191,7 @@ def test_offsets_are_exact():
     assert list(result.mean.values()) == pytest.approx([3 / 11, 8 / 11, 1.0, 8 / 11])
     (recorded,) = result.settings["spans"]
     assert (recorded["n_queries_by_offsets"], recorded["n_queries_by_text"]) == (1, 0)
+    assert "spans: by offsets for 1 queries, by comparing texts for 0" in remarks(result)
 
 
 def test_a_word_cut_between_two_chunks():
@@ -323,3 +325,10 @@ def test_a_threshold_later():
     plain = evaluate([[TEN]], [[TEN]], metrics=["recall@5"])
     with pytest.raises(UsageError, match="name it when you call evaluate"):
         plain.with_metrics(["recall@5tokens"])
+
+
+def test_text_that_goes_on_repeating_itself():
+    """A word five hundred times, in gold and documents, is read in time and memory."""
+    gold = "a " * 500
+    found = values([gold], [f"{gold} {at}" for at in range(5)], "coverage", "coverage(bridge=2)")
+    assert found == [1.0, 1.0]
