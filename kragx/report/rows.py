@@ -119,12 +119,12 @@ def remarks(evaluation: Evaluation) -> list[str]:
         if 0 < scored < counts["n_queries"]:
             undefined = counts["n_queries"] - scored
             lines.append(f"{name}: no value for {undefined} of {counts['n_queries']} queries")
-    for read in evaluation.settings.get("spans", ()):
-        if read["n_queries_by_offsets"]:
-            lines.append(
-                f"spans: by offsets for {read['n_queries_by_offsets']} queries, by comparing texts "
-                f"for {read['n_queries_by_text']}"
-            )
+    lines += [
+        f"spans: by offsets for {read['n_queries_by_offsets']} queries, by comparing texts for "
+        f"{read['n_queries_by_text']}"
+        for read in evaluation.settings.get("spans", ())
+        if read["n_queries_by_offsets"]
+    ]
     return lines + judging_lines(evaluation)
 
 
