@@ -14,6 +14,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kragx.agreement import Agreement, agree
+    from kragx.comparison import Comparison, compare
     from kragx.dataset import Gold, GoldDataset, Query
     from kragx.document import Doc
     from kragx.errors import ConfigError, DataError, KragxError, MissingExtraError, UsageError
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from kragx.validation import validate
 
 _WHERE = {
+    "Agreement": "agreement",
     "AveragingMethod": "evaluators",
+    "Comparison": "comparison",
     "ConfigError": "errors",
     "DataError": "errors",
     "Doc": "document",
@@ -58,7 +62,9 @@ _WHERE = {
     "TokenizerType": "evaluators",
     "UsageError": "errors",
     "aevaluate": "evaluation",
+    "agree": "agreement",
     "aretrieve": "retrieval",
+    "compare": "comparison",
     "evaluate": "evaluation",
     "match_pairs": "evaluation",
     "matcher": "matchers",
@@ -75,7 +81,9 @@ _WHERE = {
 }
 
 __all__ = [
+    "Agreement",
     "AveragingMethod",
+    "Comparison",
     "ConfigError",
     "DataError",
     "Doc",
@@ -97,7 +105,9 @@ __all__ = [
     "TokenizerType",
     "UsageError",
     "aevaluate",
+    "agree",
     "aretrieve",
+    "compare",
     "evaluate",
     "match_pairs",
     "matcher",

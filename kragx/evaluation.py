@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kragx import matchers, measures
+from kragx.dataset import GoldDataset
 from kragx.errors import UsageError, nearest
 from kragx.facts import Facts, facts_depth, facts_matcher
 from kragx.formats.science_qa import read_gold as science_qa_gold
@@ -60,6 +61,7 @@ class Evaluation:
         no_gold: what became of queries without gold: the profile's rule, or the one asked for.
         measures: one `MeasureScores` for each measure that was asked for (`kragx.measures`).
         evidence: what measures look at; None if none was asked for.
+        dataset: the gold set; None where it was read as a stream, or was a plain mapping.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Evaluation:
     no_gold: NoGold
     measures: tuple[MeasureScores, ...] = ()
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
@@ -183,7 +186,15 @@ class Evaluation:
             raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
         table = self.table.at_threshold(threshold)
         chosen = replace(self.profile, no_gold=self.no_gold)
-        evidence = None if self.evidence is None else replace(self.evidence, table=table)
+        settings = {**self.settings, "match": {**match, "threshold": threshold}}
+        evidence = self.evidence
+        if evidence is not None:
+            facts = evidence.facts
+            if isinstance(facts, Facts) and facts.follows:
+                facts = facts.at_threshold(threshold)
+                if "facts_match" in settings:
+                    settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
+            evidence = replace(evidence, table=table, facts=facts)
         scores = _scores(table, [each.spec for each in self.scores], chosen, evidence)
         _warn_above_one(scores)
         taken = (
@@ -201,13 +212,13 @@ class Evaluation:
                 **_per_metric(scores, self.counts),
                 **_of_measures(taken),
             },
-            settings={**self.settings, "match": {**match, "threshold": threshold}},
+            settings=settings,
         )
 
     def to_dict(self, *, queries: bool = False) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries."""
         plain: dict[str, Any] = {
-            "settings": dict(self.settings),
+            "settings": {**self.settings, "dataset": dict(self.settings["dataset"])},
             "counts": dict(self.counts),
             "mean": dict(self.mean),
             "micro": dict(self.micro),
@@ -330,15 +341,16 @@ def evaluate(
     if source.answers is not None:
         in_order = [arranged(chosen)(MatchItem(a.query, a.docs)) for a in source.answers]
         answers = [replace(a, docs=item.docs) for a, item in zip(source.answers, in_order)]
+        held = Facts(answers, facts, facts_depth(measured), follows=facts_match is None)
         evidence = Evidence(
             answers=answers,
             table=table,
             concurrency=int(source.run_settings.get("concurrency", 1)),
-            facts=Facts(answers, facts, facts_depth(measured)),
+            facts=held,
             sizes=sizes,
         )
         taken = measures.compute(evidence, measured)
-        judging |= evidence.facts.judging  # type: ignore[attr-defined]  # ours, set above
+        judging |= held.judging
     scores = _scores(table, specs, chosen, evidence)
     _warn_above_one(scores)
     return Evaluation(
@@ -366,6 +378,7 @@ def evaluate(
         no_gold=chosen.no_gold,
         measures=taken,
         evidence=evidence,
+        dataset=source.gold,
     )
 
 
