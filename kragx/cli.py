@@ -73,7 +73,8 @@ ResultsFile = Annotated[
 Match = Annotated[
     str,
     typer.Option(
-        help="id, exact, text, contains, rouge1, rouge2, rougeL, overlap, or package.module:name."
+        help="id, exact, text, contains, rouge1, rouge2, rougeL, overlap, span, "
+        "or package.module:name."
     ),
 ]
 Measure = Annotated[

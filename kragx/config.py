@@ -27,6 +27,7 @@ from kragx.matchers import label, matcher
 from kragx.measures import parse, parse_lists
 from kragx.metrics import KRAGX, Profile, parse_all, profile_for
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.tokenizers import tokenizer
 from kragx.validation import SLICES
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
@@ -184,6 +185,9 @@ class RunConfig(_Model):
         default=None, description="how context_completeness matches facts; default: as gold"
     )
     metrics: list[str] | None = Field(default=None, min_length=1)
+    budget_tokenizer: Any = Field(
+        default=None, description="what a token of a budget (ndcg@500tokens) is; default: unicode"
+    )
     profile: str | None = None
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
     output: Path | None = Field(default=None, description="the folder for JSON and CSV")
@@ -508,6 +512,7 @@ def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
         except KragxError as error:
             yield str(error)
             return  # without a judge every 'llm' would complain once more
+    yield from _tokenizer_problems(raw.get("budget_tokenizer"))
     specs = {"match": raw.get("match"), "facts_match": raw.get("facts_match")}
     if isinstance(raw.get("matchers"), dict):
         specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
@@ -547,6 +552,14 @@ def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
     if problems:
         raise ConfigError("gates", problems)
     return changed
+
+
+def _tokenizer_problems(spec: Any) -> Iterator[str]:
+    try:
+        if spec is not None:
+            tokenizer(spec)
+    except KragxError as error:
+        yield f"budget_tokenizer: {str(error).removeprefix('tokenizer: ')}"
 
 
 def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterator[str]:

@@ -26,14 +26,16 @@ from kragx.formats.science_qa import read_submission
 from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
 from kragx.measures import Evidence, MeasureScores, MeasureSpec, parse, parse_lists
-from kragx.metrics import MetricSpec, Profile, parse_all, profile_for
+from kragx.measures.budget import Sizes
+from kragx.metrics import Budget, MetricSpec, Profile, parse_all, profile_for
 from kragx.metrics import parse as parse_metric
 from kragx.metrics import profile as profile_named
 from kragx.metrics.engine import MetricScores, compute
 from kragx.metrics.profiles import NO_GOLD, NoGold
-from kragx.pooling import in_pool, judged, judging_counts
+from kragx.pooling import beyond, in_pool, judged, judging_counts
 from kragx.sources import Source, arranged, as_dataset, source_of
 from kragx.table import MatchTable
+from kragx.tokenizers import tokenizer
 
 if TYPE_CHECKING:
     import pandas
@@ -142,17 +144,18 @@ class Evaluation:
         """
         listed, measured = _specs(metrics, self.profile)
         specs = listed
-        if measured and self.evidence is None:
+        looks = [*measured, *_with_budgets(specs)]
+        if looks and self.evidence is None:
             raise UsageError(
-                f"metric {str(measured[0])!r} looks at documents, which are kept only where a "
+                f"metric {str(looks[0])!r} looks at documents, which are kept only where a "
                 "measure is asked for; name it when you call evaluate"
             )
         depth = self.settings.get("pool", {}).get("depth")
         for spec in specs:
-            if depth is not None and (spec.k is None or spec.k > depth):
+            if beyond(spec.k, depth):
                 raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
         chosen = replace(self.profile, no_gold=self.no_gold)
-        scores = compute(self.table, specs, chosen)
+        scores = _scores(self.table, specs, chosen, self.evidence)
         _warn_above_one(scores)
         taken = measures.compute(self.evidence, measured) if self.evidence else ()
         return replace(
@@ -168,6 +171,7 @@ class Evaluation:
                 **self.settings,
                 "metrics": [str(spec) for spec in (*specs, *measured)],
                 "deviations": _deviations(specs, self.profile, chosen),
+                **_text_settings(self.evidence),
             },
         )
 
@@ -182,8 +186,6 @@ class Evaluation:
             raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
         table = self.table.at_threshold(threshold)
         chosen = replace(self.profile, no_gold=self.no_gold)
-        scores = compute(table, [each.spec for each in self.scores], chosen)
-        _warn_above_one(scores)
         settings = {**self.settings, "match": {**match, "threshold": threshold}}
         evidence = self.evidence
         if evidence is not None:
@@ -193,6 +195,8 @@ class Evaluation:
                 if "facts_match" in settings:
                     settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
             evidence = replace(evidence, table=table, facts=facts)
+        scores = _scores(table, [each.spec for each in self.scores], chosen, evidence)
+        _warn_above_one(scores)
         taken = (
             measures.compute(evidence, [each.spec for each in self.measures]) if evidence else ()
         )
@@ -264,6 +268,7 @@ def evaluate(
     profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
     facts_match: object = None,
+    budget_tokenizer: object = None,
 ) -> Evaluation:
     """Match what was retrieved with the gold and compute the metrics.
 
@@ -283,6 +288,8 @@ def evaluate(
         no_gold: overrides what the profile does with queries that have no gold.
         facts_match: how the facts of context_completeness are matched, as for `match`; None for as
             gold is.
+        budget_tokenizer: what a token is in budgets (``ndcg@500tokens``), as for a match; None for
+            ``unicode``.
 
     Raises:
         UsageError: an argument is wrong.
@@ -311,9 +318,11 @@ def evaluate(
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
     chosen = replace(named, no_gold=no_gold or named.no_gold)
     notes: Counter[str] = Counter()
-    by_id = matcher == matchers.IdMatcher() and not measured
+    sizes = Sizes() if budget_tokenizer is None else Sizes(tokenizer(budget_tokenizer))
+    looks = bool(measured or _with_budgets(specs))
+    by_id = matcher == matchers.IdMatcher() and not looks
     source, n_extra = source_of(dataset, run, chosen, by_id=by_id)
-    if measured:
+    if looks:
         source.answers = []
     pool = None
     if matchers.judge_of(matcher) is None:
@@ -327,8 +336,6 @@ def evaluate(
         if isinstance(matcher, matchers.PoolMatcher):
             table, pool = matcher.unknown(table), matcher.pool.settings
     judging = judging_counts(matcher, notes)
-    scores = compute(table, specs, chosen)
-    _warn_above_one(scores)
     evidence = None
     taken: tuple[MeasureScores, ...] = ()
     if source.answers is not None:
@@ -340,9 +347,12 @@ def evaluate(
             table=table,
             concurrency=int(source.run_settings.get("concurrency", 1)),
             facts=held,
+            sizes=sizes,
         )
         taken = measures.compute(evidence, measured)
         judging |= held.judging
+    scores = _scores(table, specs, chosen, evidence)
+    _warn_above_one(scores)
     return Evaluation(
         name=source.name,
         scores=scores,
@@ -359,6 +369,7 @@ def evaluate(
             **({} if facts is None else {"facts_match": matchers.describe(facts)}),
             "run": {"name": source.name, **source.run_settings},
             **({"pool": pool} if pool else {}),
+            **_text_settings(evidence),
             "versions": versions(),
         },
         match_name=matchers.label(spec),
@@ -377,6 +388,40 @@ def _specs(
     """The metrics and the measures of a list; it may hold either kind alone."""
     listed, measured = parse_lists(metrics, named)
     return (() if measured and not listed else parse_all(listed, named)), measured
+
+
+def _with_budgets(specs: Iterable[MetricSpec]) -> list[MetricSpec]:
+    """The metrics whose lists are cut at a budget."""
+    return [spec for spec in specs if isinstance(spec.k, Budget)]
+
+
+def _scores(
+    table: MatchTable, specs: Sequence[MetricSpec], chosen: Profile, evidence: Evidence | None
+) -> tuple[MetricScores, ...]:
+    """Compute the metrics; at a budget, those of the lists that are cut there, uncut."""
+    budgets = dict.fromkeys(spec.k for spec in specs if isinstance(spec.k, Budget))
+    if not budgets:
+        return compute(table, specs, chosen)
+    assert evidence is not None  # kept because there are budgets
+    ranks = [spec for spec in specs if not isinstance(spec.k, Budget)]
+    found = dict(zip(ranks, compute(table, ranks, chosen)))
+    for budget in budgets:
+        part = [spec for spec in specs if spec.k == budget]
+        uncut = [replace(spec, k=None) for spec in part]
+        computed = compute(evidence.within(budget).table, uncut, chosen)
+        found |= {spec: replace(each, spec=spec) for spec, each in zip(part, computed)}
+    return tuple(found[spec] for spec in specs)
+
+
+def _text_settings(evidence: Evidence | None) -> dict[str, Any]:
+    """How texts were read for spans, and what a budget's token is; nothing where none was."""
+    if evidence is None:
+        return {}
+    spans, tokens = evidence.spans.settings, evidence.sizes.described()
+    return {
+        **({"spans": spans} if spans else {}),
+        **({"budget_tokenizer": tokens} if tokens else {}),
+    }
 
 
 def evaluate_submission(
@@ -410,6 +455,7 @@ async def aevaluate(
     profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
     facts_match: object = None,
+    budget_tokenizer: object = None,
     concurrency: int = 8,
 ) -> Evaluation:
     """`evaluate` for asynchronous code: a retriever is awaited, the rest runs in a thread.
@@ -430,6 +476,7 @@ async def aevaluate(
         profile=profile,
         no_gold=no_gold,
         facts_match=facts_match,
+        budget_tokenizer=budget_tokenizer,
     )
 
 
@@ -566,7 +613,9 @@ def _deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) ->
     for spec in specs:
         plain = parse_metric(spec.name if spec.k is None else f"{spec.name}@{spec.k}", named)
         changed = {
-            name: value for name, value in asdict(spec).items() if value != getattr(plain, name)
+            name: value
+            for name, value in asdict(spec).items()
+            if name != "k" and value != getattr(plain, name)
         }
         if changed:
             deviations[str(spec)] = changed

@@ -18,7 +18,7 @@ from kragx.matchers.matching import match as match_items
 from kragx.measures import Answer, MeasureSpec
 from kragx.metrics import Profile
 from kragx.pooling import judging_counts
-from kragx.table import Floats
+from kragx.table import Floats, Ints
 
 
 def facts_matcher(
@@ -44,7 +44,7 @@ def facts_matcher(
 def facts_depth(measured: Sequence[MeasureSpec]) -> int | None:
     """How far down a list facts are looked for; None for to its end."""
     cuts = [each.k for each in measured if each.name == "context_completeness"]
-    known = [k for k in cuts if k is not None]
+    known = [k for k in cuts if isinstance(k, int)]
     return max(known) if known and len(known) == len(cuts) else None
 
 
@@ -95,11 +95,14 @@ class Facts:
         other._threshold = threshold
         return other
 
-    def __call__(self, k: int | None) -> Floats:
-        """(q) shares; NaN for a query without facts, or with a fact that a judge could not rate."""
+    def __call__(self, k: int | Ints | None) -> Floats:
+        """(q) shares in the first k documents, k for all queries or for each.
+
+        NaN for a query without facts, or with a fact that a judge could not rate.
+        """
         values = np.full(self._n_queries, np.nan)
         for row, scores in self._tables.items():
-            within = scores[:k]
+            within = scores[: k[row] if isinstance(k, np.ndarray) else k]
             held = (within >= self._threshold).any(axis=0)
             # A fact that was found is held, whatever could not be said of other documents.
             if not (np.isnan(within).any(axis=0) & ~held).any():

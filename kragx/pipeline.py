@@ -493,6 +493,7 @@ def _evaluated(
                     profile=config.profile,
                     no_gold=config.no_gold,
                     facts_match=facts,
+                    budget_tokenizer=config.budget_tokenizer,
                 )
             except DataError as error:
                 raise DataError(f"retrievers.{found.name}: {error}") from None

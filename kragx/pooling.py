@@ -12,6 +12,7 @@ from kragx.errors import UsageError
 from kragx.matchers import MatchItem
 from kragx.metrics import MetricSpec, Profile
 from kragx.metrics import profile as profile_named
+from kragx.metrics.spec import Cut
 from kragx.sources import arranged, as_dataset, source_of
 
 
@@ -64,6 +65,11 @@ def judged(
     return with_pool, [with_pool.item(item) for item in items], replace(chosen, rel=rel)
 
 
+def beyond(cut: Cut, depth: int | None) -> bool:
+    """Whether a cut-off may reach beyond a pool; a budget may hold any number of documents."""
+    return depth is not None and not (isinstance(cut, int) and cut <= depth)
+
+
 def in_pool(
     matcher: matchers.Matcher,
     specs: tuple[MetricSpec, ...],
@@ -74,7 +80,7 @@ def in_pool(
         return specs
     depth = matcher.pool.depth
     for spec in specs:
-        if depth is not None and (spec.k is None or spec.k > depth):
+        if beyond(spec.k, depth):
             raise UsageError(
                 f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}; "
                 "pool deeper (match.depth), or cut at the depth"

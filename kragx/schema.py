@@ -22,7 +22,7 @@ def config_schema() -> dict[str, Any]:
     properties["metrics"]["anyOf"].append({"type": "string", "description": "one metric"})
     version = definitions["DatasetConfig"]["properties"]["version"]
     version["anyOf"] += [{"type": "number"}]
-    for name in ("match", "facts_match"):
+    for name in ("match", "facts_match", "budget_tokenizer"):
         properties[name]["anyOf"] = [{"type": "string"}, {"type": "object"}, {"type": "null"}]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

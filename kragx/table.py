@@ -95,6 +95,22 @@ class MatchTable:
             raise UsageError(f"threshold: {threshold!r} would match everything; it must be above 0")
         return replace(self, threshold=threshold)
 
+    def first(self, depths: Ints) -> MatchTable:
+        """The table of the first ``depths[i]`` documents of each query i."""
+        rank = np.arange(len(self.repeated)) - np.repeat(self.doc_start[:-1], self.n_docs)
+        kept = rank < np.repeat(depths, self.n_docs)
+        pairs = kept[self.pair_doc]
+        place = np.cumsum(kept) - 1
+        lengths = np.minimum(depths, self.n_docs)
+        return replace(
+            self,
+            doc_start=np.concatenate((self.doc_start[:1], np.cumsum(lengths))),
+            repeated=self.repeated[kept],
+            pair_doc=place[self.pair_doc[pairs]].astype(np.int32),
+            pair_gold=self.pair_gold[pairs],
+            pair_score=self.pair_score[pairs],
+        )
+
     def dense(self, query: int) -> Floats:
         """The n x m scores of one query, by its position."""
         first, last = self.doc_start[query], self.doc_start[query + 1]

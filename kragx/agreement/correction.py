@@ -211,7 +211,7 @@ def correct(
         by_judge = scored_by(as_gold(ours, chosen, queries), run, metrics)
         depth = 0
         for each in by_judge.scores:
-            if each.spec.k is None:
+            if not isinstance(each.spec.k, int):
                 raise UsageError(
                     f"metric {str(each.spec)!r} looks at whole lists, which people would have to "
                     f"label to the end; cut it, for example {each.spec.name}@10"

@@ -166,5 +166,5 @@ def fill(
 
 def _judged_name(evaluation: Evaluation) -> str:
     cuts = [each.spec.k for each in evaluation.scores]
-    known = [k for k in cuts if k is not None]
+    known = [k for k in cuts if isinstance(k, int)]
     return f"judged@{max(known)}" if len(known) == len(cuts) else "judged"

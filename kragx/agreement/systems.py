@@ -204,7 +204,7 @@ def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluat
 def judged_share(evaluation: Evaluation) -> float | None:
     """The share of retrieved documents within the deepest cut that have a label."""
     cuts = [each.spec.k for each in evaluation.scores]
-    known = [k for k in cuts if k is not None]
+    known = [k for k in cuts if isinstance(k, int)]
     table = evaluation.table
     ranks = np.arange(len(table.repeated)) - np.repeat(table.doc_start[:-1], table.n_docs)
     inside = ranks < (max(known) if len(known) == len(cuts) else np.inf)

@@ -8,6 +8,7 @@
 | `contains`                   | either contains the other                                        |
 | `rouge1`, `rouge2`, `rougeL` | ROUGE at or above a threshold (`measure`: fmeasure by default)   |
 | `overlap`                    | rouge2, measure overlap, threshold .5: for chunks of other sizes |
+| `span`                       | aligned runs cover a share of the chunk or of the gold text      |
 | `llm`                        | an LLM judge's grade at or above a threshold (docs/judging.md)   |
 
 Combinations: ``{any: [...]}``, ``{all: [...]}`` and ``{cascade: [{method: overlap, accept: 0.8,
@@ -30,6 +31,7 @@ from kragx.matchers.containment import ContainsMatcher, TextMatcher
 from kragx.matchers.equality import ExactMatcher, IdMatcher
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
 from kragx.matchers.rouge import RougeMatcher, check_threshold
+from kragx.matchers.span import SpanMatcher
 from kragx.tokenizers import Tokenizer
 from kragx.tokenizers import describe as describe_tokenizer
 
@@ -45,6 +47,7 @@ __all__ = [
     "Matcher",
     "PoolMatcher",
     "RougeMatcher",
+    "SpanMatcher",
     "Target",
     "TextMatcher",
     "check_threshold",
@@ -63,6 +66,7 @@ METHODS: Mapping[str, Callable[..., Matcher]] = {
     "rouge2": partial(RougeMatcher, method="rouge2"),
     "rougeL": partial(RougeMatcher, method="rougeL"),
     "overlap": partial(RougeMatcher, method="rouge2", measure="overlap"),
+    "span": SpanMatcher,
     "llm": JudgeMatcher,
 }
 """Every built-in match method and what makes its matcher."""
@@ -150,7 +154,7 @@ def _named(method: str, options: dict[str, Any], defaults: Mapping[str, Any]) ->
             if name == "threshold":
                 raise UsageError(
                     f"match.threshold: {method!r} decides yes or no and has no threshold; "
-                    "remove it, or use rouge1, rouge2, rougeL or overlap"
+                    "remove it, or use rouge1, rouge2, rougeL, overlap or span"
                 )
             raise UsageError(f"match.{name}: {method!r} has no such option; {nearest(name, valid)}")
     taken = {name: value for name, value in defaults.items() if name in valid}

@@ -48,6 +48,11 @@ class TokenCorpus:
         """How many distinct tokens were seen; every token number is below it."""
         return len(self._numbers)
 
+    @property
+    def words(self) -> list[str]:
+        """The token that each number stands for."""
+        return list(self._numbers)
+
     def add(self, texts: Iterable[str]) -> None:
         """Tokenise the texts that are new, as one batch."""
         batch = dict.fromkeys(texts)

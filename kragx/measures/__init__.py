@@ -9,6 +9,9 @@
 | `context_relevance`    | the relevant share of what context expansion added               |
 | `context_completeness` | the share of required facts that the context holds               |
 | `judged`               | the share of documents that the gold set has an opinion about    |
+| `coverage`             | the share of the gold text that the top k hold together          |
+| `density`              | the share of what was retrieved that is gold                     |
+| `iou`                  | both at once: what is shared, over all gold and all retrieved    |
 
 `parse` reads metric strings of both kinds, and so is the one parser of a list of metrics.
 """
@@ -17,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from kragx import plugins
 from kragx.errors import UsageError, nearest
@@ -32,6 +36,7 @@ from kragx.measures.context import CONTEXT_COMPLETENESS, CONTEXT_RELEVANCE
 from kragx.measures.coverage import DOC_TYPE_COVERAGE
 from kragx.measures.diversity import SOURCE_DIVERSITY
 from kragx.measures.judged import JUDGED
+from kragx.measures.spans import COVERAGE, DENSITY, IOU
 from kragx.measures.timing import (
     SECONDS_MEAN,
     SECONDS_P50,
@@ -39,9 +44,9 @@ from kragx.measures.timing import (
     SECONDS_P99,
     THROUGHPUT,
 )
-from kragx.metrics import KRAGX, METRICS, MetricSpec, Profile
+from kragx.metrics import KRAGX, METRICS, Budget, MetricSpec, Profile
 from kragx.metrics import parse as parse_metric
-from kragx.metrics.spec import split
+from kragx.metrics.spec import Cut, split
 
 __all__ = [
     "MEASURES",
@@ -71,6 +76,9 @@ MEASURES: Mapping[str, Measure] = {
         CONTEXT_RELEVANCE,
         CONTEXT_COMPLETENESS,
         JUDGED,
+        COVERAGE,
+        DENSITY,
+        IOU,
     )
 }
 """Every measure of kragx by name; one's own is named by its import path."""
@@ -123,7 +131,7 @@ def parse(
         raise UsageError(f"metric {text!r}: unknown name {name!r}; {hint}") from None
 
 
-def _spec(text: str, name: str, k: int | None, given: Mapping[str, str]) -> MeasureSpec:
+def _spec(text: str, name: str, k: Cut, given: Mapping[str, str]) -> MeasureSpec:
     chosen = measure(name)
     if k is not None and not chosen.cuts:
         raise UsageError(f"metric {text!r}: {name} concerns whole answers; leave '@{k}' out")
@@ -135,7 +143,9 @@ def _spec(text: str, name: str, k: int | None, given: Mapping[str, str]) -> Meas
             )
     options = {**chosen.options, **given}
     shown = tuple(each for each in options if options[each] != chosen.options[each])
-    return MeasureSpec(name, k, tuple(options.items()), shown)
+    spec = MeasureSpec(name, k, tuple(options.items()), shown)
+    getattr(chosen, "check", lambda _: None)(spec)
+    return spec
 
 
 def measure(name: str) -> Measure:
@@ -172,8 +182,16 @@ def parse_lists(
 
 
 def compute(evidence: Evidence, specs: Sequence[MeasureSpec]) -> tuple[MeasureScores, ...]:
-    """Compute each measure for every query."""
-    return tuple(measure(spec.name).compute(evidence, spec) for spec in specs)
+    """Compute each measure for every query; a list may be cut at a budget first."""
+    return tuple(_one(evidence, spec) for spec in specs)
+
+
+def _one(evidence: Evidence, spec: MeasureSpec) -> MeasureScores:
+    chosen = measure(spec.name)
+    if not isinstance(spec.k, Budget) or getattr(chosen, "budgets", False):
+        return chosen.compute(evidence, spec)
+    within = chosen.compute(evidence.within(spec.k), replace(spec, k=None))
+    return replace(within, spec=spec)
 
 
 def higher_is_better(name: str) -> bool | None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from kragx.dataset import Query
 from kragx.document import Doc
 from kragx.matchers.base import Status
-from kragx.table import Bools, Floats, MatchTable
+from kragx.measures.budget import Sizes
+from kragx.metrics import Budget
+from kragx.metrics.spec import Cut
+from kragx.table import Bools, Floats, Ints, MatchTable
+
+if TYPE_CHECKING:
+    from kragx.measures.spans import Spans
+    from kragx.spans.cover import Spread
 
 
 @dataclass(frozen=True)
@@ -20,13 +27,13 @@ class MeasureSpec:
 
     Attributes:
         name: the measure, for example ``source_diversity``.
-        k: the cut-off, None for the whole list.
+        k: the cut-off, a number of documents or a budget; None for the whole list.
         options: every option, those not named with their defaults.
         shown: the options that the canonical name says: those that differ from the defaults.
     """
 
     name: str
-    k: int | None = None
+    k: Cut = None
     options: tuple[tuple[str, str], ...] = ()
     shown: tuple[str, ...] = ()
 
@@ -48,9 +55,21 @@ class Answer:
     status: Status
     seconds: float | None = None
 
-    def top(self, k: int | None) -> tuple[Doc, ...]:
+    def top(self, k: Cut) -> tuple[Doc, ...]:
         """The first k documents."""
-        return self.docs[:k]
+        return self.docs[: rank_of(k)]
+
+
+def rank_of(k: Cut) -> int | None:
+    """A cut-off as a rank; measures whose lists were cut at a budget see none."""
+    assert not isinstance(k, Budget)
+    return k
+
+
+def _spans() -> Spans:
+    from kragx.measures.spans import Spans
+
+    return Spans()
 
 
 @dataclass(frozen=True)
@@ -62,14 +81,42 @@ class Evidence:
         table: the matches with the gold.
         concurrency: how many questions were asked at once.
         facts: from queries and answers to, for each, the share of its facts that is contained in
-            its top k documents; NaN for a query without facts. It matches as the evaluation was
-            told to, so a measure need not know of matchers.
+            its top k documents (k for all, or for each); NaN for a query without facts. It matches
+            as the evaluation was told to, so a measure need not know of matchers.
+        spans: where the gold stands in what was retrieved, for measures that compare texts.
+        sizes: the lengths of the documents, for budgets.
     """
 
     answers: Sequence[Answer]
     table: MatchTable
     concurrency: int = 1
-    facts: Callable[[int | None], Floats] = lambda k: np.empty(0)
+    facts: Callable[[int | Ints | None], Floats] = lambda k: np.empty(0)
+    spans: Spans = field(default_factory=_spans, repr=False, compare=False)
+    sizes: Sizes = field(default_factory=Sizes, repr=False, compare=False)
+
+    def within(self, budget: Budget) -> Evidence:
+        """The same, each list cut after the documents that fit whole into a budget.
+
+        Raises:
+            DataError: a document has no text.
+        """
+        depths = self.sizes.depths(self.answers, budget)
+        cut = [replace(a, docs=a.docs[:depth]) for a, depth in zip(self.answers, depths)]
+        return replace(
+            self,
+            answers=cut,
+            table=self.table.first(depths),
+            facts=lambda k: self.facts(depths),
+            spans=_spans(),
+            sizes=Sizes(self.sizes.tokenizer),
+        )
+
+    def read(self, k: Cut, spread: Spread) -> Ints:
+        """(q) how many tokens of each query's stream a cut-off holds."""
+        if isinstance(k, Budget):
+            return self.sizes.read(self.answers, k, spread)
+        lengths = [len(answer.docs) for answer in self.answers]
+        return spread.after(lengths if k is None else np.minimum(lengths, k))
 
     def relevant(self) -> Bools:
         """(d) whether each document matches gold and is no repetition of an earlier one."""
@@ -137,7 +184,7 @@ class Measure(Protocol):
 
     @property
     def cuts(self) -> bool:
-        """Whether it takes ``@k``."""
+        """Whether it takes ``@k``; a budget is then a list cut beforehand."""
         ...
 
     @property
@@ -161,6 +208,8 @@ class Described:
     range: tuple[float, float | None] = (0.0, 1.0)
     better: str = "higher"
     cuts: bool = True
+    budgets: bool = False  # whether it cuts a budget itself, within a document
+    check: Callable[[MeasureSpec], object] = lambda spec: None  # refuses values of options
     options: Mapping[str, str] = field(default_factory=dict)
 
     def compute(self, evidence: Evidence, spec: MeasureSpec) -> MeasureScores:

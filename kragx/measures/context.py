@@ -11,6 +11,7 @@ from kragx.measures.base import (
     MeasureSpec,
     looked_up,
     mean_of,
+    rank_of,
 )
 
 
@@ -32,7 +33,7 @@ def _relevance(evidence: Evidence, spec: MeasureSpec) -> MeasureScores:
 
 
 def _completeness(evidence: Evidence, spec: MeasureSpec) -> MeasureScores:
-    values = evidence.facts(spec.k)
+    values = evidence.facts(rank_of(spec.k))
     return MeasureScores(spec, values, mean_of(values))
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from kragx.measures.base import Described, Evidence, MeasureScores, MeasureSpec, mean_of
+from kragx.measures.base import Described, Evidence, MeasureScores, MeasureSpec, mean_of, rank_of
 
 
 def _judged(evidence: Evidence, spec: MeasureSpec) -> MeasureScores:
     table = evidence.table
     judged = table.judged
     values = np.full(table.n_queries, np.nan)
+    k = rank_of(spec.k)
     for row, (start, end) in enumerate(zip(table.doc_start[:-1], table.doc_start[1:])):
-        stop = end if spec.k is None else min(end, start + spec.k)
+        stop = end if k is None else min(end, start + k)
         if stop > start:
             values[row] = judged[start:stop].mean()
     return MeasureScores(spec, values, mean_of(values))

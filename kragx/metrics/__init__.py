@@ -10,7 +10,7 @@ from kragx.metrics.definitions import Metric
 from kragx.metrics.profiles import KRAGX, PROFILES, Profile, profile
 from kragx.metrics.ranking import MAP, MRR, NDCG
 from kragx.metrics.sets import F1, HIT_RATE, PRECISION, RECALL, REDUNDANCY
-from kragx.metrics.spec import CHOICES, PROFILE_CHOICES, MetricSpec, split
+from kragx.metrics.spec import CHOICES, PROFILE_CHOICES, Budget, MetricSpec, split
 from kragx.metrics.trec_names import translated, trec_only
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "KRAGX",
     "METRICS",
     "PROFILES",
+    "Budget",
     "Metric",
     "MetricSpec",
     "Profile",

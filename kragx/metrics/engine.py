@@ -94,7 +94,7 @@ def compute(
         from kragx.metrics.bounds import bounded
 
         return bounded(table, specs, profile, compute)
-    cuts = distinct_cuts(spec.k for spec in specs)
+    cuts = distinct_cuts(spec.rank for spec in specs)
     views: dict[float | None, View] = {}
     blocks: dict[MetricSpec, _Block] = {}
     pools: dict[float | None, list[Pooled]] = {}
@@ -143,7 +143,7 @@ class _Block:
 
 
 def _row(cuts: Sequence[float], spec: MetricSpec) -> int:
-    return cuts.index(np.inf if spec.k is None else spec.k)
+    return cuts.index(np.inf if spec.rank is None else spec.rank)
 
 
 def _means(values: Floats) -> list[float | None]:

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
-from kragx.errors import UsageError, shorten
+from kragx.errors import UsageError, nearest, shorten
 from kragx.text import plain_number
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A cut-off by the length of what was retrieved: ``500tokens``, ``2000chars``."""
+
+    n: int
+    unit: Literal["tokens", "chars"]
+
+    def __str__(self) -> str:
+        return f"{self.n}{self.unit}"
+
+
+Cut = int | Budget | None
+"""Where a list is cut: after k documents, where a budget is spent, or not at all."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +34,7 @@ class MetricSpec:
 
     Attributes:
         name: the metric, for example ``ndcg``.
-        k: the cut-off, None for the whole list.
+        k: the cut-off, a number of documents or a budget; None for the whole list.
         over: what precision divides by: ``k``, or ``retrieved`` (min(k, n)).
         norm: what MAP divides by: ``m`` (all gold), ``hits`` (found gold) or ``cut`` (min(m, k)).
         need: how much gold a hit needs: ``any`` or ``all``.
@@ -39,7 +54,7 @@ class MetricSpec:
     """
 
     name: str
-    k: int | None = None
+    k: Cut = None
     over: str = "k"
     norm: str = "m"
     need: str = "any"
@@ -49,6 +64,19 @@ class MetricSpec:
     credit: str = "gold"
     ideal: str = "gold"
     macro: str = "queries"
+
+    @property
+    def rank(self) -> int | None:
+        """The cut-off as a rank.
+
+        Raises:
+            UsageError: it is a budget, which concerns texts.
+        """
+        if isinstance(self.k, Budget):
+            raise UsageError(
+                f"metric {str(self)!r}: a budget is cut where the texts are known; use evaluate"
+            )
+        return self.k
 
     def __str__(self) -> str:
         cut = "" if self.k is None else f"@{self.k}"
@@ -80,12 +108,12 @@ _PATTERN = re.compile(
 )
 
 
-def split(text: str) -> tuple[str, int | None, dict[str, str]]:
+def split(text: str) -> tuple[str, Cut, dict[str, str]]:
     """The name, cut-off and options of a metric string, as written.
 
     Raises:
-        UsageError: it is not of the form ``name@k(option=value, ...)``, or k is no whole number
-            above 0.
+        UsageError: it is not of the form ``name@k(option=value, ...)``, or k is neither a whole
+            number above 0 nor a budget.
     """
     found = _PATTERN.fullmatch(text)
     if found is None:
@@ -104,14 +132,26 @@ def split(text: str) -> tuple[str, int | None, dict[str, str]]:
     return found["name"].lower().replace("-", "_"), _cut(found["k"], text), options
 
 
-def _cut(k: str | None, text: str) -> int | None:
+_NUMBER_AND_UNIT = re.compile(r"(?P<n>0*[1-9][0-9]{0,8})(?P<unit>[A-Za-z]*)")
+
+
+def _cut(k: str | None, text: str) -> Cut:
     if k is None:
         return None
-    if k.isascii() and k.isdigit() and len(k) <= 9 and int(k) > 0:
-        return int(k)
+    found = _NUMBER_AND_UNIT.fullmatch(k)
+    if found is None:
+        raise UsageError(
+            f"metric {shorten(text)}: k must be a whole number from 1 to 999999999, or a budget "
+            f"such as 500tokens or 2000chars, not {shorten(k)}; leave '@k' out for the whole list"
+        )
+    match found["unit"].lower():
+        case "":
+            return int(found["n"])
+        case "tokens" | "chars" as unit:
+            return Budget(int(found["n"]), unit)
     raise UsageError(
-        f"metric {shorten(text)}: k must be a whole number from 1 to 999999999, not {shorten(k)}; "
-        "leave '@k' out for the whole list"
+        f"metric {shorten(text)}: a budget counts tokens or chars, not {found['unit']!r}; "
+        f"{nearest(found['unit'], ('tokens', 'chars'))}"
     )
 
 

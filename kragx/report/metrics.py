@@ -33,8 +33,9 @@ def print_metrics(out: Console) -> None:
     out.print(
         Text(
             "Write name@k(option=value): ndcg@10, ndcg@10(gain=exp2), hit_rate@5(need=all), "
-            "recall@5(rel=2).\nWithout @k the whole list counts. The first value of an option is "
-            "its default; rel=x counts only gold of grade x or more."
+            "recall@5(rel=2).\nWithout @k the whole list counts; k may be a budget: "
+            "ndcg@500tokens, coverage@2000chars.\nThe first value of an option is its default; "
+            "rel=x counts only gold of grade x or more."
         )
     )
 

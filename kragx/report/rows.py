@@ -133,13 +133,18 @@ def match_label(evaluation: Evaluation) -> str:
     label = _method(evaluation.settings["match"])
     named = evaluation.match_name
     own = str(evaluation.settings["match"]["method"])
-    return label if named == own or "of" in evaluation.settings["match"] else f"{named}: {label}"
+    combined = _is_combination(evaluation.settings["match"])
+    return label if named == own or combined else f"{named}: {label}"
+
+
+def _is_combination(match: Mapping[str, Any]) -> bool:
+    return isinstance(match.get("of"), (list, tuple))
 
 
 def _method(match: Mapping[str, Any]) -> str:
     match = dict(match)
     method = match.pop("method")
-    if "of" in match:
+    if _is_combination(match):
         return f"{method} of {'; '.join(map(_method, match['of']))}"
     options = []
     for name, value in match.items():
@@ -204,6 +209,12 @@ def remarks(evaluation: Evaluation) -> list[str]:
         if 0 < scored < counts["n_queries"]:
             undefined = counts["n_queries"] - scored
             lines.append(f"{name}: no value for {undefined} of {counts['n_queries']} queries")
+    lines += [
+        f"spans: by offsets for {read['n_queries_by_offsets']} queries, by comparing texts for "
+        f"{read['n_queries_by_text']}"
+        for read in evaluation.settings.get("spans", ())
+        if read["n_queries_by_offsets"]
+    ]
     return lines + judging_lines(evaluation)
 
 

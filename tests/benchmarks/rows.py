@@ -100,6 +100,29 @@ def rows() -> list[Row]:
             },
         ),
         *_compared(
+            "coverage",
+            f"coverage at 5 cut-offs, {rouge}",
+            {"floor-rouge2": ("the rouge2 match of the same texts", 2.0)},
+        ),
+        *_compared(
+            "coverage",
+            "the same, gaps of two words bridged",
+            {"floor-rouge2": ("the rouge2 match of the same texts", 3.0)},
+            "kragx-bridged",
+        ),
+        *_compared(
+            "coverage",
+            "coverage, density and iou of the same",
+            {"floor-rouge2": ("the rouge2 match of the same texts", None)},
+            "kragx-all",
+        ),
+        *_compared(
+            "coverage",
+            "the matcher `span` on the same",
+            {"floor-rouge2": ("the rouge2 match of the same texts", None)},
+            "kragx-span",
+        ),
+        *_compared(
             "metrics-table",
             f"7 metrics at 5 cut-offs from a match table, {q} queries x 100 documents x 10 gold",
             {"peer-ranx": ("ranx, its Qrels and Run ready", 40.0), "floor": ("bare numpy", None)},

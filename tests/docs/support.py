@@ -13,6 +13,7 @@ TWINS = {
     "README.md": "README.ko.md",
     "docs/agreement.md": "docs/agreement.ko.md",
     "docs/comparing.md": "docs/comparing.ko.md",
+    "docs/coverage.md": "docs/coverage.ko.md",
     "docs/krag.md": "docs/krag.ko.md",
     "docs/matching.md": "docs/matching.ko.md",
     "docs/metrics.md": "docs/metrics.ko.md",

@@ -12,7 +12,7 @@ import pytest
 
 from kragx import Evaluation
 
-from .support import ROOT
+from .support import ROOT, Document
 
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 
@@ -79,6 +79,56 @@ def test_chunk_sizes(capsys: pytest.CaptureFixture[str]) -> None:
         assert 0.4 < result["hit_rate@5"] < 1
         assert result["hit_rate@1"] <= result["hit_rate@5"]
     assert "400 characters" in capsys.readouterr().out
+
+
+def test_budgets(capsys: pytest.CaptureFixture[str]) -> None:
+    """At five chunks coverage grows with their size; within 300 characters it falls."""
+    pytest.importorskip("bm25s")
+    results = example("budgets")["main"]()
+    at_five = [result["coverage@5"] for result in results]
+    within = [result["coverage@300chars"] for result in results]
+    assert at_five == sorted(at_five)
+    assert within == sorted(within, reverse=True)
+    page = Document("docs/coverage.md").text
+    for name in results[0].mean:
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+        shown = [cell.strip(" *") for cell in row.split("|")[2:-1]]
+        assert shown == [f"{result[name]:.4f}".removeprefix("0") for result in results]
+    assert "coverage@300chars" in capsys.readouterr().out
+
+
+def test_run_lengths(capsys: pytest.CaptureFixture[str]) -> None:
+    """The errors of each least run are those on the page."""
+    pytest.importorskip("bm25s")
+    table = example("run_lengths")["main"]()
+    page = Document("docs/coverage.md").text
+    for name, row in table.items():
+        shown = " | ".join(f"{error:.4f}".removeprefix("0") for error in row.values())
+        assert f"| corpus {name} | {shown} |" in page
+    assert "consumer_ko" in capsys.readouterr().out
+
+
+def test_coverage_accuracy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a doubt about the spans there is no error; what is truly covered is counted."""
+    source = "one two three four five six seven eight nine ten eleven twelve"
+    spans = [[0, 0, 34], [0, 14, 49]]
+    record = {
+        "query_id": "q",
+        "gold": [{"text": source[:48]}],
+        "retrieved": [{"text": source[start:end]} for _, start, end in spans],
+    }
+    truth = {"query_id": "q", "gold_spans": [[0, 0, 48]], "chunk_spans": spans}
+    for name, value in (("results", record), ("truth", truth)):
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(value) + "\n", encoding="utf-8")
+    files = [str(tmp_path / "results.jsonl"), str(tmp_path / "truth.jsonl")]
+    monkeypatch.setattr(sys, "argv", ["coverage_accuracy.py", *files])
+    example("coverage_accuracy")["main"]()
+    printed = capsys.readouterr().out
+    assert "[0.7, 1.0, 1.0, 1.0]" in printed
+    (line,) = [line for line in printed.splitlines() if line.startswith("coverage(")]
+    assert line.split(maxsplit=2)[2] == " | ".join(["0.0000 0.000 +0.0000"] * 4)
 
 
 class TestMatcherAgreement:

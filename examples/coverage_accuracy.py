@@ -1,0 +1,170 @@
+"""How near does coverage from texts alone come to the truth? Errors against character offsets.
+
+    python examples/coverage_accuracy.py RESULTS.jsonl TRUTH.jsonl [--places] [--edit 0.05]
+
+TRUTH.jsonl has a line for each query of RESULTS.jsonl, in the same order: ``{"query_id",
+"gold_spans": [[source, start, end], ...], "chunk_spans": [...]}`` and, for ``--places``,
+``"gold_places": [[[source, start, end], ...], ...]``, every place where a gold text stands.
+
+The truth: a gold token is covered if it lies wholly in the union of the top k chunks' spans; the
+retrieved tokens are those of that union, and those outside the gold's spans are beside the point.
+``--edit 0.05`` replaces one in twenty words of each gold text first (the truth stays), and the
+options are compared with and without bridging.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kragx import evaluate
+
+KS = (1, 3, 5, 10)
+WORD = re.compile(r"[^\W_]+")
+Span = tuple[Any, int, int]
+
+
+def words_of(text: str) -> list[tuple[int, int]]:
+    """Where each word begins and ends; a written-out line end is white space."""
+    plain = re.sub(r"\\[nrt]", "  ", text)
+    return [(found.start(), found.end()) for found in WORD.finditer(plain)]
+
+
+def union_of(spans: list[Span]) -> dict[Any, list[list[int]]]:
+    """By source the stretches that some spans hold together."""
+    union: defaultdict[Any, list[list[int]]] = defaultdict(list)
+    for source, start, end in sorted(map(tuple, spans)):
+        stretches = union[source]
+        if stretches and start <= stretches[-1][1]:
+            stretches[-1][1] = max(stretches[-1][1], end)
+        else:
+            stretches.append([start, end])
+    return union
+
+
+def holds(union: dict[Any, list[list[int]]], source: Any, start: int, end: int) -> bool:
+    """Whether a stretch lies wholly in a union."""
+    return any(first <= start and end <= last for first, last in union.get(source, ()))
+
+
+def true_coverage(record: dict[str, Any], truth: dict[str, Any], k: int, places: bool) -> float:
+    """The share of gold tokens in the union of the top k spans, mean over the gold items."""
+    union = union_of(truth["chunk_spans"][:k])
+    shares = []
+    for at, gold in enumerate(record["gold"]):
+        standing = truth["gold_places"][at] if places else [truth["gold_spans"][at]]
+        words = words_of(gold["text"])
+        covered = sum(
+            any(holds(union, source, start + first, start + last) for source, start, _ in standing)
+            for first, last in words
+        )
+        shares.append(covered / len(words))
+    return float(np.mean(shares))
+
+
+def true_density_and_iou(
+    record: dict[str, Any], truth: dict[str, Any], k: int
+) -> tuple[float, float]:
+    """Gold tokens in the union over its tokens, and over those and the rest of the gold."""
+    union = union_of(truth["chunk_spans"][:k])
+    gold_spans = union_of(truth["gold_spans"])
+    gold: set[Span] = set()
+    for (source, start, _), each in zip(truth["gold_spans"], record["gold"], strict=True):
+        gold |= {(source, start + first, start + last) for first, last in words_of(each["text"])}
+    retrieved: set[Span] = set()
+    for (source, start, _), doc in zip(truth["chunk_spans"][:k], record["retrieved"]):
+        retrieved |= {
+            (source, start + first, start + last) for first, last in words_of(doc["text"])
+        }
+    # Where chunks overlap, one may have a part of a word that the other has whole.
+    whole: list[Span] = []
+    for span in sorted(retrieved, key=lambda span: (str(span[0]), span[1], -span[2])):
+        if not (whole and whole[-1][0] == span[0] and span[2] <= whole[-1][2]):
+            whole.append(span)
+    covered = sum(holds(union, *span) for span in gold)
+    beside = sum(
+        not any(start < last and first < end for first, last in gold_spans.get(source, ()))
+        for source, start, end in whole
+    )
+    return (
+        covered / (covered + beside) if covered + beside else 0.0,
+        covered / (len(gold) + beside),
+    )
+
+
+def edited(records: list[dict[str, Any]], share: float) -> list[dict[str, Any]]:
+    """The records with that share of the words of each gold text replaced."""
+    draw = random.Random(5)
+
+    def word(found: re.Match[str]) -> str:
+        return f"edit{draw.randrange(10**6)}" if draw.random() < share else found[0]
+
+    return [
+        {
+            **record,
+            "gold": [
+                {**gold, "text": WORD.sub(word, gold["text"].replace("\\n", "\n"))}
+                for gold in record["gold"]
+            ],
+        }
+        for record in records
+    ]
+
+
+def line(name: str, found: list[np.ndarray], true: list[np.ndarray]) -> str:
+    """Mean absolute error, worst error and bias at each k."""
+    cells = []
+    for values, expected in zip(found, true, strict=True):
+        error = values - expected
+        cells.append(f"{np.abs(error).mean():.4f} {np.abs(error).max():.3f} {error.mean():+.4f}")
+    return f"{name:<34}" + " | ".join(cells)
+
+
+def main() -> None:
+    """Print a line for each measure and way of reading."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("truth", type=Path)
+    parser.add_argument("--places", action="store_true", help="any place of the gold text counts")
+    parser.add_argument("--run", type=int, action="append", help="the least run; several times")
+    parser.add_argument("--edit", type=float, default=0.0, help="share of gold words to replace")
+    args = parser.parse_args()
+    records, truths = (
+        [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
+        for path in (args.results, args.truth)
+    )
+    pairs = list(zip(records, truths, strict=True))
+    coverage = [np.array([true_coverage(*each, k, args.places) for each in pairs]) for k in KS]
+    both = [np.array([true_density_and_iou(*each, k) for each in pairs]) for k in KS]
+    true = {
+        "coverage": coverage,
+        "density": [each[:, 0] for each in both],
+        "iou": [each[:, 1] for each in both],
+    }
+    print(f"true coverage at {KS}: {[round(float(each.mean()), 4) for each in coverage]}")
+    print("mean absolute error, worst error, bias at each k")
+    changed = edited(records, args.edit) if args.edit else records
+    golds = {record["query_id"]: record["gold"] for record in changed}
+    found = {record["query_id"]: record["retrieved"] for record in records}
+    for run in args.run or [8]:
+        for bridge in (0, 2) if args.edit else (0,):
+            chosen = f"(run={run}, bridge={bridge})"
+            names = ("coverage",) if args.places or args.edit else tuple(true)
+            metrics = [f"{name}@{k}{chosen}" for name in names for k in KS]
+            result = evaluate(golds, found, match="overlap", metrics=metrics)
+            for at, name in enumerate(names):
+                values = [
+                    each.values for each in result.measures[at * len(KS) : (at + 1) * len(KS)]
+                ]
+                print(line(f"{name}{chosen}", values, true[name]))
+
+
+if __name__ == "__main__":
+    main()

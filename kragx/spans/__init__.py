@@ -1,0 +1,1 @@
+"""Spans: which parts of a gold text stand in what was retrieved."""

@@ -1,0 +1,139 @@
+"""Exact spans: where metadata says from which place of which source a text was taken."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kragx.spans.align import NEVER, Cells, Ints
+from kragx.spans.reading import unwrapped, written_in
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Which metadata hold a text's place in its source.
+
+    Paths such as ``loc.start`` are read too; of several keys, ``start_index|start``, the first that
+    is there counts.
+
+    Attributes:
+        source: the source's id.
+        start: the place of the text's first character in it (LangChain's ``start_index``).
+        end: the place after its last one; where it is absent, `start` and the text's length.
+    """
+
+    source: str = "source"
+    start: str = "start_index|start"
+    end: str = "end_index|end"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A text whose place is known: the source, and where each of its words begins and ends."""
+
+    source: str
+    words: tuple[tuple[int, int], ...]
+
+
+def placed(
+    text: str | None, metadata: Mapping[str, Any], keys: Keys, *, wrappers: bool = True
+) -> Placed | None:
+    """The words of a text in its source; None if its metadata do not say where it stands.
+
+    A wrapper around the text takes no place in the source. Text and places that do not fit one
+    another in length say nothing.
+    """
+    source, start = _at(metadata, keys.source), _at(metadata, keys.start)
+    if text is None or source is None or not _is_place(start):
+        return None
+    inside = unwrapped(text)[1] if wrappers else written_in(text)
+    end = _at(metadata, keys.end)
+    if _is_place(end) and end - start != len(inside):
+        return None
+    words = ((start + found.start(), start + found.end()) for found in _WORD.finditer(inside))
+    return Placed(str(source), tuple(words))
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _at(metadata: Mapping[str, Any], keys: str) -> Any:
+    for path in keys.split("|"):
+        value: Any = metadata
+        parts = (path,) if path in metadata else path.removeprefix("metadata.").split(".")
+        for part in parts:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value is not None:
+            return value
+    return None
+
+
+def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints]:
+    """The words of gold texts in the words of retrieved texts, by their places.
+
+    A word is covered where retrieved words, or parts of it, hold all of its characters together.
+
+    Args:
+        golds: the gold texts of one query.
+        docs: its retrieved texts, by rank; their words in a row are the stream.
+
+    Returns:
+        The aligned words, as `align` gives them (places from 0 for this query); and for each word
+        of the stream the place up to which one has to read to know it said before, or a part of
+        a word of gold.
+    """
+    stream: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    at = 0
+    for doc in docs:
+        for begin, end in doc.words:
+            stream[doc.source].append((begin, end, at))
+            at += 1
+    said = np.full(at, NEVER)
+    longest: dict[str, int] = {}
+    for source, pieces in stream.items():
+        pieces.sort()
+        longest[source] = max(end - begin for begin, end, _ in pieces)
+        for (_, end, place), (begin, _, after) in pairwise(pieces):
+            if begin < end:  # the same word, or a part of it
+                said[max(place, after)] = max(place, after)
+    cells: list[tuple[int, int, int]] = []
+    gold_at = 0
+    for gold in golds:
+        pieces = stream.get(gold.source, [])
+        reach = longest.get(gold.source, 0)
+        for begin, end in gold.words:
+            first = bisect_left(pieces, (begin - reach, 0, 0))
+            last = bisect_left(pieces, (end, 0, 0), first)
+            found = [piece for piece in pieces[first:last] if piece[1] > begin]
+            known = _covered(begin, end, found)
+            for _, _, place in found:
+                said[place] = place  # a part of a gold word is not beside the point
+            cells += [(gold_at, place, max(known, place)) for _, _, place in found]
+            gold_at += 1
+    columns = np.array(cells, np.int64).reshape(-1, 3).T
+    return Cells(columns[0], columns[1], columns[2], np.ones(len(cells), bool)), said
+
+
+def _covered(begin: int, end: int, pieces: Sequence[tuple[int, int, int]]) -> int:
+    """The place in the stream at which pieces hold every character from `begin` to `end`."""
+    read: list[tuple[int, int]] = []
+    for first, last, place in sorted(pieces, key=lambda piece: piece[2]):
+        read.append((first, last))
+        reached = begin
+        for lower, upper in sorted(read):
+            if lower > reached:
+                break
+            reached = max(reached, upper)
+        if reached >= end:
+            return place
+    return NEVER

@@ -1,0 +1,114 @@
+"""A text as it is read for spans: without what a pipeline put around it.
+
+Removed at the beginning and the end of a text, never within it:
+
+* tags such as ``<Document id="3">`` ... ``</Document>`` (`TAGS`), with the elements that they hold
+  beside the text: ``<source>``, ``<page>`` and the like (`FIELDS`);
+* a line that numbers a document: ``[Document 3]``, ``Document 3:``, ``문서 3``;
+* lines such as ``Source: a.pdf`` or ``page_label: 4``, directly after such a tag or line, or above
+  a blank line.
+
+Written-out line ends (a backslash and an n, r or t) become spaces. Then NFC and lower case.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+TAGS = (
+    "document",
+    "documents",
+    "doc",
+    "docs",
+    "context",
+    "contexts",
+    "passage",
+    "chunk",
+    "page_content",
+    "document_content",
+    "content",
+    "text",
+)
+FIELDS = (
+    "source",
+    "page",
+    "page_label",
+    "page_number",
+    "file_name",
+    "file_path",
+    "filename",
+    "title",
+    "url",
+    "id",
+    "doc_id",
+    "chunk_id",
+    "score",
+    "metadata",
+    "출처",
+    "페이지",
+    "제목",
+    "파일명",
+)
+
+_TAG = rf"</?(?:{'|'.join(TAGS)})(?:\s[^<>]*)?/?>"
+_FIELD = rf"<(?:{'|'.join(FIELDS)})(?:\s[^<>]*)?>[^<>]*</(?:{'|'.join(FIELDS)})>"
+_LABEL = r"(?:document|doc|passage|chunk|context|문서|청크|단락)\s*\#?\s*\d+"
+_NUMBERED = rf"(?:\[\s*{_LABEL}\s*\]:?|{_LABEL}\s*:|{_LABEL}[^\S\n]*(?=\n))"
+_LINE = rf"(?:{'|'.join(FIELDS)})[^\S\n]*:[^\n]*\n"
+_OPENING = re.compile(
+    rf"\s*(?:(?:{_TAG}|{_NUMBERED})\s*(?:(?:{_FIELD}|{_TAG}|{_LINE})\s*)*|(?:{_LINE})+[^\S\n]*\n)",
+    re.IGNORECASE,
+)
+_CLOSING_TAG = re.compile(rf"\s*{_TAG}\s*\Z", re.IGNORECASE)
+_CLOSING_FIELD = re.compile(rf"\s*{_FIELD}\s*\Z", re.IGNORECASE)
+_WRITTEN_OUT = re.compile(r"\\[nrt]")
+
+
+def reading(text: str, *, wrappers: bool = True) -> str:
+    """The text as it is read for spans.
+
+    Args:
+        text: any text.
+        wrappers: remove what was put around it; False keeps it.
+    """
+    text = unwrapped(text)[1] if wrappers else written_in(text)
+    return (text if text.isascii() else unicodedata.normalize("NFC", text)).lower()
+
+
+def unwrapped(text: str) -> tuple[int, str]:
+    """What stands inside the wrappers of a text, and how many characters stand before it.
+
+    Written-out line ends have become white space of the same length.
+    """
+    text = written_in(text)
+    found = _OPENING.match(text)
+    begin = found.end() if found else 0
+    end = len(text)
+    inside = False
+    # Searched from the last tag only: a search from every place would take long in a long text.
+    while text.endswith(">", begin, len(text[begin:end].rstrip()) + begin):
+        tag = _last(_CLOSING_TAG, text, begin, end, 1)
+        inside = inside or tag is not None
+        field = _last(_CLOSING_FIELD, text, begin, end, 2) if inside or found else None
+        if tag is None and field is None:
+            break
+        end = tag if tag is not None else field or begin
+    return begin, text[begin:end]
+
+
+def _last(pattern: re.Pattern[str], text: str, begin: int, end: int, marks: int) -> int | None:
+    """Where the element at the end of a text begins; it has that many opening brackets."""
+    at = end
+    for _ in range(marks):
+        at = text.rfind("<", begin, at)
+        if at < 0:
+            return None
+    return at if pattern.match(text[at:end]) else None
+
+
+def written_in(text: str) -> str:
+    r"""The text with written-out line ends (``\n``, ``\r``, ``\t``) as white space, as long."""
+    if "\\" not in text:
+        return text
+    return _WRITTEN_OUT.sub(lambda found: " \n" if found[0] == "\\n" else "  ", text)

@@ -1,0 +1,147 @@
+"""The matcher `span`: how much of a chunk or gold text is the other's own words."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kragx import UsageError, evaluate, match_pairs
+from kragx.dataset import Gold, Query
+from kragx.document import Doc
+from kragx.matchers import MatchItem, MatchWarning, SpanMatcher, describe, matcher
+
+GOLD = "aa bb cc dd ee ff gg hh ii jj"
+
+
+def scores(chosen, docs, golds):
+    """The scores of one query."""
+    query = Query("q", gold=tuple(Gold(text=text) for text in golds))
+    item = MatchItem(query, tuple(Doc(text=text) for text in docs))
+    (found,) = chosen.scores([item], Counter())
+    return np.asarray(found)
+
+
+@pytest.mark.parametrize(("of", "score"), [("gold", 0.8), ("chunk", 0.4), ("either", 0.8)])
+def test_shares_in_characters(of, score):
+    """Eight of ten gold tokens, 16 of 20 characters; of the chunk's 40 they are 16."""
+    doc = "x" * 24 + " cc dd ee ff gg hh ii jj"
+    assert scores(SpanMatcher(of=of), [doc], [GOLD]).tolist() == [[pytest.approx(score)]]
+
+
+def test_a_chunk_cut_out_of_a_long_gold_text():
+    """Of the chunk all is gold, of the gold little is in the chunk."""
+    gold = " ".join(f"w{at:03}" for at in range(100))
+    chunk = " ".join(f"w{at:03}" for at in range(40, 52))
+    assert scores(SpanMatcher("gold"), [chunk], [gold]).item() == pytest.approx(0.12)
+    assert scores(SpanMatcher("chunk"), [chunk], [gold]).item() == 1.0
+
+
+def test_words_in_common_are_no_evidence():
+    """Scattered words and short runs score 0 where ROUGE's overlap scores more."""
+    doc = "aa bb cc dd and ee ff gg and hh ii jj"
+    assert scores(SpanMatcher(), [doc], [GOLD]).item() == 0.0
+    assert scores(matcher("overlap"), [doc], [GOLD]).item() > 0.5
+    assert scores(SpanMatcher(bridge=1), [doc], [GOLD]).item() == 1.0
+
+
+def test_six_tokens_count_where_the_chunk_ends():
+    """A run of six at the gold's start counts if the chunk's end cuts it off, else not."""
+    cut, whole = "x aa bb cc dd ee ff", "x aa bb cc dd ee ff x x x"
+    found = scores(SpanMatcher("gold"), [cut, whole, "x aa bb cc dd ee ff g"], [GOLD])
+    assert found.ravel().tolist() == pytest.approx([0.6, 0.0, 0.6])
+
+
+def test_no_run_reaches_from_one_document_into_the_next():
+    """Documents side by side are compared one by one, bridged or not."""
+    docs = ["aa bb cc dd ee", "ff gg hh ii jj"]
+    assert not scores(SpanMatcher(bridge=5), docs, [GOLD]).any()
+
+
+words = st.lists(st.sampled_from(["a", "b", "c", "가나", "다라마바"]), max_size=14)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(words, max_size=4), st.lists(words, min_size=1, max_size=3), st.integers(0, 2))
+def test_pairs_do_not_depend_on_one_another(docs, golds, bridge):
+    """Each pair scores as it does alone, in [0, 1], and equal texts score 1."""
+    chosen = SpanMatcher(bridge=bridge)
+    docs = ["y " + " ".join(each) for each in docs]
+    golds = ["z " + " ".join(each) for each in golds]
+    found = scores(chosen, [*docs, *golds], golds)
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert np.diag(found[len(docs) :]).tolist() == pytest.approx([1.0] * len(golds))
+    for row, doc in enumerate(docs):
+        for column, gold in enumerate(golds):
+            assert found[row, column] == pytest.approx(scores(chosen, [doc], [gold]).item())
+
+
+def test_many_queries_in_batches():
+    """Queries of different sizes keep their own scores, also empty ones."""
+    queries = 300
+    golds = [[GOLD] if at % 3 else [GOLD, "nothing here"] for at in range(queries)]
+    docs = [[GOLD] * (at % 4) for at in range(queries)]
+    records = list(match_pairs(golds, docs, match="span"))
+    for at, record in enumerate(records):
+        assert record["scores"] == [[1.0] if at % 3 else [1.0, 0.0]] * (at % 4)
+
+
+def test_wrappers():
+    """What is put around a text is no part of it, unless it is kept."""
+    wrapped = f"<Document><source>terms.pdf</source>\n{GOLD}</Document>"
+    assert scores(SpanMatcher("chunk"), [wrapped], [GOLD]).item() == 1.0
+    assert scores(SpanMatcher("chunk", wrappers="kept"), [wrapped], [GOLD]).item() < 0.6
+
+
+def test_alternatives_and_targets_without_text():
+    """A gold item takes the better of its texts; a target with an id alone scores 0."""
+    gold = Gold(id="g", alternatives=(Doc(text="no"), Doc(text=GOLD)))
+    item = MatchItem(Query("q", gold=(gold,)), (Doc(text=GOLD),))
+    (found,) = SpanMatcher().scores([item], Counter())
+    assert np.asarray(found).tolist() == [[0.0, 0.0, 1.0]]
+
+
+def test_in_an_evaluation():
+    """The matcher is named like any other, described in settings, and decided anew later."""
+    spec = {"method": "span", "of": "gold", "threshold": 0.9}
+    result = evaluate([[GOLD]], [[GOLD[6:]]], match=spec, metrics=["recall"])
+    assert result["recall"] == 0.0
+    assert result.at_threshold(0.8)["recall"] == 1.0
+    assert result.settings["match"] == describe(matcher(spec))
+    assert result.settings["match"] | {"tokenizer": None} == {
+        "method": "span",
+        "of": "gold",
+        "threshold": 0.9,
+        "run": 8,
+        "bridge": 0,
+        "wrappers": "removed",
+        "tokenizer": None,
+    }
+
+
+def test_texts_without_tokens():
+    """They are counted and said."""
+    with pytest.warns(MatchWarning, match=r"no token.*: 1, for example '!!!'"):
+        result = evaluate([[GOLD]], [["!!!"]], match="span", metrics=["recall"])
+    assert result.counts["n_texts_without_tokens"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"of": "chunks"}, "'chunk'"),
+        ({"run": 1}, "whole number from 2"),
+        ({"bridge": True}, "whole number from 0"),
+        ({"threshold": 0}, "above 0"),
+        ({"wrappers": "gone"}, "match.wrappers"),
+        ({"share": 0.5}, "match.share"),
+    ],
+)
+def test_mistakes(options, hint):
+    """A wrong option or value is refused with the remedy."""
+    with pytest.raises(UsageError, match=hint):
+        matcher({"method": "span", **options})

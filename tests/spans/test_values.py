@@ -1,0 +1,334 @@
+"""Coverage, density and iou on examples by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
+from kragx.errors import DataError
+from kragx.matchers import MatchWarning
+from kragx.report.rows import remarks
+
+TEN = "one two three four five six seven eight nine ten"
+
+
+def measured(gold, docs, *metrics, **options):
+    """The evaluation of one query; texts stand for gold items and documents."""
+    golds = tuple(Gold(text=each) if isinstance(each, str) else each for each in gold)
+    found = tuple(Doc(text=each) if isinstance(each, str) else each for each in docs)
+    # Matching is not the point here: a text without an id is its own.
+    golds = tuple(replace(each, id=each.id or each.text) for each in golds)
+    found = tuple(replace(each, id=each.id or each.text) for each in found)
+    dataset = GoldDataset((Query("q", "?", golds),))
+    return evaluate(dataset, Run({"q": Retrieved(found)}), match="id", metrics=metrics, **options)
+
+
+def values(gold, docs, *metrics, **options):
+    """The value of each metric for one query."""
+    return list(measured(gold, docs, *metrics, **options).mean.values())
+
+
+def test_two_chunks_hold_the_gold_together():
+    """8 of 10 tokens in the first chunk, the last 8 in the second; 6 of them are the same."""
+    docs = ["x one two three four five six seven eight", "three four five six seven eight nine ten"]
+    names = ("coverage@1", "coverage@2", "density@1", "density@2", "iou@1", "iou@2")
+    # One other token was retrieved: 8 / (8 + 1), 10 / (10 + 1); 8 / (10 + 1), 10 / (10 + 1).
+    assert values([TEN], docs, *names) == pytest.approx([0.8, 1, 8 / 9, 10 / 11, 8 / 11, 10 / 11])
+
+
+def test_a_run_of_seven_is_no_evidence_within_and_six_are_at_an_end():
+    """A run counts from 8 tokens; at the gold's first or last token from 6."""
+    within, at_the_end = "two three four five six seven eight", "five six seven eight nine ten"
+    assert values([TEN], [within, at_the_end], "coverage@1", "coverage@2") == [0.0, 1.0 - 0.4]
+    assert values([TEN], [at_the_end[5:]], "coverage") == [0.0]
+    assert values([TEN], [within], "coverage(run=7)") == [0.7]
+
+
+def test_two_long_korean_words_at_an_end():
+    """Two tokens are enough where they hold seven syllables."""
+    gold = "구매자가 반품하려면 물건을 받은 날부터 십사 일 안에 판매자에게 알려야 합니다"
+    assert values([gold], ["안내: 구매자가 반품하려면"], "coverage") == [pytest.approx(2 / 11)]
+    assert values([gold], ["안내: 구매자가"], "coverage") == [0.0]
+
+
+def test_a_short_gold_text_counts_whole():
+    """A gold text of fewer than 8 tokens is covered where it stands whole."""
+    assert values(["14 days"], ["within 14 days of delivery"], "coverage") == [1.0]
+    assert values(["14 days"], ["14 hours, 3 days"], "coverage") == [0.0]
+
+
+def test_mean_over_gold_items():
+    """Each gold item counts the same, however long; items of grade 0 are none."""
+    docs = [TEN]
+    assert values([TEN, "not there"], docs, "coverage") == [0.5]
+    assert values([TEN, Gold(text="not there", grade=0)], docs, "coverage") == [1.0]
+
+
+def test_the_best_alternative():
+    """Of a gold item and its alternatives the best covered counts, and no other is noise."""
+    gold = Gold(text="never retrieved", alternatives=(Doc(text=TEN), Doc(text="something else")))
+    docs = [TEN, "something else"]
+    names = ("coverage@1", "density@1", "density@2", "iou@2")
+    assert values([gold], docs, *names) == [1.0] * 4
+
+
+def test_repeated_and_overlapping_documents_count_once():
+    """The same document again, and an overlap of 8 tokens, add nothing to what was retrieved."""
+    noise = " ".join(f"n{at}" for at in range(12))
+    docs = [f"{TEN} {noise}", f"{TEN} {noise}", f"{noise} more"]
+    assert values([TEN], docs, "density@1", "density@2", "density@3") == pytest.approx(
+        [10 / 22, 10 / 22, 10 / 23]
+    )
+
+
+def test_gold_items_that_share_a_passage():
+    """What one retrieved token covers for two gold items counts once in density and iou."""
+    assert values([TEN, TEN], [f"{TEN} x"], "coverage", "density", "iou") == pytest.approx(
+        [1, 10 / 11, 10 / 11]
+    )
+
+
+def test_a_gold_text_cut_within_words():
+    """Parts of words at the gold's ends are found in the whole words."""
+    gold = "ree four five six seven eight nine te"
+    assert values([gold], [TEN], "coverage", "density") == [1.0, 0.8]
+
+
+@pytest.mark.parametrize(
+    ("changed", "plain", "bridged"),
+    [
+        ("one two three four NEW six seven eight nine ten", 0.0, 1.0),
+        ("one two three four six seven eight nine ten", 0.0, 1.0),
+        ("one two three four five NEW NEW six seven eight nine ten", 0.0, 1.0),
+        ("one two three four five A B C six seven eight nine ten", 0.0, 0.0),
+    ],
+)
+def test_bridging(changed, plain, bridged):
+    """A word or two changed, left out or put in; three are too many."""
+    assert values([TEN], [changed], "coverage", "coverage(bridge=2)") == [plain, bridged]
+
+
+def test_no_gold_and_nothing_retrieved():
+    """Without gold there is no value, with a count; an empty, missing or failed answer is 0."""
+    golds = {"a": [{"text": TEN}], "b": [], "c": [{"text": TEN}], "d": [{"text": TEN}]}
+    dataset = GoldDataset.from_documents(golds)
+    run = Run({"a": Retrieved(), "b": Retrieved((Doc(text=TEN),)), "c": Retrieved(error="late")})
+    result = evaluate(dataset, run, match="text", metrics=["coverage@5", "density@5", "iou@5"])
+    assert result.mean == {"coverage@5": 0.0, "density@5": 0.0, "iou@5": 0.0}
+    assert result.counts["measures"] == {"coverage@5": 3, "density@5": 3, "iou@5": 3}
+    assert result.queries["b"]["coverage@5"] is None
+
+
+def test_ids_without_texts():
+    """Gold or documents without text are bad data; query, place and remedy are named."""
+    with pytest.raises(DataError, match=r"query 'q', gold 1: 'g' has no text.*add it"):
+        values([Gold(id="g")], [TEN], "coverage")
+    with pytest.raises(DataError, match=r"query 'q', rank 2: document 'd' has no text.*add it"):
+        values([TEN], [TEN, Doc(id="d")], "coverage")
+
+
+def test_a_gold_text_without_tokens():
+    """It is said, and never silently 0."""
+    with pytest.warns(MatchWarning, match="no token.*1, for example '!!!'"):
+        assert values(["!!!"], [TEN], "coverage") == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "hint"),
+    [
+        ("coverage(run=1)", "run must be a whole number from 2 to 1000, not '1'"),
+        ("coverage(bridge=x)", "bridge must be a whole number"),
+        ("coverage(offsets=on)", "perhaps you meant 'only'|offsets has no value 'on'"),
+        ("density(wrappers=gone)", "wrappers has no value 'gone'"),
+        ("iou(tokenizer=unicod)", "'unicode'"),
+        ("coverage(bridges=2)", "'bridge'"),
+    ],
+)
+def test_mistakes(metric, hint):
+    """A wrong option or value is refused before anything is read."""
+    with pytest.raises(UsageError, match=hint):
+        evaluate("no-such-file.jsonl", metrics=[metric])
+
+
+def test_wrappers_can_be_kept():
+    """With wrappers=kept their words are retrieved words."""
+    docs = [f'<Document id="3">{TEN}</Document>']
+    assert values([TEN], docs, "density", "density(wrappers=kept)") == pytest.approx([1.0, 10 / 14])
+
+
+def test_other_tokenizers():
+    """`tokenizer` names what is compared; settings record it with its version."""
+    result = measured(
+        ["반품 비용은 판매자가"], ["반품 비용을 판매자가"], "coverage(tokenizer=char)"
+    )
+    assert result["coverage(tokenizer=char)"] == 0.0
+    (recorded,) = result.settings["spans"]
+    assert recorded["tokenizer"]["name"] == "char"
+    assert recorded["n_queries_by_text"] == 1
+
+
+# -- offsets -----------------------------------------------------------------------------------
+
+SOURCE = "Returns are free. Send it back within 14 days of delivery, unused, in its box."
+
+
+def stretch(start, end, kind=Doc, source="faq", **more):
+    """A part of the source with its place in the metadata."""
+    metadata = {"source": source, "start_index": start, **more}
+    return kind(text=SOURCE[start:end], metadata=metadata)
+
+
+def test_offsets_are_exact():
+    """Places decide where gold and documents have them, also for a run of three words."""
+    gold = stretch(0, 57, Gold)  # 11 words, up to "delivery"
+    docs = [stretch(0, 16), stretch(14, 42)]
+    result = measured([gold], docs, "coverage@1", "coverage@2", "density@2", "iou@2")
+    assert SOURCE[14:42] == "ee. Send it back within 14 d"
+    # Returns are free | Send it back within 14; "d" is a part of "days", which is not covered.
+    assert list(result.mean.values()) == pytest.approx([3 / 11, 8 / 11, 1.0, 8 / 11])
+    (recorded,) = result.settings["spans"]
+    assert (recorded["n_queries_by_offsets"], recorded["n_queries_by_text"]) == (1, 0)
+    assert "spans: by offsets for 1 queries, by comparing texts for 0" in remarks(result)
+
+
+def test_a_word_cut_between_two_chunks():
+    """Two chunks that each hold a part of a word cover it together."""
+    gold = stretch(0, 16, Gold)
+    docs = [stretch(0, 14), stretch(14, 30)]
+    assert SOURCE[:14] == "Returns are fr"
+    assert values([gold], docs, "coverage@1", "coverage@2") == pytest.approx([2 / 3, 1])
+
+
+def test_offsets_in_another_source():
+    """The same words in another source are not the gold's."""
+    docs = [stretch(0, 57, source="terms")]
+    metrics = ("coverage", "coverage(offsets=off)")
+    assert values([stretch(0, 57, Gold)], docs, *metrics) == [0.0, 1.0]
+
+
+def test_offsets_of_wrapped_text_and_own_keys():
+    """Keys may be paths; a wrapper takes no place."""
+    where = {"doc": {"name": "faq", "at": 0}}
+    gold = Gold(text=SOURCE[:57], metadata=where)
+    docs = [Doc(text=f"<Document>{SOURCE[:16]}</Document>", metadata=where)]
+    name = "coverage(source=doc.name, start=doc.at, offsets=only)"
+    assert values([gold], docs, name) == [3 / 11]
+
+
+def test_offsets_that_are_missing():
+    """`auto` compares texts instead and counts it; `only` refuses and says where."""
+    docs = [stretch(0, 57), Doc(text="nowhere")]
+    result = measured([stretch(0, 57, Gold)], docs, "coverage")
+    assert result.settings["spans"][0]["n_queries_by_text"] == 1
+    with pytest.raises(DataError, match="rank 2 do not say"):
+        values([stretch(0, 57, Gold)], docs, "coverage(offsets=only)")
+    wrong = [stretch(0, 57, end_index=99)]
+    assert (
+        measured([stretch(0, 57, Gold)], wrong, "coverage").settings["spans"][0][
+            "n_queries_by_offsets"
+        ]
+        == 0
+    )
+
+
+# -- budgets -----------------------------------------------------------------------------------
+
+CHUNKS = ("a b c d", "e f", "g h i")
+
+
+def test_budgets_of_metrics():
+    """Documents count that fit whole: 4, 6, 9 tokens; 7, 10, 15 characters."""
+    golds = [Gold(id=each) for each in ("1", "2", "3")]
+    docs = [Doc(id=str(at), text=text) for at, text in enumerate(CHUNKS, start=1)]
+    names = [f"recall@{n}tokens" for n in (3, 4, 5, 6, 8, 9)]
+    assert values(golds, docs, *names) == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 2 / 3, 1])
+    names = [f"recall@{n}chars" for n in (6, 7, 9, 10, 14, 15)]
+    assert values(golds, docs, *names) == pytest.approx([0, 1 / 3, 1 / 3, 2 / 3, 2 / 3, 1])
+    # As of a list that ends there: precision over what fits, nDCG with all gold in the ideal.
+    assert values([golds[1]], docs, "precision@6tokens", "mrr@6tokens", "mrr@5tokens") == [
+        0.5,
+        0.5,
+        0.0,
+    ]
+    cut = values(golds, docs[:1], "ndcg", "map")
+    assert values(golds, docs, "ndcg@5tokens", "map@5tokens") == cut
+
+
+def test_budgets_of_coverage():
+    """The document in which a budget is spent is cut there."""
+    docs = [TEN[:23], TEN[24:]]  # five and five tokens
+    names = [f"coverage@{n}tokens" for n in (5, 8, 9, 10, 99)]
+    assert docs[0].split()[-1] == "five"
+    assert values([TEN], docs, *names) == [0.0, 0.8, 0.9, 1.0, 1.0]
+    # "six seven eigh": the part of a word that the budget ends in is left out.
+    assert values([TEN], docs, "coverage@37chars", "coverage@38chars") == [0.7, 0.8]
+
+
+def test_budgets_of_other_measures():
+    """A measure sees the list that fits."""
+    docs = [Doc(text=text, metadata={"source": text}) for text in CHUNKS]
+    result = measured([TEN], docs, "source_diversity@6tokens", "judged@6tokens")
+    assert result.mean == {"source_diversity@6tokens": 1.0, "judged@6tokens": 0.0}
+
+
+def test_budgets_are_read_and_written():
+    """A budget has one canonical name, in settings, JSON and every table; `k` and tokenizer too."""
+    result = measured([TEN], [TEN], "nDCG@10tokens", "coverage@10Tokens", "ndcg@010chars")
+    assert list(result.mean) == ["ndcg@10tokens", "ndcg@10chars", "coverage@10tokens"]
+    assert result["NDCG@10tokens"] == 1.0
+    plain = json.loads(json.dumps(result.to_dict(queries=True)))
+    assert plain["settings"]["budget_tokenizer"]["name"] == "unicode"
+    later = result.with_metrics(["recall@5tokens", "iou@5tokens"])
+    assert list(later.mean) == ["recall@5tokens", "iou@5tokens"]
+
+
+def test_the_tokenizer_of_budgets():
+    """`budget_tokenizer` says what a token is."""
+    golds, docs = [Gold(id="1")], [Doc(id="1", text="it's here")]
+    assert values(golds, docs, "recall@2tokens", budget_tokenizer="whitespace") == [1.0]
+    assert values(golds, docs, "recall@2tokens") == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "hint"),
+    [
+        ("ndcg@500token", "counts tokens or chars, not 'token'; perhaps you meant 'tokens'"),
+        ("ndcg@0tokens", "a budget such as 500tokens"),
+        ("ndcg@-5chars", "a budget such as 500tokens"),
+        ("seconds_p95@500tokens", "leave '@500tokens' out"),
+    ],
+)
+def test_mistaken_budgets(metric, hint):
+    """A budget that is none is refused with the remedy."""
+    with pytest.raises(UsageError) as caught:
+        evaluate("no-such-file.jsonl", metrics=[metric])
+    assert hint in str(caught.value)
+
+
+def test_budgets_need_texts():
+    """A document without text has no length; the remedy is a rank."""
+    with pytest.raises(DataError, match=r"query 'q', rank 1: document 'd' has no text.*ndcg@10"):
+        values([Gold(id="d")], [Doc(id="d")], "ndcg@500tokens")
+    qrels, run = {"q": {"d": 1}}, {"q": {"d": 0.5}}
+    with pytest.raises(DataError, match="has no text"):
+        evaluate(qrels, run, match="id", metrics=["ndcg@500tokens"])
+
+
+def test_a_threshold_later():
+    """`at_threshold` decides the cut lists anew."""
+    result = evaluate([[TEN]], [["one two three four five", TEN]], metrics=["recall@5tokens"])
+    assert result["recall@5tokens"] == 1.0
+    assert result.at_threshold(1.0).mean == {"recall@5tokens": 1.0}
+    plain = evaluate([[TEN]], [[TEN]], metrics=["recall@5"])
+    with pytest.raises(UsageError, match="name it when you call evaluate"):
+        plain.with_metrics(["recall@5tokens"])
+
+
+def test_text_that_goes_on_repeating_itself():
+    """A word five hundred times, in gold and documents, is read in time and memory."""
+    gold = "a " * 500
+    found = values([gold], [f"{gold} {at}" for at in range(5)], "coverage", "coverage(bridge=2)")
+    assert found == [1.0, 1.0]
