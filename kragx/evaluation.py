@@ -286,8 +286,9 @@ def evaluate(
     )
     spec = named.match if match is None else match
     matcher = matchers.matcher(spec, named.match_options)
-    if isinstance(matcher, matchers.RougeMatcher):
-        named = named.for_scores()
+    filtered = isinstance(matcher, matchers.CombinedMatcher) and matcher.filters
+    if filtered or isinstance(matcher, matchers.RougeMatcher):
+        named = named.for_scores(filtered=filtered)
     specs, measured = _specs(metrics, named)
     facts = facts_matcher(measured, facts_match, matcher, named)
     from_judge = [spec for spec in specs if spec.gain_from == "judge"]

@@ -184,10 +184,10 @@ def _evaluated(
     options = dict(config.chosen_profile.match_options)
     if config.judge is not None:
         options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
-    facts = None if config.facts_match is None else matcher(config.facts_match, options)
+    facts = None if config.facts_match is None else matcher(filled(config.facts_match), options)
     for name, spec in config.named_matchers.items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
-        chosen = matcher(spec, options)
+        chosen = matcher(filled(spec), options)
         if isinstance(chosen, JudgeMatcher) and chosen.needs_pool(
             MatchItem(query, ()) for query in dataset
         ):

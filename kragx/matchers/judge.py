@@ -58,6 +58,7 @@ class JudgeMatcher:
     depth: int | None = None
     pool: Pool | None = None
     name: ClassVar[str] = "llm"
+    asks: ClassVar[bool] = True
     may_not_know: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -153,6 +154,17 @@ class JudgeMatcher:
                         document_id=item.docs[row].id,
                     ),
                 )
+
+    def said(self, item: MatchItem, mask: Mask) -> dict[tuple[int, int], str]:
+        """The judge's reasons, or why there is none, for the pairs that a mask (n x t) asks for."""
+        asked = [each for each in self._support(item) if mask[each[0], each[1]]]
+        judged = self._judge([question for _, _, question in asked], Counter())
+        found = ((row, column, each) for (row, column, _), each in zip(asked, judged, strict=True))
+        return {
+            (row, column): text
+            for row, column, each in found
+            if (text := each.reason or each.detail or each.failure)
+        }
 
     def _judge(self, questions: Sequence[Question], notes: Counter[str]) -> Sequence[Judgement]:
         judged = self.judge.judge(questions)

@@ -50,7 +50,8 @@ def _method(match: Mapping[str, Any]) -> str:
     match = dict(match)
     method = match.pop("method")
     if "of" in match:
-        return f"{method} of {'; '.join(map(_method, match['of']))}"
+        own = f", threshold {match['threshold']}" if "threshold" in match else ""
+        return f"{method} of {'; '.join(map(_method, match['of']))}{own}"
     options = []
     for name, value in match.items():
         shown = value
