@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kragx.evaluation import Evaluation, aevaluate, evaluate, match_pairs
     from kragx.evaluators import (
         AveragingMethod,
+        EmbeddingRougeOfflineRetrievalEvaluators,
         MatchingCriteria,
         OfflineRetrievalEvaluators,
         RAGEvaluator,
@@ -40,6 +41,7 @@ _WHERE = {
     "ConfigError": "errors",
     "DataError": "errors",
     "Doc": "document",
+    "EmbeddingRougeOfflineRetrievalEvaluators": "evaluators",
     "Evaluation": "evaluation",
     "Gold": "dataset",
     "GoldDataset": "dataset",
@@ -79,6 +81,7 @@ __all__ = [
     "ConfigError",
     "DataError",
     "Doc",
+    "EmbeddingRougeOfflineRetrievalEvaluators",
     "Evaluation",
     "Gold",
     "GoldDataset",

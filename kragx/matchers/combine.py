@@ -42,8 +42,8 @@ class Step:
     """
 
     matcher: Matcher
-    accept: float | None
-    reject: float | None
+    accept: float | None = None
+    reject: float | None = None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,13 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kragx import plugins
-from kragx.errors import UsageError, shorten
+from kragx.errors import UsageError, nearest, shorten
 from kragx.matchers.base import MatchItem, MatchWarning
 from kragx.matchers.equality import check_flag
 from kragx.matchers.rouge import check_threshold
@@ -23,6 +24,7 @@ from kragx.matchers.vectors import Vectors
 from kragx.text import normalise
 
 Floats = NDArray[np.float64]
+EmbedAs = Literal["documents", "queries"]
 
 _BATCH = 256  # queries
 _NAMES = ("model", "model_name", "model_id", "deployment")
@@ -45,6 +47,8 @@ class EmbeddingMatcher:
         cache: an SQLite file that keeps vectors for later runs; None keeps them in memory alone.
         model: names the model, in results and in the cache; None for the name that `embeddings`
             or `args` give.
+        embed_as: ``documents`` (in batches), or ``queries``, one text at a time, as K-RAG does; a
+            model may embed the two differently.
         normalised: whether texts are normalised first (NFC, white space collapsed, stripped).
 
     Raises:
@@ -57,6 +61,7 @@ class EmbeddingMatcher:
     batch_size: int = 64
     cache: str | Path | None = None
     model: str | None = None
+    embed_as: EmbedAs = "documents"
     normalised: bool = True
     name: ClassVar[str] = "embedding"
     needs: ClassVar[tuple[str, ...]] = ("embeddings", "threshold")
@@ -65,6 +70,9 @@ class EmbeddingMatcher:
     def __post_init__(self) -> None:
         self._check_embeddings()
         check_flag(self.normalised, "normalised")
+        if self.embed_as not in get_args(EmbedAs):
+            hint = nearest(str(self.embed_as), get_args(EmbedAs))
+            raise UsageError(f"match.embed_as: unknown value {self.embed_as!r}; {hint}")
         size = self.batch_size
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise UsageError(f"match.batch_size: {size!r} is not a whole number from 1 on")
@@ -132,6 +140,8 @@ class EmbeddingMatcher:
             if name not in _NAMES and not any(part in name.lower() for part in _SECRET)
         }
         found |= {"args": args or None, "threshold": self.threshold}
+        if self.embed_as == "queries":
+            found["embed_as"] = "queries"
         if not self.normalised:
             found["normalised"] = False
         return {name: value for name, value in found.items() if value is not None}
@@ -148,11 +158,12 @@ class EmbeddingMatcher:
                     "no 'embed_documents'"
                 )
         own = self.described()
-        identity = [own["embeddings"], own.get("model"), own.get("args")]
-        # A model that has a name of the user's own is that model, whatever class asks it.
+        # A model that the user has named is that model, whatever class asks it.
+        identity = [self.model] if self.model else [own["embeddings"], own.get("model")]
+        identity += [own.get("args"), own.get("embed_as")]
         return Vectors(
-            lambda texts: _embedded(made, texts),
-            self.model or repr(identity),
+            lambda texts: _embedded(made, texts, self.embed_as),
+            json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr),
             self.batch_size,
             self.cache,
         )
@@ -215,14 +226,16 @@ def _embeds(value: object) -> bool:
     return callable(getattr(value, "embed_documents", None)) and not isinstance(value, type)
 
 
-def _embedded(embeddings: Any, texts: list[str]) -> Sequence[Sequence[float]]:
+def _embedded(embeddings: Any, texts: list[str], as_: EmbedAs) -> Sequence[Sequence[float]]:
     """Ask for the vectors of a batch, of a class that is asynchronous alone as well."""
     try:
+        if as_ == "queries":
+            return [embeddings.embed_query(text) for text in texts]
         found: Sequence[Sequence[float]] = embeddings.embed_documents(texts)
         return found
     except NotImplementedError:
         ask = getattr(embeddings, "aembed_documents", None)
-        if ask is None:
+        if ask is None or as_ == "queries":
             raise
         from kragx.judging.runner import run_sync
 

@@ -77,7 +77,11 @@ KRAG = Profile(
     "krag",
     "K-RAG 0.0.32",
     match="text",
-    match_options={"normalised": False, "tokenizer": {"name": "krag"}},
+    match_options={
+        "normalised": False,
+        "tokenizer": {"name": "krag"},
+        "embed_as": "queries",
+    },
     duplicates="count",
     over="retrieved",
     need="all",
