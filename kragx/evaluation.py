@@ -173,6 +173,11 @@ class Evaluation:
         match = self.settings["match"]
         if "threshold" not in match:
             raise UsageError(f"match {match['method']!r} decides yes or no and has no threshold")
+        if "pool" in self.settings:
+            raise UsageError(
+                "threshold: in a pool the grade from which a document is relevant made the gold, "
+                "so another one is another evaluation; evaluate again with it"
+            )
         if "top" not in match:
             threshold = matchers.check_threshold(threshold)
         elif not 0 < threshold <= match["top"]:

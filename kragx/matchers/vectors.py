@@ -1,4 +1,4 @@
-"""Unit vectors of texts: each distinct text is embedded once, in batches, and can be kept in a file.
+"""Unit vectors of texts: each distinct text is embedded once, in batches, and may be kept.
 
 The file is SQLite. Its keys are hashes of text and model, so that several models and processes may
 share it; every batch is committed before the next one is asked for, so whatever ends a run loses

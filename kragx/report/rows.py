@@ -40,18 +40,19 @@ def _range(low_high: tuple[float, float] | None) -> str:
 
 def match_label(evaluation: Evaluation) -> str:
     """How matches were decided, in one line."""
-    label = _method(evaluation.settings["match"])
+    label = method_label(evaluation.settings["match"])
     named = evaluation.match_name
     own = str(evaluation.settings["match"]["method"])
     return label if named == own or "of" in evaluation.settings["match"] else f"{named}: {label}"
 
 
-def _method(match: Mapping[str, Any]) -> str:
+def method_label(match: Mapping[str, Any]) -> str:
+    """A matcher as results record it, in one line."""
     match = dict(match)
     method = match.pop("method")
     if "of" in match:
         own = f", threshold {match['threshold']}" if "threshold" in match else ""
-        return f"{method} of {'; '.join(map(_method, match['of']))}{own}"
+        return f"{method} of {'; '.join(map(method_label, match['of']))}{own}"
     options = []
     for name, value in match.items():
         shown = value

@@ -7,7 +7,7 @@ import sys
 import types
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from langchain_core.embeddings import Embeddings
@@ -121,7 +121,7 @@ def test_krag_embeds_each_text_as_a_query():
     """Where a model embeds queries and documents differently, profile krag asks as K-RAG does."""
 
     class TwoSided(Embeddings):
-        asked: set[str] = set()
+        asked: ClassVar[set[str]] = set()
 
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             self.asked.add("documents")
