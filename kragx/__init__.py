@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kragx.calibration import Calibration, calibrate
     from kragx.dataset import Gold, GoldDataset, Query
     from kragx.document import Doc
     from kragx.errors import ConfigError, DataError, KragxError, MissingExtraError, UsageError
@@ -27,22 +28,27 @@ if TYPE_CHECKING:
         RougeOfflineRetrievalEvaluators,
         TokenizerType,
     )
+    from kragx.explanations import Explanation, explain
     from kragx.formats.datasets import read_dataset, read_rows, write_goldset
     from kragx.formats.jsonl import read_gold, read_results, write_gold, write_results
+    from kragx.formats.labels import read_labels
     from kragx.krag_document import KragDocument
     from kragx.matchers import Matcher, matcher
     from kragx.results import Retrieved, Run
     from kragx.retrieval import aretrieve, retrieve
+    from kragx.sweeps import Sweep, flips, sweep
     from kragx.tokenizers import Tokenizer, tokenizer
     from kragx.validation import validate
 
 _WHERE = {
     "AveragingMethod": "evaluators",
+    "Calibration": "calibration",
     "ConfigError": "errors",
     "DataError": "errors",
     "Doc": "document",
     "EmbeddingRougeOfflineRetrievalEvaluators": "evaluators",
     "Evaluation": "evaluation",
+    "Explanation": "explanations",
     "Gold": "dataset",
     "GoldDataset": "dataset",
     "KragDocument": "krag_document",
@@ -56,19 +62,25 @@ _WHERE = {
     "Retrieved": "results",
     "RougeOfflineRetrievalEvaluators": "evaluators",
     "Run": "results",
+    "Sweep": "sweeps",
     "Tokenizer": "tokenizers",
     "TokenizerType": "evaluators",
     "UsageError": "errors",
     "aevaluate": "evaluation",
     "aretrieve": "retrieval",
+    "calibrate": "calibration",
     "evaluate": "evaluation",
+    "explain": "explanations",
+    "flips": "sweeps",
     "match_pairs": "evaluation",
     "matcher": "matchers",
     "read_dataset": "formats.datasets",
     "read_gold": "formats.jsonl",
+    "read_labels": "formats.labels",
     "read_results": "formats.jsonl",
     "read_rows": "formats.datasets",
     "retrieve": "retrieval",
+    "sweep": "sweeps",
     "tokenizer": "tokenizers",
     "validate": "validation",
     "write_gold": "formats.jsonl",
@@ -78,11 +90,13 @@ _WHERE = {
 
 __all__ = [
     "AveragingMethod",
+    "Calibration",
     "ConfigError",
     "DataError",
     "Doc",
     "EmbeddingRougeOfflineRetrievalEvaluators",
     "Evaluation",
+    "Explanation",
     "Gold",
     "GoldDataset",
     "KragDocument",
@@ -96,19 +110,25 @@ __all__ = [
     "Retrieved",
     "RougeOfflineRetrievalEvaluators",
     "Run",
+    "Sweep",
     "Tokenizer",
     "TokenizerType",
     "UsageError",
     "aevaluate",
     "aretrieve",
+    "calibrate",
     "evaluate",
+    "explain",
+    "flips",
     "match_pairs",
     "matcher",
     "read_dataset",
     "read_gold",
+    "read_labels",
     "read_results",
     "read_rows",
     "retrieve",
+    "sweep",
     "tokenizer",
     "validate",
     "write_gold",

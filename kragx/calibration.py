@@ -290,8 +290,8 @@ def _resolved(
         if label.query_id is None:
             places = by_texts.get((label.doc_text, label.gold_text), [])
         else:
-            row = rows.get(label.query_id)
-            places = [] if row is None else _places(items[row], row, label)
+            own = rows.get(label.query_id)
+            places = [] if own is None else _places(items[own], own, label)
         unused += not places
         for place in places:
             match = label.grade >= positive

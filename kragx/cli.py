@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from kragx.cli_goldsets import register
+from kragx import cli_goldsets, cli_thresholds
 from kragx.cli_judgements import judgements
 from kragx.errors import KragxError, UsageError
 
@@ -48,7 +48,8 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(judgements, name="judgements")
-register(app)
+cli_goldsets.register(app)
+cli_thresholds.register(app)
 
 
 class Format(StrEnum):

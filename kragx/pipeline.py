@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,9 @@ from kragx import config as configs
 from kragx import plugins
 from kragx.config import CallbackConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation import Evaluation, evaluate, versions
+from kragx.explanations import Explanation, explain, standard_panel
 from kragx.folder import Partial, asked_hash, file_names, partial_path, write_parquet
 from kragx.formats.datasets import read_dataset
 from kragx.formats.jsonl import (
@@ -132,12 +133,73 @@ def load_dataset(config: RunConfig) -> GoldDataset:
     )
 
 
-def recompute(folder: Path) -> RunReport:
+def recompute(
+    folder: Path, *, match: object = None, metrics: Sequence[str] | None = None
+) -> RunReport:
     """Every number of a result folder once more, from what it holds; nothing is retrieved.
+
+    Args:
+        folder: what a run wrote.
+        match: a match spec instead of the config's.
+        metrics: metric strings instead of the config's.
 
     Raises:
         DataError: the folder lacks a file, or one is broken.
     """
+    config, dataset, runs = _read_folder(folder)
+    changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
+    if metrics:
+        changed["metrics"] = list(metrics)
+    config = config.model_copy(update=changed)
+    evaluations = _evaluated(config, dataset, runs, None)
+    return RunReport(config, dataset, runs, tuple(map(_as_read(folder), evaluations)))
+
+
+def explain_folder(
+    folder: Path, query_id: str, *, match: object = None, retriever: str | None = None
+) -> list[Explanation]:
+    """Why each retriever of a result folder did or did not find a query's gold.
+
+    Args:
+        folder: what a run wrote.
+        query_id: which query.
+        match: a match spec instead of the config's; of several `matchers` the first decides, and
+            the scores of all of them are shown.
+        retriever: only this one.
+
+    Raises:
+        UsageError: there is no such query or retriever.
+        DataError: the folder lacks a file, or one is broken.
+    """
+    config, dataset, runs = _read_folder(folder)
+    if retriever is not None and retriever not in runs:
+        raise UsageError(f"--retriever: {folder} has no {retriever!r}; {nearest(retriever, runs)}")
+    options: dict[str, Any] = {}
+    if config.judge is not None:
+        options["judge"] = read_judge(filled(config.judge))
+    named = {name or label(spec): filled(spec) for name, spec in config.named_matchers.items()}
+    spec = next(iter(named.values())) if match is None else match
+    defaults = {**config.chosen_profile.match_options, **options}
+    panel = dict(standard_panel(matcher(spec, defaults)))
+    if len(named) > 1:
+        panel = {name: matcher(each, defaults) for name, each in named.items()} | panel
+    return [
+        explain(
+            dataset,
+            found,
+            query_id=query_id,
+            match=spec,
+            panel=panel,
+            profile=config.profile,
+            options=options,
+        )
+        for name, found in runs.items()
+        if retriever in (None, name)
+    ]
+
+
+def _read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
+    """What a run left in a folder: its config, gold set, and what each retriever returned."""
     config = configs.load(folder / "config.yaml", needs_env=False)
     name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
     gold = read_gold(folder / "gold.jsonl")
@@ -147,8 +209,7 @@ def recompute(folder: Path) -> RunReport:
         found = read_results(folder / "results" / f"{file}.jsonl")[1]
         # Its queries are the gold set's; what was extra is not in the folder.
         runs[name] = replace(found, name=name, settings=_settings(retriever))
-    evaluations = _evaluated(config, dataset, runs, None)
-    return RunReport(config, dataset, runs, tuple(map(_as_read(folder), evaluations)))
+    return config, dataset, runs
 
 
 def _as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:

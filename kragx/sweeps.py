@@ -366,7 +366,9 @@ def _threshold_of(evaluation: Evaluation) -> float:
 def _thresholds(evaluation: Evaluation, given: object) -> list[float]:
     top = evaluation.settings["match"].get("top")
     if given is None:
-        return [float(at) for at in range(1, top + 1)] if top else [at / 100 for at in range(1, 101)]
+        return (
+            [float(at) for at in range(1, top + 1)] if top else [at / 100 for at in range(1, 101)]
+        )
     if isinstance(given, str):
         if given != "scores":
             raise UsageError(f"thresholds: {given!r} is neither numbers nor 'scores'")

@@ -178,7 +178,9 @@ def _grade(value: Any, where: str) -> float:
     except (TypeError, ValueError):
         grade = float("nan")
     if grade - grade != 0:
-        raise DataError(f"{where}: 'label' must be 0 or 1, true or false, or a grade, not {value!r}")
+        raise DataError(
+            f"{where}: 'label' must be 0 or 1, true or false, or a grade, not {value!r}"
+        )
     return grade
 
 

@@ -33,7 +33,9 @@ def sweeps_csv(sweeps: Sequence[Sweep]) -> str:
     def rows() -> Iterator[list[Any]]:
         for each in sweeps:
             for at, threshold in enumerate(each.thresholds):
-                values = [each.values[name][at] if name in each.values else None for name in metrics]
+                values = [
+                    each.values[name][at] if name in each.values else None for name in metrics
+                ]
                 chosen = int(threshold == each.chosen)
                 yield [
                     *(each.name, each.match_name, threshold, chosen, each.n_matches[at]),
@@ -63,7 +65,7 @@ def print_sweeps(sweeps: Sequence[Sweep], out: Console) -> None:
             ]
             table.add_row(*map(Text, cells), style="bold" if chosen else "")
         out.print(table)
-        for name, found in each.plateaus.items():
+        for name in each.plateaus:
             out.print(Text(f"{name}: {_plateau_line(each, name)}"), soft_wrap=True)
         out.print(Text("*: the chosen threshold; |: the plateau"))
 
@@ -122,8 +124,9 @@ def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Fig
                 if metric not in each.values:
                     continue
                 colour = _COLOURS[at % len(_COLOURS)]
-                values = [float("nan") if v is None else v for v in each.values[metric]]
-                tops += [value for value in values if value == value]
+                known = each.values[metric]
+                values = [float("nan") if value is None else value for value in known]
+                tops += [value for value in known if value is not None]
                 label = f"{each.name}, {each.match_name}" if several else each.name
                 # A score equal to the threshold matches, so a value holds up to its threshold.
                 (line,) = axes.step(
@@ -150,6 +153,7 @@ def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Fig
                 axes.axvline(each.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
             axes.set_title(metric, parse_math=False)
             axes.set_xlabel("threshold")
+            axes.set_ylabel("value")
             axes.set_ylim(0, max(tops) * 1.05)
             axes.grid(color="0.5", alpha=0.25, zorder=0)
             axes.spines[["top", "right"]].set_visible(False)
@@ -174,12 +178,9 @@ def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Fig
             try:
                 figure.savefig(path, dpi=150, metadata=metadata)
             except OSError as error:
-                raise UsageError(
-                    f"{path}: cannot be written: {error.strerror or error}"
-                ) from None
+                raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
     return figure
 
 
 def _metrics(sweeps: Sequence[Sweep]) -> list[str]:
     return list(dict.fromkeys(name for each in sweeps for name in each.values))
-

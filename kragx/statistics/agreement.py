@@ -12,7 +12,10 @@ def binary_kappa(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> 
     """Cohen's kappa: (observed - by chance) / (1 - by chance) agreement.
 
     Args:
-        tp, fp, fn, tn: decided and true; decided, not true; true, not decided; neither.
+        tp: how often decided and true.
+        fp: decided, not true.
+        fn: true, not decided.
+        tn: neither.
 
     Returns:
         Values in [-1, 1], of the counts' shape; NaN where agreement by chance is certain (both say
