@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -40,7 +41,7 @@ def print_explanation(found: Explanation, out: Console, *, full: bool = False) -
         grade = "" if gold.grade == 1.0 else f", grade {gold.grade:g}"
         out.print(Text(f"\ngold {gold.number}{_id(gold.id)}{grade}: {where}", style="bold"))
         if gold.text is not None:
-            out.print(_marked(gold.text, (), colour=colour, full=full), soft_wrap=False)
+            out.print(_indented(_marked(gold.text, (), colour=colour, full=full)))
     if not found.docs:
         out.print(Text("\nnothing was retrieved"))
     for doc in found.docs:
@@ -61,12 +62,12 @@ def _print_doc(
         out.print(Text(f"   the judge's grade of relevance: {grade}{said}"), soft_wrap=True)
     if doc.text is not None:
         spans = _merged([span for pair in _worth(pairs) for span in pair.doc_spans])
-        out.print(_marked(doc.text, spans, colour=colour, full=full))
+        out.print(_indented(_marked(doc.text, spans, colour=colour, full=full)))
     for pair in pairs:
         for line in _why(pair.reason, f"gold {pair.gold}"):
             out.print(Text("   " + line), soft_wrap=True)
     if pairs and pairs[0].scores:
-        out.print(_scores(pairs))
+        out.print(_indented(_scores(pairs)))
         for name, score in pairs[0].scores.items():
             if score.problem is not None:
                 out.print(Text(f"   {name}: {score.problem}", style="dim"), soft_wrap=True)
@@ -120,7 +121,7 @@ def _why(reason: Reason, label: str, depth: int = 0) -> list[str]:
 
 def _scores(pairs: Sequence[Pair]) -> Table:
     names = [name for name, score in pairs[0].scores.items() if score.problem is None]
-    table = Table("", *(Column(Text(name), justify="right") for name in names), pad_edge=False)
+    table = Table("", *(Column(Text(name), justify="right") for name in names), box=None)
     for pair in pairs:
         cells = []
         for name in names:
@@ -168,7 +169,7 @@ def _marked(text: str, spans: Spans, *, colour: bool, full: bool) -> Text:
     if not full and len(text) > _LONGEST:
         first = max(0, spans[0][0] - _AROUND) if spans else 0
         last = min(len(text), first + _LONGEST)
-    shown = Text("   ")
+    shown = Text()
     shown.append("" if not first else "... ")
     at = first
     for start, end in spans:
@@ -182,6 +183,10 @@ def _marked(text: str, spans: Spans, *, colour: bool, full: bool) -> Text:
     shown.append(_flat(text[at:last]))
     shown.append("" if last == len(text) else " ...")
     return shown
+
+
+def _indented(what: Text | Table) -> Padding:
+    return Padding(what, (0, 0, 0, 3))
 
 
 def _flat(text: str) -> str:
