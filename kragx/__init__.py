@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kragx.calibration import Calibration, calibrate
+    from kragx.comparison import Comparison, compare
     from kragx.dataset import Gold, GoldDataset, Query
     from kragx.document import Doc
     from kragx.errors import ConfigError, DataError, KragxError, MissingExtraError, UsageError
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 _WHERE = {
     "AveragingMethod": "evaluators",
     "Calibration": "calibration",
+    "Comparison": "comparison",
     "ConfigError": "errors",
     "DataError": "errors",
     "Doc": "document",
@@ -69,6 +71,7 @@ _WHERE = {
     "aevaluate": "evaluation",
     "aretrieve": "retrieval",
     "calibrate": "calibration",
+    "compare": "comparison",
     "evaluate": "evaluation",
     "explain": "explanations",
     "flips": "sweeps",
@@ -91,6 +94,7 @@ _WHERE = {
 __all__ = [
     "AveragingMethod",
     "Calibration",
+    "Comparison",
     "ConfigError",
     "DataError",
     "Doc",
@@ -117,6 +121,7 @@ __all__ = [
     "aevaluate",
     "aretrieve",
     "calibrate",
+    "compare",
     "evaluate",
     "explain",
     "flips",

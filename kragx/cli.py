@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from kragx import cli_goldsets, cli_thresholds
+from kragx import cli_compare, cli_goldsets, cli_thresholds
+from kragx.cli_compare import Anyway, Earlier, Summary
 from kragx.cli_judgements import judgements
 from kragx.errors import KragxError, UsageError
 
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 app.add_typer(judgements, name="judgements")
 cli_goldsets.register(app)
+cli_compare.register(app)
 cli_thresholds.register(app)
 
 
@@ -136,32 +138,42 @@ def run(
     max_missing: Annotated[
         float | None, typer.Option(help="The share of judgements that may be missing (default 0).")
     ] = None,
+    earlier: Earlier = None,
+    anyway: Anyway = False,
+    summary: Summary = None,
 ) -> None:
-    """Evaluate and compare the retrievers of a config file."""
+    """Evaluate and compare the retrievers of a config file; 1 if a gate fails."""
     from kragx import config as configs
     from kragx import pipeline
     from kragx.cli_goldsets import print_config, print_dataset
     from kragx.formats.jsonl import make_folder
-    from kragx.report.text import console, print_evaluations, print_plan
+    from kragx.report.text import console, print_plan
 
     limits = {"cost": budget, "calls": max_calls}
     given = {name: limit for name, limit in limits.items() if limit is not None}
     options = {"dry_run": dry_run or None, "budget": given or None, "max_missing": max_missing}
     judging = {name: option for name, option in options.items() if option is not None}
     loaded = configs.load(config, settings or ())
+    if earlier is not None:
+        loaded = loaded.model_copy(update={"earlier": earlier})
     folder = output or loaded.output
     if folder is not None and not dry_run:
         make_folder(folder / "results")  # before the work, lest it be done for nothing
     print_config(loaded)
-    report = pipeline.run(loaded, judging=judging, folder=None if dry_run else folder)
+    report = pipeline.run(
+        loaded, judging=judging, folder=None if dry_run else folder, anyway=anyway
+    )
     print_dataset(report)
     if dry_run:
         print_plan(report.evaluations, console())
         return
-    print_evaluations(report.evaluations, console())
     if folder is not None:
-        report.write(folder)
+        report.write(folder)  # before anything is shown: what was retrieved is not lost
+    cli_compare.show(report)
+    if folder is not None:
         console(stderr=True).print(f"written to {_short(folder)}", markup=False)
+    cli_compare.write_summary(report, summary)
+    cli_compare.end(report.gates)
 
 
 @app.command()

@@ -7,6 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kragx.cli_compare import (
+    Anyway,
+    Earlier,
+    Summary,
+    check_format,
+    end,
+    show,
+    write_summary,
+)
 from kragx.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -87,12 +96,16 @@ def _columns(given: list[str] | None) -> dict[str, str] | None:
     return {field: column for field, _, column in pairs} or None
 
 
-def schema() -> None:
+def schema(
+    report: Annotated[
+        bool, typer.Option("--report", help="Of the report.json that kragx run writes.")
+    ] = False,
+) -> None:
     """Print the JSON Schema of config files, for editors."""
     from kragx.formats.jsonl import to_json
-    from kragx.schema import config_schema
+    from kragx.schema import config_schema, report_schema
 
-    typer.echo(to_json(config_schema(), indent=2))
+    typer.echo(to_json(report_schema() if report else config_schema(), indent=2))
 
 
 def init(
@@ -116,25 +129,32 @@ def report(
             metavar="FOLDER", help="A folder that kragx run has written.", show_default=False
         ),
     ],
-    format: Annotated[str, typer.Option(help="table, json or csv.")] = "table",  # noqa: A002
+    earlier: Earlier = None,
+    anyway: Anyway = False,
+    summary: Summary = None,
+    format: Annotated[  # noqa: A002
+        str, typer.Option(help="table, json, csv or markdown.")
+    ] = "table",
 ) -> None:
-    """Compute every number of a result folder again, without retrieving."""
+    """Compute every number of a result folder again, without retrieving; 1 if a gate fails."""
     from kragx import pipeline
     from kragx.formats.jsonl import to_json
     from kragx.report.files import means_csv
-    from kragx.report.text import console, print_evaluations
 
-    if format not in ("table", "json", "csv"):
-        raise UsageError(f"--format: {format!r} is neither table nor json nor csv")
-    found = pipeline.recompute(folder)
+    check_format(format, ("table", "json", "csv", "markdown"))
+    found = pipeline.recompute(folder, earlier=earlier, anyway=anyway)
     match format:
         case "json":
             typer.echo(to_json(found.to_dict(), indent=2))
         case "csv":
             typer.echo(means_csv(found.evaluations), nl=False)
+        case "markdown":
+            typer.echo(found.to_markdown(), nl=False)
         case _:
             print_dataset(found)
-            print_evaluations(found.evaluations, console())
+            show(found)
+    write_summary(found, summary)
+    end(found.gates)
 
 
 def print_config(config: RunConfig) -> None:

@@ -194,13 +194,14 @@ def explain(
 ) -> None:
     """Show why each retrieved document of a query did or did not match each gold item."""
     from kragx.formats.jsonl import to_json
-    from kragx.pipeline import explain_folder
-    from kragx.report.explanations import print_explanation
+        from kragx.report.explanations import print_explanation
     from kragx.report.text import console
 
     _check_format(format, ("table", "json"))
     spec = _spec(match)
     if results.is_dir():
+        from kragx.revisit import explain_folder
+
         found = explain_folder(results, query, match=spec, retriever=retriever)
     else:
         from kragx.explanations import explain as explained
@@ -221,12 +222,12 @@ def explain(
 
 def _evaluations(results: Path, spec: object, metrics: list[str] | None) -> list[Evaluation]:
     """The evaluations of a results file, or of a folder, by another matcher if one is named."""
-    from kragx import pipeline
     from kragx.evaluation import evaluate
+    from kragx.revisit import evaluations_of
 
     if not results.is_dir():
         return [evaluate(str(results), match=spec, metrics=metrics)]
-    return list(pipeline.recompute(results, match=spec, metrics=metrics).evaluations)
+    return list(evaluations_of(results, match=spec, metrics=metrics))
 
 
 def _spec(match: str | None) -> object:

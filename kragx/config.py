@@ -20,11 +20,13 @@ from pydantic import (
     model_validator,
 )
 
+from kragx.comparison import Gate, Settings, gate_problems, parse_gates
 from kragx.environment import load_env
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest, shorten
-from kragx.matchers import METHODS, matcher, needed
+from kragx.matchers import METHODS, label, matcher, needed
 from kragx.measures import parse, parse_lists
 from kragx.metrics import KRAGX, Profile, parse_all, profile_for
+from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.validation import SLICES
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
@@ -141,6 +143,24 @@ class RetrieverConfig(_Model):
         return {name: getattr(self, name) for name in ASKING if name != "callbacks"}
 
 
+class StatisticsConfig(_Model):
+    """How sure is sure: see `kragx.comparison.Settings`."""
+
+    confidence: float = Field(default=CONFIDENCE, ge=0.5, lt=1, description="of intervals")
+    resamples: int = Field(
+        default=RESAMPLES, ge=100, description="bootstrap resamples, and random sign flips"
+    )
+    seed: int = Field(default=SEED, ge=0, description="of both")
+    correction: Literal["holm", "none"] = Field(
+        default="holm", description="of p, over the retrievers and metrics of a table"
+    )
+
+    @property
+    def settings(self) -> Settings:
+        """The same for `kragx.comparison`."""
+        return Settings(self.confidence, self.resamples, self.seed, self.correction)
+
+
 class RunConfig(_Model):
     """Everything that `kragx run` does. Relative paths start at the config file's folder."""
 
@@ -158,6 +178,23 @@ class RunConfig(_Model):
     profile: str | None = None
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
     output: Path | None = Field(default=None, description="the folder for JSON and CSV")
+    baseline: str | None = Field(
+        default=None, description="the retriever that others are set against; default: the first"
+    )
+    slices: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="fields of a query to compare within: query_type, metadata.difficulty",
+    )
+    statistics: StatisticsConfig = Field(
+        default_factory=StatisticsConfig, description="of intervals and tests"
+    )
+    gates: dict[str, Any] | None = Field(
+        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparing.md)'
+    )
+    earlier: Path | None = Field(
+        default=None, description="a result folder that this run is compared with"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -169,8 +206,9 @@ class RunConfig(_Model):
             value["retrievers"] = {str(name): each for name, each in value["retrievers"].items()}
         if isinstance(value.get("dataset"), str):
             value["dataset"] = {"path": value["dataset"]}
-        if isinstance(value.get("metrics"), str):
-            value["metrics"] = [value["metrics"]]
+        for name in ("metrics", "slices"):
+            if isinstance(value.get(name), str):
+                value[name] = [value[name]]
         return value
 
     @model_validator(mode="after")
@@ -194,13 +232,23 @@ class RunConfig(_Model):
             named.update(self.matchers)
         return named
 
+    @property
+    def parsed_gates(self) -> tuple[Gate, ...]:
+        """The gates; the config was checked, so they hold no mistake."""
+        return parse_gates(self.gates or {}, [], self.chosen_profile)
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The canonical names of what is computed."""
+        metrics, measures = parse_lists(self.metrics, self.chosen_profile)
+        specs = () if measures and not metrics else parse_all(metrics, self.chosen_profile)
+        return [str(spec) for spec in (*specs, *measures)]
+
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
         plain: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         plain["profile"] = self.chosen_profile.name
-        metrics, measures = parse_lists(self.metrics, self.chosen_profile)
-        specs = () if measures and not metrics else parse_all(metrics, self.chosen_profile)
-        plain["metrics"] = [str(spec) for spec in (*specs, *measures)]
+        plain["metrics"] = self.metric_names
         if self.matchers is None:
             plain["match"] = self.named_matchers[None]
         return plain
@@ -260,6 +308,8 @@ def parse_config(
     except ValidationError as error:
         problems += _readable(error, filled)
     problems += _semantic(filled)
+    if config is not None and not problems:
+        problems += _gates(config)
     if problems or config is None:
         raise ConfigError(name, problems)
     return _anchored(config, here)
@@ -406,6 +456,8 @@ def _valid_keys(loc: tuple[int | str, ...]) -> list[str]:
     model: type[BaseModel] = RunConfig
     if loc[0] == "dataset" and len(loc) > 1:
         model = DatasetConfig
+    elif loc[0] == "statistics" and len(loc) > 1:
+        model = StatisticsConfig
     elif loc[0] == "retrievers" and len(loc) > 2:
         model = CallbackConfig if "callbacks" in loc else RetrieverConfig
     return [field.alias or name for name, field in model.model_fields.items()]
@@ -416,7 +468,12 @@ def _path(loc: tuple[int | str, ...]) -> str:
 
 
 def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
-    """What only kragx itself can check: profile, metric strings, match specs."""
+    """What only kragx itself can check: names, profile, metric strings, match specs."""
+    baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
+    if isinstance(baseline, str) and isinstance(retrievers, dict):
+        names = list(map(str, retrievers))
+        if baseline not in names:
+            yield f"baseline: {baseline!r} is no retriever; {nearest(baseline, names)}"
     metrics = raw.get("metrics")
     listed = metrics if isinstance(metrics, list) else [metrics]
     chosen = KRAGX
@@ -445,6 +502,34 @@ def _semantic(raw: Mapping[str, Any]) -> Iterator[str]:
     for where, spec in specs.items():
         if spec is not None:
             yield from _match_problems(where, spec, defaults)
+
+
+def _gates(config: RunConfig) -> list[str]:
+    """What is wrong with the gates of a config that is right in all else."""
+    problems: list[str] = []
+    gates = parse_gates(config.gates or {}, problems, config.chosen_profile)
+    problems += gate_problems(
+        gates,
+        metrics=config.metric_names,
+        retrievers=config.retrievers,
+        matchers=[name or label(spec) for name, spec in config.named_matchers.items()],
+        slices=config.slices or (),
+        baseline=config.baseline,
+    )
+    return problems
+
+
+def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
+    """The config with other gates.
+
+    Raises:
+        ConfigError: they hold mistakes.
+    """
+    changed = config.model_copy(update={"gates": dict(gates)})
+    problems = _gates(changed)
+    if problems:
+        raise ConfigError("gates", problems)
+    return changed
 
 
 def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterator[str]:
@@ -497,6 +582,7 @@ def _anchored(config: RunConfig, here: Path) -> RunConfig:
                 for name, each in config.retrievers.items()
             },
             "output": anchor(config.output),
+            "earlier": anchor(config.earlier),
             "judge": None
             if config.judge is None
             else {

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kragx import matchers, measures
+from kragx.dataset import GoldDataset
 from kragx.errors import UsageError, nearest
 from kragx.facts import Facts, facts_depth, facts_matcher
 from kragx.formats.science_qa import read_gold as science_qa_gold
@@ -58,6 +59,7 @@ class Evaluation:
         no_gold: what became of queries without gold: the profile's rule, or the one asked for.
         measures: one `MeasureScores` for each measure that was asked for (`kragx.measures`).
         evidence: what measures look at; None if none was asked for.
+        dataset: the gold set; None where it was read as a stream, or was a plain mapping.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Evaluation:
     no_gold: NoGold
     measures: tuple[MeasureScores, ...] = ()
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
@@ -361,6 +364,7 @@ def evaluate(
         no_gold=chosen.no_gold,
         measures=taken,
         evidence=evidence,
+        dataset=source.gold,
     )
 
 

@@ -189,7 +189,6 @@ def explain(
     match: object = None,
     panel: Mapping[str, object] | None = None,
     profile: str | Profile | None = None,
-    options: Mapping[str, Any] = MappingProxyType({}),
     near: float = NEAR,
 ) -> Explanation:
     """Explain one query.
@@ -202,7 +201,6 @@ def explain(
         panel: match specs by name, whose scores are shown besides; None for every built-in matcher
             that asks no model.
         profile: as for `evaluate`.
-        options: of match methods, where a spec does not name them (a config's judge).
         near: how far from its threshold a score is a near one.
 
     Raises:
@@ -211,7 +209,7 @@ def explain(
     """
     chosen = profile_for(profile, None)
     spec = chosen.match if match is None else match
-    defaults = {**chosen.match_options, **options}
+    defaults = chosen.match_options
     matcher = matchers.matcher(spec, defaults)
     source, _ = source_of(dataset, run, chosen)
     ids = []

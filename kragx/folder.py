@@ -1,8 +1,9 @@
 """Result folders: what a run leaves behind, and what an interrupted one goes on from.
 
     report.json    config, versions and every number      gold.jsonl  the gold set as it was
-    means.csv      a line for each retriever and matcher  config.yaml the config, resolved
-    queries.csv    a line for each query besides          results/    what each retriever returned
+    report.md      the report for people                  config.yaml the config, resolved
+    means.csv      a line for each retriever and matcher  results/    what each retriever returned
+    queries.csv    a line for each query besides
 
 With pyarrow (extra `parquet`) queries.parquet and results/*.parquet stand beside them. While a run
 goes on, each answer is added to ``results/<retriever>.partial.jsonl`` as it comes.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,26 @@ import yaml
 
 from kragx import config as configs
 from kragx import plugins
+from kragx.comparison import (
+    NEEDS_EARLIER,
+    Change,
+    Comparison,
+    Gate,
+    GateResult,
+    Recommendation,
+    Results,
+    Scored,
+    changes,
+    check_gates,
+    compare_scored,
+    parse_gates,
+    read_results_folder,
+    recommend,
+)
 from kragx.config import CallbackConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
-from kragx.errors import DataError, UsageError, nearest
+from kragx.errors import DataError, UsageError
 from kragx.evaluation import Evaluation, evaluate, versions
-from kragx.explanations import Explanation, explain, standard_panel
 from kragx.folder import Partial, asked_hash, file_names, partial_path, write_parquet
 from kragx.formats.datasets import read_dataset
 from kragx.formats.jsonl import (
@@ -34,6 +51,7 @@ from kragx.judging.setup import adjusted
 from kragx.matchers import JudgeMatcher, MatchItem, label, matcher
 from kragx.pooling import pooled
 from kragx.report.files import means_csv, queries_csv, write_text
+from kragx.report.markdown import report_markdown
 from kragx.results import Run
 from kragx.retrieval import is_retriever, retrieve
 
@@ -47,15 +65,69 @@ class RunReport:
         dataset: the gold set.
         runs: what each retriever returned, by its name.
         evaluations: one for each matcher and retriever, by matcher, then retriever.
+        earlier: the results of an earlier run, to compare with.
+        anyway: compare with them even if they cannot be compared.
     """
 
     config: RunConfig
     dataset: GoldDataset
     runs: Mapping[str, Run]
     evaluations: tuple[Evaluation, ...]
+    earlier: Results | None = None
+    anyway: bool = False
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The retrievers compared, once for each matcher; computed when first asked for."""
+        return tuple(
+            compare_scored(
+                scored,
+                self.config.statistics.settings,
+                baseline=self.config.baseline,
+                slices=self.config.slices or (),
+                dataset=self.dataset,
+            )
+            for scored in self._scored
+        )
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """Each retriever against what it was in the earlier results; empty without those."""
+        if self.earlier is None:
+            return ()
+        now = Results("these results", tuple(chain(*self._scored)), self.dataset)
+        return changes(
+            self.earlier,
+            now,
+            self.config.statistics.settings,
+            slices=self.config.slices or (),
+            anyway=self.anyway,
+        )
+
+    @cached_property
+    def gates(self) -> tuple[GateResult, ...]:
+        """The config's gates, each held against the retrievers that it concerns."""
+        return check_gates(
+            self.config.parsed_gates,
+            self.comparisons,
+            [(each.retriever, each.comparison) for each in self.changes],
+        )
+
+    @cached_property
+    def recommendations(self) -> tuple[tuple[Recommendation, ...], ...]:
+        """What follows from each comparison."""
+        return tuple(map(recommend, self.comparisons, self._scored))
+
+    @cached_property
+    def _scored(self) -> tuple[tuple[Scored, ...], ...]:
+        """The evaluations of each matcher."""
+        named: dict[str, list[Scored]] = {}
+        for each in self.evaluations:
+            named.setdefault(each.match_name, []).append(Scored.of(each))
+        return tuple(map(tuple, named.values()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: config, versions, and each evaluation with its queries."""
+        """Plain values for JSON: config, versions, numbers, comparisons, gates."""
         return {
             "config": self.config.resolved(),
             "versions": versions(),
@@ -63,7 +135,28 @@ class RunReport:
                 {"retriever": each.name, "match": each.match_name, **each.to_dict(queries=True)}
                 for each in self.evaluations
             ],
+            "comparisons": [
+                {**each.to_dict(), "recommendations": [one.to_dict() for one in advice]}
+                for each, advice in zip(self.comparisons, self.recommendations)
+            ],
+            "changes": [each.to_dict() for each in self.changes],
+            "gates": [each.to_dict() for each in self.gates],
         }
+
+    def with_gates(self, gates: Mapping[str, Any]) -> RunReport:
+        """The same numbers held against other gates."""
+        return replace(self, config=configs.with_gates(self.config, gates))
+
+    def to_markdown(self) -> str:
+        """The report for people, in Markdown."""
+        return report_markdown(
+            self.dataset.settings,
+            self.evaluations,
+            self.comparisons,
+            self.recommendations,
+            self.changes,
+            self.gates,
+        )
 
     def write(self, folder: Path) -> None:
         """Write all that `recompute` needs and people read; see `kragx.folder`."""
@@ -73,11 +166,13 @@ class RunReport:
             write_results(self.dataset, found, folder / "results" / f"{name}.jsonl")
             partial_path(folder, name).unlink(missing_ok=True)
         write_parquet(folder, self.dataset, self.runs, self.evaluations)
-        write_text(folder / "report.json", to_json(self.to_dict(), indent=2))
         write_text(folder / "means.csv", means_csv(self.evaluations))
         write_text(folder / "queries.csv", queries_csv(self.evaluations))
         config = yaml.safe_dump(self.config.resolved(), allow_unicode=True, sort_keys=False)
         write_text(folder / "config.yaml", config)
+        # Last, as earlier results may turn out not to be comparable; what was retrieved is kept.
+        write_text(folder / "report.json", to_json(self.to_dict(), indent=2))
+        write_text(folder / "report.md", self.to_markdown())
 
 
 def run(
@@ -86,6 +181,7 @@ def run(
     progress: bool | None = None,
     judging: Mapping[str, Any] | None = None,
     folder: Path | None = None,
+    anyway: bool = False,
 ) -> RunReport:
     """Ask every retriever, match, and compute the metrics.
 
@@ -95,6 +191,7 @@ def run(
         folder: where answers are kept as they come, so that an interrupted run goes on; None
             keeps none.
         judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...).
+        anyway: compare with the config's earlier results even if they cannot be compared.
 
     Raises:
         UsageError: a retriever cannot be loaded or does not take its arguments.
@@ -105,6 +202,7 @@ def run(
         raise UsageError(
             f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
         )
+    earlier = _earlier(config, folder)
     dataset = load_dataset(config)
     files = file_names(config.retrievers)
     runs = {
@@ -117,7 +215,105 @@ def run(
         )
         for file, (name, retriever) in zip(files, config.retrievers.items())
     }
-    return RunReport(config, dataset, runs, _evaluated(config, dataset, runs, judging))
+    evaluations = evaluated(config, dataset, runs, judging)
+    return RunReport(config, dataset, runs, evaluations, earlier, anyway)
+
+
+def _earlier(config: RunConfig, folder: Path | None) -> Results | None:
+    """The earlier results, read before any work, lest it be done for nothing."""
+    if config.earlier is None:
+        needs = next((each for each in config.parsed_gates if each.than == "earlier"), None)
+        if needs is not None:
+            raise UsageError(f"{needs.path}: {NEEDS_EARLIER}")
+        return None
+    if folder is not None and folder.resolve() == config.earlier.resolve():
+        raise UsageError(
+            f"earlier: {config.earlier} is the folder that this run writes; copy what it holds to "
+            "another one first, or give another output"
+        )
+    return read_results_folder(config.earlier)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What `compare_folders` found: what became of each retriever, and gates."""
+
+    changes: tuple[Change, ...]
+    gates: tuple[GateResult, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "changes": [each.to_dict() for each in self.changes],
+            "gates": [each.to_dict() for each in self.gates],
+        }
+
+
+def compare_folders(
+    old: Path,
+    new: Path | None = None,
+    *,
+    retrievers: Sequence[str] = (),
+    gates: Sequence[str] = (),
+    slices: Sequence[str] | None = None,
+    anyway: bool = False,
+) -> Compared:
+    """Compare the numbers of two result folders, or of two retrievers in one, as they stand there.
+
+    Args:
+        old: the earlier folder.
+        new: the later one; None for the same, and then two retrievers must be named.
+        retrievers: as for `kragx.comparison.changes`.
+        gates: conditions on the later one, besides those of its config: ``"ndcg@10: >= 0.75"``.
+        slices: fields to compare within; None for those of the later one's config.
+        anyway: compare what cannot be compared, and say so.
+
+    Raises:
+        DataError: a folder lacks a file, or one is broken.
+        UsageError: nothing corresponds, or the results cannot be compared.
+    """
+    before = read_results_folder(old)
+    after = before if new is None else read_results_folder(new)
+    config = configs.load((new or old) / "config.yaml", needs_env=False)
+    settings = config.statistics.settings
+    fields = (config.slices or ()) if slices is None else slices
+    found = changes(before, after, settings, retrievers=retrievers, slices=fields, anyway=anyway)
+    chosen = (*config.parsed_gates, *_gates_of(gates, config))
+    if not chosen:
+        return Compared(found, ())
+    named: dict[str, list[Scored]] = {}
+    for each in after.scored:
+        named.setdefault(each.match, []).append(each)
+    comparisons = [
+        compare_scored(
+            scored,
+            settings,
+            baseline=config.baseline,
+            slices=fields,
+            dataset=after.dataset,
+            anyway=anyway,
+        )
+        for scored in named.values()
+    ]
+    pairs = [(each.retriever, each.comparison) for each in found]
+    return Compared(found, check_gates(chosen, comparisons, pairs))
+
+
+def _gates_of(given: Sequence[str], config: RunConfig) -> tuple[Gate, ...]:
+    """Gates of a command line, read as the config's are."""
+    problems: list[str] = []
+    found: list[Gate] = []
+    for text in given:
+        metric, colon, condition = text.partition(":")
+        if not colon:
+            raise UsageError(
+                f"--gate {text!r}: write metric: condition, for example ndcg@10: >= 0.75"
+            )
+        block = {metric.strip(): condition.strip()}
+        found += parse_gates(block, problems, config.chosen_profile, path="--gate")
+    if problems:
+        raise UsageError("\n".join(problems))
+    return tuple(found)
 
 
 def load_dataset(config: RunConfig) -> GoldDataset:
@@ -133,73 +329,31 @@ def load_dataset(config: RunConfig) -> GoldDataset:
     )
 
 
-def recompute(
-    folder: Path, *, match: object = None, metrics: Sequence[str] | None = None
-) -> RunReport:
+def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False) -> RunReport:
     """Every number of a result folder once more, from what it holds; nothing is retrieved.
 
     Args:
-        folder: what a run wrote.
-        match: a match spec instead of the config's.
-        metrics: metric strings instead of the config's.
+        folder: that `RunReport.write` has written.
+        earlier: a folder to compare with; None for the one that the config names.
+        anyway: as for `run`.
 
     Raises:
         DataError: the folder lacks a file, or one is broken.
     """
-    config, dataset, runs = _read_folder(folder)
-    changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
-    if metrics:
-        changed["metrics"] = list(metrics)
-    config = config.model_copy(update=changed)
-    evaluations = _evaluated(config, dataset, runs, None)
-    return RunReport(config, dataset, runs, tuple(map(_as_read(folder), evaluations)))
+    config, dataset, runs = read_folder(folder)
+    if earlier is not None:
+        config = config.model_copy(update={"earlier": earlier})
+    before = _earlier(config, folder)
+    evaluations = tuple(map(_as_read(folder), evaluated(config, dataset, runs)))
+    return RunReport(config, dataset, runs, evaluations, before, anyway)
 
 
-def explain_folder(
-    folder: Path, query_id: str, *, match: object = None, retriever: str | None = None
-) -> list[Explanation]:
-    """Why each retriever of a result folder did or did not find a query's gold.
-
-    Args:
-        folder: what a run wrote.
-        query_id: which query.
-        match: a match spec instead of the config's; of several `matchers` the first decides, and
-            the scores of all of them are shown.
-        retriever: only this one.
+def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
+    """What a run left in a folder: its config, its gold set, and what each retriever returned.
 
     Raises:
-        UsageError: there is no such query or retriever.
         DataError: the folder lacks a file, or one is broken.
     """
-    config, dataset, runs = _read_folder(folder)
-    if retriever is not None and retriever not in runs:
-        raise UsageError(f"--retriever: {folder} has no {retriever!r}; {nearest(retriever, runs)}")
-    options: dict[str, Any] = {}
-    if config.judge is not None:
-        options["judge"] = read_judge(filled(config.judge))
-    named = {name or label(spec): filled(spec) for name, spec in config.named_matchers.items()}
-    spec = next(iter(named.values())) if match is None else match
-    defaults = {**config.chosen_profile.match_options, **options}
-    panel = dict(standard_panel(matcher(spec, defaults)))
-    if len(named) > 1:
-        panel = {name: matcher(each, defaults) for name, each in named.items()} | panel
-    return [
-        explain(
-            dataset,
-            found,
-            query_id=query_id,
-            match=spec,
-            panel=panel,
-            profile=config.profile,
-            options=options,
-        )
-        for name, found in runs.items()
-        if retriever in (None, name)
-    ]
-
-
-def _read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
-    """What a run left in a folder: its config, gold set, and what each retriever returned."""
     config = configs.load(folder / "config.yaml", needs_env=False)
     name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
     gold = read_gold(folder / "gold.jsonl")
@@ -235,12 +389,13 @@ def _as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:
 _READ_COUNTS = ("n_extra", "n_replaced_surrogates")
 
 
-def _evaluated(
+def evaluated(
     config: RunConfig,
     dataset: GoldDataset,
     runs: Mapping[str, Run],
-    judging: Mapping[str, Any] | None,
+    judging: Mapping[str, Any] | None = None,
 ) -> tuple[Evaluation, ...]:
+    """The evaluation of each run under each matcher of a config."""
     evaluations = []
     options = dict(config.chosen_profile.match_options)
     if config.judge is not None:

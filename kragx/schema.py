@@ -1,9 +1,10 @@
-"""`kragx schema`: the config file as JSON Schema, for editors that complete and check YAML."""
+"""`kragx schema`: the config file as JSON Schema, for editors; and the report that a run writes."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from kragx.comparison import CORRECTIONS
 from kragx.config import RunConfig
 
 
@@ -32,3 +33,173 @@ def config_schema() -> dict[str, Any]:
 
 def _or_text(schema: dict[str, Any], description: str) -> dict[str, Any]:
     return {"anyOf": [schema, {"type": "string", "description": description}]}
+
+
+def report_schema() -> dict[str, Any]:
+    """The JSON Schema of report.json.
+
+    What a comparison, a change and a gate hold is closed: another key is a mistake. Settings and
+    counts are open, as they depend on matcher, profile and judge.
+    """
+    number, count, text = {"type": ["number", "null"]}, {"type": "integer"}, {"type": "string"}
+    texts = {"type": "array", "items": text}
+    per_metric = {"type": "object", "additionalProperties": number}
+    pair = {"type": "array", "items": number, "minItems": 2, "maxItems": 2}
+    pairs = {"type": "object", "additionalProperties": pair}
+    yes = {"type": "boolean"}
+    view = {
+        "n": count,
+        "means": _by_name(_by_name({"$ref": "#/$defs/estimate"})),
+        "leaders": _by_name({"$ref": "#/$defs/leader"}),
+        "differences": _list_of("difference"),
+    }
+    comparison = {
+        "match": text,
+        "retrievers": texts,
+        "baseline": text,
+        "metrics": texts,
+        "better": _by_name({"enum": ["higher", "lower", "neither"]}),
+        "run_level": texts,
+        "n_queries": count,
+        "statistics": _closed(
+            {
+                "confidence": {"type": "number"},
+                "resamples": count,
+                "seed": count,
+                "correction": {"enum": list(CORRECTIONS)},
+            }
+        ),
+        "cautions": texts,
+        "overall": {"$ref": "#/$defs/view"},
+        "slices": _list_of("slice"),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kragx report.json",
+        "type": "object",
+        "required": ["config", "versions", "evaluations", "comparisons", "changes", "gates"],
+        "properties": {
+            "config": {"type": "object", "description": "with every default filled in"},
+            "versions": _by_name(text),
+            "evaluations": _list_of("evaluation"),
+            "comparisons": _list_of("advised", "one for each matcher"),
+            "changes": _list_of("change", "each retriever against the earlier results"),
+            "gates": _list_of("gate"),
+        },
+        "$defs": {
+            "evaluation": {
+                "type": "object",
+                "description": "one retriever under one matcher",
+                "required": ["retriever", "match", "settings", "counts", "mean", "micro"],
+                "properties": {
+                    "retriever": text,
+                    "match": text,
+                    "settings": {"type": "object"},
+                    "counts": {"type": "object"},
+                    "mean": {**per_metric, "description": "macro averages; null: no value"},
+                    "micro": per_metric,
+                    "bounds": {**pairs, "description": "what missing judgements leave open"},
+                    "micro_bounds": pairs,
+                    "maximum": per_metric,
+                    "queries": _by_name(per_metric),
+                },
+            },
+            "estimate": _closed(
+                {"value": number, "low": number, "high": number, "n": count},
+                "a mean with its bootstrap interval",
+            ),
+            "difference": _closed(
+                {
+                    "metric": text,
+                    "retriever": text,
+                    "against": text,
+                    "value": number,
+                    "low": number,
+                    "high": number,
+                    "n": count,
+                    "p": {**number, "minimum": 0, "maximum": 1},
+                    "p_adjusted": {**number, "minimum": 0, "maximum": 1},
+                    "effect": {**number, "description": "Cohen's d_z"},
+                    "wins": count,
+                    "ties": count,
+                    "losses": count,
+                    "verdict": {"enum": ["better", "worse", "different", "undecided", "untested"]},
+                },
+                "over the queries where both have a value",
+            ),
+            "leader": _closed(
+                {
+                    "best": text,
+                    "tied": texts,
+                    "decided": yes,
+                    "tested": yes,
+                    "differences": _list_of("difference"),
+                }
+            ),
+            "view": _closed(view),
+            "slice": _closed(
+                {
+                    "field": text,
+                    "value": {"type": ["string", "null"]},
+                    "query_ids": texts,
+                    **view,
+                },
+                "the queries with one value of a field; null: those without a value",
+            ),
+            "comparison": _closed(comparison),
+            "advised": _closed({**comparison, "recommendations": _list_of("recommendation")}),
+            "recommendation": _closed(
+                {"kind": text, "text": text, "supported": yes, "values": {"type": "object"}}
+            ),
+            "change": _closed(
+                {
+                    "retriever": text,
+                    "comparison": {"$ref": "#/$defs/comparison"},
+                    "better": _list_of("query"),
+                    "worse": _list_of("query"),
+                }
+            ),
+            "query": _closed(
+                {
+                    "query_id": text,
+                    "text": {"type": ["string", "null"]},
+                    "before": per_metric,
+                    "after": per_metric,
+                    "by": {"type": "number"},
+                }
+            ),
+            "gate": _closed(
+                {
+                    "path": text,
+                    "metric": text,
+                    "condition": text,
+                    "match": text,
+                    "retriever": text,
+                    "slice": {"anyOf": [{"type": "null"}, _closed({"field": text, "value": text})]},
+                    "value": number,
+                    "passed": yes,
+                    "said": text,
+                }
+            ),
+        },
+    }
+
+
+def _closed(properties: dict[str, Any], description: str | None = None) -> dict[str, Any]:
+    """An object that has these properties, all of them and no others."""
+    return {
+        "type": "object",
+        **({} if description is None else {"description": description}),
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _by_name(of: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": of}
+
+
+def _list_of(definition: str, description: str | None = None) -> dict[str, Any]:
+    said = {} if description is None else {"description": description}
+    return {"type": "array", "items": {"$ref": f"#/$defs/{definition}"}, **said}

@@ -75,6 +75,14 @@ MEASURES: Mapping[str, Measure] = {
 }
 """Every measure of kragx by name; one's own is named by its import path."""
 
+_ALSO = {
+    "mean_seconds": "seconds_mean",
+    "p50_seconds": "seconds_p50",
+    "p95_seconds": "seconds_p95",
+    "p99_seconds": "seconds_p99",
+}
+"""Other ways to say a name; results have the canonical one."""
+
 _IMPORTED = re.compile(r"\s*(?P<path>[^\W\d][\w.]*:[^\W\d][\w.]*)(?P<rest>.*)", re.DOTALL)
 
 
@@ -103,6 +111,7 @@ def parse(
         name, k, options = split(text)
     except UsageError:
         return parse_metric(text, within)  # which says what is wrong
+    name = _ALSO.get(name, name)
     if name in MEASURES:
         return _spec(text, name, k, options)
     try:

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from kragx.comparison import View, check_comparable
 from kragx.evaluation import Evaluation
-from kragx.judging.pool import check_same_pool
 from kragx.measures import higher_is_better
+
+__all__ = [
+    "MARKS",
+    "STANDING",
+    "best",
+    "check_comparable",
+    "interval",
+    "judging_lines",
+    "match_label",
+    "mean_cell",
+    "metric_names",
+    "micro_cell",
+    "number",
+    "probability",
+    "profile_label",
+    "remarks",
+    "signed",
+    "standing",
+    "visible",
+]
 
 
 def number(value: float | None) -> str:
@@ -36,6 +57,75 @@ def micro_cell(evaluation: Evaluation, metric: str) -> str:
 
 def _range(low_high: tuple[float, float] | None) -> str:
     return "" if low_high is None else f" [{low_high[0]:.4f}, {low_high[1]:.4f}]"
+
+
+def signed(value: float | None) -> str:
+    """A difference as people read it."""
+    if value is None:
+        return "-"
+    small = 0 < abs(value) < 0.001
+    return f"{value:+.2g}" if small else f"{value:+.4f}" if abs(value) < 100 else f"{value:+,.0f}"
+
+
+def interval(low: float | None, high: float | None, *, plus: bool = False) -> str:
+    """An interval in brackets; empty where there is none."""
+    if low is None or high is None:
+        return ""
+    shown = signed if plus else number
+    return f"[{shown(low)}, {shown(high)}]"
+
+
+def probability(p: float | None) -> str:
+    """A p as people read it; a dash where nothing was tested."""
+    if p is None:
+        return "-"
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+
+
+MARKS = {"better": "▲", "worse": "▼", "different": "≠", "undecided": "", "untested": ""}
+"""What stands beside a difference that is decided."""
+
+
+def standing(view: View, metric: str, retriever: str) -> str:
+    """What stands beside a mean: ``*``, ``=``, ``≈`` or nothing.
+
+    ``*`` is better than every other; ``=`` has the best value, but it is a tie, with all that have
+    ``≈``. None is marked where all have the same value, or of a run's own number, as that is not
+    tested.
+    """
+    leader = view.leaders.get(metric)
+    values = {name: each[metric].value for name, each in view.means.items()}
+    if leader is None or not leader.tested or len(set(values.values()) - {None}) < 2:
+        return ""
+    if leader.decided:
+        return "*" if retriever == leader.best else ""
+    if values[retriever] == values[leader.best]:
+        return "="
+    return "≈" if retriever in leader.tied else ""
+
+
+STANDING = "* better than every other; = the best value, but a tie with ≈"
+"""What the marks mean."""
+
+
+def visible(text: str) -> str:
+    """A text from data in one line that shows what it holds and steers nothing.
+
+    Control characters, line ends and marks of direction are what a terminal, a browser or an
+    editor obeys instead of showing; white space becomes a space, the others their code point.
+    """
+    plain = " ".join(text.split())
+    if plain.isascii() and plain.isprintable():
+        return plain
+    return "".join(
+        f"\u2039U+{ord(each):04X}\u203a"
+        if unicodedata.category(each) in ("Cc", "Cs") or each in _DIRECTION
+        else each
+        for each in plain
+    )
+
+
+_DIRECTION = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def match_label(evaluation: Evaluation) -> str:
@@ -157,15 +247,6 @@ def judging_lines(evaluation: Evaluation) -> list[str]:
             f"grade {pool['rel']} on"
         )
     return lines
-
-
-def check_comparable(evaluations: Sequence[Evaluation]) -> None:
-    """Refuse to show numbers of different pools side by side.
-
-    Raises:
-        UsageError: the pools differ.
-    """
-    check_same_pool((each.name, each.settings.get("pool")) for each in evaluations)
 
 
 _NO_GOLD = {

@@ -39,12 +39,23 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_evaluations(evaluations: Sequence[Evaluation], out: Console) -> None:
     """Print a table for each matcher: metrics down, retrievers across, the best in bold."""
-    for label, group in groupby(evaluations, key=match_label):
+    for _, group in groupby(evaluations, key=match_label):
         same = list(group)
         check_comparable(same)
-        out.print(Text(f"match: {label}"))
-        out.print(Text(f"profile: {profile_label(same[0])}"))
+        print_heading(same[0], out)
         out.print(_single(same[0]) if len(same) == 1 else _compared(same))
+        print_remarks(same, out)
+
+
+def print_heading(evaluation: Evaluation, out: Console) -> None:
+    """Print how matches were decided and what the numbers mean."""
+    out.print(Text(f"match: {match_label(evaluation)}"))
+    out.print(Text(f"profile: {profile_label(evaluation)}"))
+
+
+def print_remarks(same: Sequence[Evaluation], out: Console) -> None:
+    """Print what was left out of evaluations of one matcher."""
+    if same:
         for each in same:
             prefix = f"{each.name}: " if len(same) > 1 else ""
             for line in remarks(each):
@@ -58,7 +69,7 @@ def _size(evaluations: Sequence[Evaluation]) -> str:
 
 
 def _single(evaluation: Evaluation) -> Table:
-    table = Table("metric", _right("mean"), _right("micro"))
+    table = Table("metric", right("mean"), right("micro"))
     for name in evaluation.mean:
         cells = (mean_cell(evaluation, name), micro_cell(evaluation, name))
         table.add_row(Text(name), *map(Text, cells))
@@ -66,7 +77,7 @@ def _single(evaluation: Evaluation) -> Table:
 
 
 def _compared(evaluations: Sequence[Evaluation]) -> Table:
-    table = Table("metric", *(_right(each.name) for each in evaluations))
+    table = Table("metric", *(right(each.name) for each in evaluations))
     for name in metric_names(evaluations):
         values = [each.mean.get(name) for each in evaluations]
         top = best(values, name)
@@ -80,13 +91,14 @@ def _compared(evaluations: Sequence[Evaluation]) -> Table:
     return table
 
 
-def _right(title: str) -> Column:
+def right(title: str) -> Column:
+    """A column of numbers."""
     return Column(Text(title), justify="right")
 
 
 def print_queries(evaluation: Evaluation, out: Console) -> None:
     """Print a line for each query, metrics across."""
-    table = Table("query_id", *(_right(name) for name in evaluation.mean))
+    table = Table("query_id", *(right(name) for name in evaluation.mean))
     for query_id, values in evaluation.queries.items():
         table.add_row(Text(query_id), *(number(value) for value in values.values()))
     out.print(table)
@@ -97,11 +109,11 @@ def print_judgements(groups: Sequence[Mapping[str, Any]], out: Console) -> None:
     table = Table(
         "model",
         "rubric",
-        _right("questions"),
-        _right("attempts"),
+        right("questions"),
+        right("attempts"),
         "grades",
         "failures",
-        _right("tokens"),
+        right("tokens"),
     )
     for group in groups:
         table.add_row(

@@ -1,7 +1,31 @@
-"""How sure a number is: resampling over queries. Arrays in, arrays out; the query is the unit."""
+"""How sure a number is. Arrays in, arrays out; the query is the unit."""
 
 from __future__ import annotations
 
-from kragx.statistics.resampling import CONFIDENCE, RESAMPLES, SEED, percentile_interval, resamples
+from kragx.statistics.correction import holm
+from kragx.statistics.paired import TOLERANCE, effect_sizes, queries_needed, sign_flip_p, tally
+from kragx.statistics.resampling import (
+    CONFIDENCE,
+    RESAMPLES,
+    SEED,
+    mean_intervals,
+    percentile_interval,
+    resampled_means,
+    resamples,
+)
 
-__all__ = ["CONFIDENCE", "RESAMPLES", "SEED", "percentile_interval", "resamples"]
+__all__ = [
+    "CONFIDENCE",
+    "RESAMPLES",
+    "SEED",
+    "TOLERANCE",
+    "effect_sizes",
+    "holm",
+    "mean_intervals",
+    "percentile_interval",
+    "queries_needed",
+    "resampled_means",
+    "resamples",
+    "sign_flip_p",
+    "tally",
+]

@@ -327,6 +327,12 @@ def test_resolved_holds_every_default(loaded, tmp_path):
         },
         "match": "overlap",
         "metrics": list(DEFAULT_METRICS),
+        "statistics": {
+            "confidence": 0.95,
+            "resamples": 10_000,
+            "seed": 0,
+            "correction": "holm",
+        },
         "profile": "kragx",
     }
 

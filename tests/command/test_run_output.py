@@ -66,7 +66,7 @@ def rows(path):
 
 
 def test_files(written):
-    """The folder holds the report, two CSV files, the config, and a results file per retriever."""
+    """The folder holds the report twice, two CSV files, the config, and a file per retriever."""
     folder = written() / "from_config"
     files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".parquet")
     names = sorted(path.relative_to(folder).as_posix() for path in files)
@@ -76,6 +76,7 @@ def test_files(written):
         "means.csv",
         "queries.csv",
         "report.json",
+        "report.md",
         "results/first.jsonl",
         "results/둘째_a_b.jsonl",
     ]

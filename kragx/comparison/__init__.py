@@ -1,0 +1,63 @@
+"""Which retriever is better, and how sure is that: comparisons, slices, changes, gates.
+
+`compare` makes a `Comparison`; `kragx.comparison.model` says what is in it. `changes` sets earlier
+results beside the present ones, and `check_gates` holds numbers against what they must be.
+"""
+
+from __future__ import annotations
+
+from kragx.comparison.changes import Change, QueryChange, Results, changes, read_results_folder
+from kragx.comparison.comparable import check_comparable
+from kragx.comparison.comparing import compare, compare_scored
+from kragx.comparison.gates import (
+    NEEDS_EARLIER,
+    Gate,
+    GateResult,
+    check_gates,
+    failed,
+    gate_problems,
+    parse_gates,
+)
+from kragx.comparison.model import (
+    CORRECTIONS,
+    NO_VALUE,
+    Comparison,
+    Difference,
+    Estimate,
+    Leader,
+    Settings,
+    Slice,
+    View,
+)
+from kragx.comparison.recommendations import Recommendation, recommend
+from kragx.comparison.scored import Scored
+
+__all__ = [
+    "CORRECTIONS",
+    "NEEDS_EARLIER",
+    "NO_VALUE",
+    "Change",
+    "Comparison",
+    "Difference",
+    "Estimate",
+    "Gate",
+    "GateResult",
+    "Leader",
+    "QueryChange",
+    "Recommendation",
+    "Results",
+    "Scored",
+    "Settings",
+    "Slice",
+    "View",
+    "changes",
+    "check_comparable",
+    "check_gates",
+    "compare",
+    "compare_scored",
+    "failed",
+    "gate_problems",
+    "parse_gates",
+    "read_results_folder",
+    "recommend",
+]

@@ -1,0 +1,387 @@
+"""What follows from a comparison, and what does not: each with the numbers that it rests on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kragx.comparison.model import Comparison, Difference, Estimate, Leader
+from kragx.comparison.scored import Scored
+from kragx.statistics import TOLERANCE, queries_needed
+
+FEW = 10
+"""A slice of fewer queries says next to nothing."""
+
+_GAP = 0.05
+_TIMES = ("seconds_mean", "seconds_p50", "seconds_p95", "seconds_p99")
+_FOUND = ("recall", "hit_rate")
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """One sentence or two of advice.
+
+    Attributes:
+        kind: ``winner``, ``no_winner``, ``one_retriever``, ``cost``, ``routing``, ``no_routing``,
+            ``weak_slice``, ``small_slices``, ``unfound``, ``combination``, ``reranking``,
+            ``saturated``.
+        text: as people read it.
+        supported: whether the data carries it; False for what it does not say.
+        values: the numbers and names in it.
+    """
+
+    kind: str
+    text: str
+    supported: bool = True
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "kind": self.kind,
+            "text": self.text,
+            "supported": self.supported,
+            "values": dict(self.values),
+        }
+
+
+def recommend(comparison: Comparison, scored: Sequence[Scored]) -> tuple[Recommendation, ...]:
+    """All that the numbers say about what to do, the most important first.
+
+    Args:
+        comparison: of the retrievers.
+        scored: the same retrievers, for what single queries show.
+    """
+    return tuple(
+        each
+        for rule in (_winner, _cost, _routing, _weak_slices, _small_slices, _saturated)
+        for each in rule(comparison)
+    ) + tuple(each for rule in (_unfound, _reranking) for each in rule(comparison, scored))
+
+
+def _winner(comparison: Comparison) -> Iterator[Recommendation]:
+    metric = comparison.primary
+    leader = comparison.overall.leaders.get(metric)
+    if len(comparison.retrievers) == 1:
+        text = "There is one retriever, and so nothing to choose between; add another to compare."
+        yield Recommendation("one_retriever", text, supported=False)
+        return
+    if leader is None:
+        text = f"{metric} has no direction or no value, so it does not say which retriever is best."
+        yield Recommendation("no_winner", text, supported=False, values={"metric": metric})
+        return
+    best = comparison.overall.means[leader.best][metric]
+    second = _nearest_rival(comparison, leader)
+    values = {
+        "metric": metric,
+        "best": leader.best,
+        "value": best.value,
+        "low": best.low,
+        "high": best.high,
+        "n": best.n,
+        "tied": list(leader.tied),
+        "next": second.against,
+        "difference": second.value,
+        "difference_low": second.low,
+        "difference_high": second.high,
+        "p_adjusted": second.p_adjusted,
+    }
+    if leader.decided:
+        text = (
+            f"Use {leader.best}: in {metric} it is better than every other retriever, with "
+            f"{_estimate(best)}. The next is {second.against}; {_difference(second)}."
+        )
+        yield Recommendation("winner", text, values=values)
+        return
+    needed = None
+    if leader.tested and second.effect is not None:
+        needed = queries_needed(second.effect, comparison.settings.confidence)
+    values["queries_needed"] = needed
+    text = (
+        f"The data does not say which retriever is best in {metric}: {leader.best} has the best "
+        f"value, {_estimate(best)}, but "
+        + (
+            f"cannot be told from {_listed(leader.tied)}; to {second.against} the "
+            f"{_difference(second)}."
+            if leader.tested
+            else "it is a run's own number, which is not tested."
+        )
+    )
+    if needed is not None and needed > second.n:
+        text += (
+            f" If the difference is as large as it seems, about {needed:,} queries would show it "
+            f"(there are {second.n:,})."
+        )
+    yield Recommendation("no_winner", text, supported=False, values=values)
+
+
+def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
+    """The leader against the one that comes next, tied ones first."""
+    rivals = [each for each in leader.differences if each.against in leader.tied]
+    means, sign = comparison.overall.means, -1 if comparison.better[leader.metric] == "lower" else 1
+
+    def value(found: Difference) -> float:
+        shown = means[found.against][leader.metric].value
+        return -np.inf if shown is None else sign * shown
+
+    return max(rivals or leader.differences, key=value)
+
+
+def _cost(comparison: Comparison) -> Iterator[Recommendation]:
+    leader = comparison.overall.leaders.get(comparison.primary)
+    metric = next((name for name in _TIMES if name in comparison.metrics), None)
+    if leader is None or metric is None or comparison.primary == metric:
+        return
+    seconds = {name: each[metric].value for name, each in comparison.overall.means.items()}
+    candidates = [leader.best, *leader.tied] if leader.tied else list(comparison.retrievers)
+    known = {name: seconds[name] for name in candidates if seconds[name]}
+    if leader.best not in known or len(known) < 2:
+        return
+    fastest = min(known, key=lambda name: known[name] or 0.0)
+    ratio = (known[leader.best] or 0.0) / (known[fastest] or 1.0)
+    if ratio < 1.5:
+        return
+    values = {
+        "metric": metric,
+        "best": leader.best,
+        "best_seconds": known[leader.best],
+        "fastest": fastest,
+        "fastest_seconds": known[fastest],
+        "ratio": ratio,
+        "tied": bool(leader.tied),
+    }
+    times = f"{_number(known[fastest])} s against {_number(known[leader.best])} s ({metric})"
+    if leader.tied:
+        text = (
+            f"Of those that cannot be told apart in {comparison.primary}, {fastest} is the "
+            f"fastest: {times} of {leader.best}, {ratio:.1f} times less."
+        )
+    else:
+        loss = next(each for each in leader.differences if each.against == fastest)
+        text = (
+            f"{leader.best} takes {ratio:.1f} times as long as {fastest}: {times}. What that buys: "
+            f"in {comparison.primary} the {_difference(loss)}."
+        )
+    yield Recommendation("cost", text, values=values)
+
+
+def _routing(comparison: Comparison) -> Iterator[Recommendation]:
+    metric = comparison.primary
+    overall = comparison.overall.leaders.get(metric)
+    if overall is None or not comparison.slices:
+        return
+    found = False
+    for part in comparison.slices:
+        leader = part.view.leaders.get(metric)
+        if leader is None or not leader.decided or leader.best == overall.best:
+            continue
+        found = True
+        beaten = next(each for each in leader.differences if each.against == overall.best)
+        text = (
+            f"For {part.field} = {part.label} ({part.view.n} queries) {leader.best} is better than "
+            f"every other retriever in {metric}, unlike over all queries; to {overall.best} the "
+            f"{_difference(beaten)}. Consider choosing the retriever by {part.field}."
+        )
+        values = {"field": part.field, "value": part.value, "best": leader.best, "metric": metric}
+        yield Recommendation("routing", text, values=values)
+    if not found:
+        fields = ", ".join(comparison.fields)
+        text = (
+            f"The data does not support choosing a retriever by {fields}: in no slice another one "
+            f"than {overall.best} is clearly best in {metric}."
+        )
+        yield Recommendation(
+            "no_routing",
+            text,
+            supported=False,
+            values={"fields": list(comparison.fields), "metric": metric},
+        )
+
+
+def _weak_slices(comparison: Comparison) -> Iterator[Recommendation]:
+    metric = comparison.primary
+    leader = comparison.overall.leaders.get(metric)
+    name = comparison.retrievers[0] if leader is None else leader.best
+    whole = comparison.overall.means[name][metric]
+    for part in comparison.slices:
+        own = part.view.means[name][metric]
+        pairs = [(own.high, whole.low), (whole.high, own.low)]
+        if comparison.better[metric] == "lower":
+            pairs.reverse()
+        upper, lower = pairs[0]
+        if part.view.n < FEW or upper is None or lower is None or upper >= lower:
+            continue
+        text = (
+            f"{name} is clearly worse for {part.field} = {part.label}: {metric} is "
+            f"{_estimate(own)} on its {part.view.n} queries, against {_estimate(whole)} over all. "
+            "Look there first."
+        )
+        values = {
+            "field": part.field,
+            "value": part.value,
+            "retriever": name,
+            "metric": metric,
+            "mean": own.value,
+            "n": part.view.n,
+        }
+        yield Recommendation("weak_slice", text, values=values)
+
+
+def _small_slices(comparison: Comparison) -> Iterator[Recommendation]:
+    small = [each for each in comparison.slices if each.view.n < FEW]
+    if small:
+        listed = [f"{each.field} = {each.label} ({each.view.n})" for each in small]
+        text = (
+            f"Too few queries to say anything about {_listed(listed)}; "
+            f"add questions until each has {FEW} or more."
+        )
+        yield Recommendation(
+            "small_slices",
+            text,
+            supported=False,
+            values={"slices": [[each.field, each.value, each.view.n] for each in small]},
+        )
+
+
+def _saturated(comparison: Comparison) -> Iterator[Recommendation]:
+    full = [
+        metric
+        for metric in comparison.metrics
+        if len(comparison.retrievers) > 1
+        and comparison.better[metric] == "higher"
+        and _is_share(metric)
+        and all((each[metric].value or 0) >= 0.99 for each in comparison.overall.means.values())
+    ]
+    if full:
+        text = (
+            f"Every retriever has nearly the highest value in {_listed(full)}: harder questions or "
+            "a smaller k would tell them apart."
+        )
+        yield Recommendation("saturated", text, values={"metrics": full})
+
+
+def _is_share(metric: str) -> bool:
+    return re.split("[@(]", metric)[0] in (
+        "hit_rate",
+        "mrr",
+        "precision",
+        "recall",
+        "f1",
+        "map",
+        "ndcg",
+    )
+
+
+def _unfound(comparison: Comparison, scored: Sequence[Scored]) -> Iterator[Recommendation]:
+    metric = _deepest(comparison)
+    if metric is None or metric in comparison.run_level:
+        return
+    values = _rows(comparison, scored, metric)
+    found = values > TOLERANCE
+    scoreable = ~np.isnan(values).any(axis=0)
+    nowhere = np.flatnonzero(scoreable & ~found.any(axis=0))
+    n = int(scoreable.sum())
+    if nowhere.size:
+        ids = [comparison.query_ids[row] for row in nowhere]
+        subject = "queries have" if len(ids) > 1 else "query has"
+        every = "every retriever" if len(scored) > 1 else "the retriever"
+        text = (
+            f"{len(ids)} of {n} {subject} {metric} = 0 for {every} ({_listed(ids, 5)}): look at "
+            "their gold and at the corpus before tuning a retriever."
+        )
+        yield Recommendation("unfound", text, values={"metric": metric, "n": n, "query_ids": ids})
+    leader = comparison.overall.leaders.get(comparison.primary)
+    if leader is None:
+        return
+    own = [each.name for each in scored].index(leader.best)
+    others = np.delete(found, own, axis=0).any(axis=0)
+    gained = np.flatnonzero(scoreable & ~found[own] & others)
+    if gained.size and gained.size >= n / 50:
+        ids = [comparison.query_ids[row] for row in gained]
+        text = (
+            f"Of the {int((scoreable & ~found[own]).sum())} queries with {metric} = 0 for "
+            f"{leader.best} another retriever finds something for {len(ids)}; a combination could "
+            "gain those at most."
+        )
+        yield Recommendation(
+            "combination", text, values={"metric": metric, "best": leader.best, "query_ids": ids}
+        )
+
+
+def _deepest(comparison: Comparison) -> str | None:
+    """The metric that says at the greatest depth whether anything was found."""
+    deepest: tuple[float, int, str] | None = None
+    for metric in comparison.metrics:
+        name, k = _cut(metric)
+        if name in _FOUND and "(" not in metric:
+            deepest = max(deepest or (0, 0, ""), (k, -_FOUND.index(name), metric))
+    return None if deepest is None else deepest[2]
+
+
+def _cut(metric: str) -> tuple[str, float]:
+    name, _, rest = metric.partition("(")[0].partition("@")
+    return name, float(rest) if rest else np.inf
+
+
+def _reranking(comparison: Comparison, scored: Sequence[Scored]) -> Iterator[Recommendation]:
+    recalls = sorted(
+        (_cut(metric)[1], metric)
+        for metric in comparison.metrics
+        if _cut(metric)[0] == "recall" and "(" not in metric
+    )
+    leader = comparison.overall.leaders.get(comparison.primary)
+    if len(recalls) < 2 or (leader is None and len(scored) > 1):
+        return
+    name = scored[0].name if leader is None else leader.best
+    (_, near), (_, far) = recalls[0], recalls[-1]
+    means = comparison.overall.means[name]
+    low, high = means[near].value, means[far].value
+    if low is None or high is None or high - low < _GAP:
+        return
+    text = (
+        f"{name} finds more gold further down: {far} is {high:.4f}, {near} is {low:.4f}. Reranking "
+        f"could raise {near} by {high - low:.4f} at most."
+    )
+    values = {"retriever": name, "near": near, "far": far, "near_value": low, "far_value": high}
+    yield Recommendation("reranking", text, values=values)
+
+
+def _rows(comparison: Comparison, scored: Sequence[Scored], metric: str) -> Any:
+    """(retrievers, queries) values in the order of the comparison's queries."""
+    rows = []
+    for each in scored:
+        at = {query_id: row for row, query_id in enumerate(each.query_ids)}
+        rows.append(each.values[metric][[at[query_id] for query_id in comparison.query_ids]])
+    return np.stack(rows)
+
+
+def _estimate(found: Estimate) -> str:
+    value = _number(found.value)
+    return value if found.low is None else f"{value} [{_number(found.low)}, {_number(found.high)}]"
+
+
+def _difference(found: Difference) -> str:
+    if found.value is None:
+        return "difference is not known"
+    text = f"difference is {found.value:+.4f}"
+    if found.low is not None:
+        text += f" [{found.low:+.4f}, {found.high:+.4f}]"
+    return text if found.p_adjusted is None else f"{text}, p = {found.p_adjusted:.4f}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:.2g}"
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    shown = list(names[:most])
+    rest = len(names) - len(shown)
+    if rest:
+        return ", ".join(shown) + f" and {rest} more"
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + f" and {shown[-1]}"

@@ -1,0 +1,101 @@
+"""What a comparison looks at: a retriever's values, from an evaluation or from a report.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kragx.errors import DataError, UsageError
+from kragx.evaluation import Evaluation
+from kragx.measures import higher_is_better
+from kragx.table import Floats
+
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What one retriever scored under one matcher.
+
+    Attributes:
+        name: the retriever.
+        match: names the matcher.
+        settings: as of an `Evaluation`.
+        query_ids: the queries.
+        values: for each metric (q) the queries' values; NaN where there is none.
+        means: for each metric the number that its report showed.
+        better: for each metric ``higher``, ``lower`` or ``neither``.
+    """
+
+    name: str
+    match: str
+    settings: Mapping[str, Any]
+    query_ids: tuple[str, ...]
+    values: Mapping[str, Floats]
+    means: Mapping[str, float | None]
+    better: Mapping[str, str]
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> Scored:
+        """Of an evaluation."""
+        return cls(
+            name=evaluation.name,
+            match=evaluation.match_name,
+            settings=evaluation.settings,
+            query_ids=evaluation.query_ids,
+            values={str(each.spec): each.values for each in evaluation.all_scores},
+            means=evaluation.mean,
+            better={name: direction(name) for name in evaluation.mean},
+        )
+
+    @classmethod
+    def read(cls, row: Mapping[str, Any], better: Mapping[str, str]) -> Scored:
+        """Of a row of report.json's ``evaluations``.
+
+        Args:
+            row: the row.
+            better: the directions that the report's comparisons hold.
+
+        Raises:
+            DataError: it is no such row.
+        """
+        try:
+            queries = row["queries"]
+            return cls(
+                name=row["retriever"],
+                match=row["match"],
+                settings=row["settings"],
+                query_ids=tuple(queries),
+                values={
+                    name: np.array([of_query.get(name) for of_query in queries.values()], float)
+                    for name in row["mean"]
+                },
+                means=dict(row["mean"]),
+                better={name: better.get(name) or direction(name) for name in row["mean"]},
+            )
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise DataError(f"evaluations: not what kragx writes: {error!r}") from None
+
+    def is_mean(self, metric: str) -> bool:
+        """Whether the metric's number is the mean of the queries' values.
+
+        It is not for percentiles and throughput, nor for K-RAG's F1 of means: the run has one
+        number, and no query has a part in it that could be resampled.
+        """
+        shown = self.means[metric]
+        known = self.values[metric][~np.isnan(self.values[metric])]
+        if shown is None:
+            return not known.size
+        return known.size > 0 and abs(float(known.mean()) - shown) <= _CLOSE * max(1, abs(shown))
+
+
+def direction(metric: str) -> str:
+    """The direction of a metric in a word; ``neither`` also for one that cannot be loaded."""
+    try:
+        higher = higher_is_better(metric)
+    except UsageError:  # a plug-in's measure, in a result from elsewhere
+        higher = None
+    return "neither" if higher is None else "higher" if higher else "lower"

@@ -1,0 +1,97 @@
+"""Slices: the queries that have the same value of a field."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kragx.dataset import Query
+from kragx.errors import UsageError, nearest
+from kragx.text import normalise
+
+MOST = 100
+"""A field with more values than this tells queries apart; it does not group them."""
+
+_FIELDS = ("query_type", "expected_doc_types", "answerable", "reference", "text", "id")
+
+
+def sliced(
+    queries: Sequence[Query], fields: Iterable[str]
+) -> Iterator[tuple[str, str | None, list[int]]]:
+    """Put queries into slices.
+
+    Args:
+        queries: the queries, in order.
+        fields: of a query (``query_type``, ``expected_doc_types``, ``answerable``) or of its
+            metadata, as a path: ``metadata.difficulty``, or ``difficulty`` for short.
+
+    Yields:
+        (field, value as text or None, positions of its queries): larger slices first, then by
+        value; the queries without a value last. A list of values puts a query into several slices.
+
+    Raises:
+        UsageError: no query has the field, it holds mappings, or it has more than `MOST` values.
+    """
+    for field in dict.fromkeys(fields):
+        groups: dict[str | None, list[int]] = {}
+        for position, query in enumerate(queries):
+            for value in _values(query, field):
+                groups.setdefault(value, []).append(position)
+        if set(groups) <= {None}:
+            hint = nearest(field, _present(queries))
+            raise UsageError(f"slices: no query has a value of {field!r}; {hint}")
+        if len(groups) > MOST:
+            raise UsageError(
+                f"slices: {field!r} has {len(groups)} different values, and at most {MOST} make "
+                "slices; name a field that groups queries"
+            )
+        order = sorted(groups, key=lambda value: (value is None, -len(groups[value]), value))
+        for value in order:
+            yield field, value, groups[value]
+
+
+def _values(query: Query, field: str) -> list[str | None]:
+    """The values of a field as text, each once; [None] for a query without one."""
+    found = getattr(query, field) if field in _FIELDS else _looked_up(query.metadata, field)
+    listed = found if isinstance(found, (list, tuple, set, frozenset)) else [found]
+    texts = [_as_text(value, field) for value in listed]
+    return list(dict.fromkeys(text for text in texts if text is not None)) or [None]
+
+
+def _looked_up(metadata: Mapping[str, Any], field: str) -> Any:
+    value: Any = metadata
+    path = field.removeprefix("metadata.")
+    if path in metadata:
+        return metadata[path]
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def _as_text(value: Any, field: str) -> str | None:
+    """A value as text; None for what says nothing: null, and text of white space."""
+    match value:
+        case None:
+            return None
+        case str():
+            return normalise(value) or None
+        case bool() | int() | float():
+            return json.dumps(value)
+        case Mapping():
+            inner = next(iter(value), "name")
+            raise UsageError(
+                f"slices: {field!r} holds a mapping; name one of its values: {field}.{inner}"
+            )
+    return normalise(str(value)) or None
+
+
+def _present(queries: Sequence[Query]) -> list[str]:
+    """The fields that some query has a value of, the most frequent first."""
+    counted: Counter[str] = Counter()
+    for query in queries:
+        plain = ("query_type", "expected_doc_types", "answerable")
+        counted.update(name for name in plain if getattr(query, name) not in (None, ()))
+        counted.update(f"metadata.{name}" for name in query.metadata)
+    return [name for name, _ in counted.most_common()]

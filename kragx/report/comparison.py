@@ -1,0 +1,316 @@
+"""Comparisons as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+from kragx.comparison import (
+    Change,
+    Comparison,
+    Difference,
+    Estimate,
+    GateResult,
+    QueryChange,
+    Recommendation,
+    Slice,
+    View,
+)
+from kragx.comparison import failed as failing
+from kragx.evaluation import Evaluation
+from kragx.report.rows import (
+    MARKS,
+    STANDING,
+    interval,
+    mean_cell,
+    number,
+    probability,
+    signed,
+    standing,
+    visible,
+)
+from kragx.report.text import right
+
+SHOWN = 5
+"""How many of the queries that changed most are shown."""
+
+_STYLES = {"better": "green", "worse": "red", "different": "yellow"}
+
+
+def print_comparison(
+    comparison: Comparison, out: Console, evaluations: Sequence[Evaluation] = ()
+) -> None:
+    """Print means, differences from the baseline, and slices.
+
+    Args:
+        comparison: what to print.
+        out: where.
+        evaluations: of the same retrievers, for what their means say besides (bounds, maxima).
+    """
+    _print_means(comparison, out, evaluations)
+    if len(comparison.retrievers) > 1:
+        print_differences(comparison, out)
+    for field in comparison.fields:
+        _print_slices(comparison, field, out)
+    for line in comparison.cautions:
+        out.print(Text(line, style="yellow"))
+
+
+def _print_means(
+    comparison: Comparison, out: Console, evaluations: Sequence[Evaluation] = ()
+) -> None:
+    names = comparison.retrievers
+    table = _means(comparison, names, evaluations)
+    if _fits(table, out):
+        out.print(table)
+        legend = f"below each mean its {comparison.settings.confidence:.0%} interval"
+    else:
+        _print_fitting(
+            names, lambda some: _means(comparison, some, evaluations, intervals=False), out
+        )
+        legend = "intervals: in a wider window, or in the report's files"
+    if len(names) > 1:
+        legend += f"; {STANDING}"
+    out.print(Text(legend, style="dim"))
+
+
+Some = TypeVar("Some")
+
+
+def _print_fitting(
+    columns: Sequence[Some], build: Callable[[Sequence[Some]], Table], out: Console
+) -> None:
+    """Print a table of these columns, or several of fewer columns where it is too wide."""
+    table = build(columns)
+    if len(columns) == 1 or _fits(table, out):
+        out.print(table)
+        return
+    half = (len(columns) + 1) // 2
+    _print_fitting(columns[:half], build, out)
+    _print_fitting(columns[half:], build, out)
+
+
+def _fits(table: Table, out: Console) -> bool:
+    return Measurement.get(out, out.options.update(width=10_000), table).maximum <= out.width
+
+
+def _means(
+    comparison: Comparison,
+    names: Sequence[str],
+    evaluations: Sequence[Evaluation],
+    *,
+    intervals: bool = True,
+) -> Table:
+    evaluated = {each.name: each for each in evaluations}
+    table = Table("metric", *map(right, names))
+    for metric in comparison.metrics:
+        cells = []
+        for name in names:
+            found = comparison.overall.means[name][metric]
+            shown = mean_cell(evaluated[name], metric) if name in evaluated else number(found.value)
+            mark = standing(comparison.overall, metric, name)
+            style = {"*": "bold green", "=": "bold"}.get(mark, "")
+            cells.append(_two_lines(f"{shown} {mark}".rstrip(), style, found, intervals=intervals))
+        table.add_row(Text(metric), *cells)
+    return table
+
+
+def _two_lines(first: str, style: str, found: Estimate, *, intervals: bool = True) -> Text:
+    cell = Text(first, style=style)
+    ends = interval(found.low, found.high) if intervals else ""
+    return cell.append(f"\n{ends}", style="not bold dim") if ends else cell
+
+
+def print_differences(comparison: Comparison, out: Console) -> None:
+    """Print each retriever against the baseline: in full for two, else a cell for each."""
+    others = [name for name in comparison.retrievers if name != comparison.baseline]
+    if len(others) == 1:
+        out.print(Text(f"{others[0]} against {comparison.baseline}:"))
+        out.print(_pair(comparison))
+    else:
+        out.print(Text(f"difference from {comparison.baseline}, and p:"))
+        _print_fitting(others, lambda some: _differences(comparison, some), out)
+    out.print(Text(differences_legend(comparison), style="dim"))
+
+
+def _differences(comparison: Comparison, names: Sequence[str]) -> Table:
+    table = Table("metric", *map(right, names))
+    for metric in comparison.metrics:
+        found = [comparison.overall.difference(metric, name) for name in names]
+        table.add_row(Text(metric), *map(_cell, found))
+    return table
+
+
+def differences_legend(comparison: Comparison) -> str:
+    """What stands in a table of differences."""
+    corrected = ", corrected after Holm" if comparison.settings.correction == "holm" else ""
+    return (
+        f"▲ better, ▼ worse at {comparison.settings.confidence:.0%}: p of the paired randomisation "
+        f"test{corrected}, and an interval without 0"
+    )
+
+
+def _cell(found: Difference | None) -> Text:
+    if found is None or found.value is None:
+        return Text("-")
+    p = "" if found.p_adjusted is None else f" {probability(found.p_adjusted)}"
+    mark = MARKS[found.verdict]
+    return Text(f"{signed(found.value)}{p} {mark or ' '}", style=_STYLES.get(found.verdict, ""))
+
+
+def _pair(comparison: Comparison) -> Table:
+    table = Table(
+        "metric",
+        right("difference"),
+        right("interval"),
+        right("p"),
+        right("d_z"),
+        right("win/tie/loss"),
+        right("n"),
+        "",
+    )
+    for found in comparison.overall.differences:
+        tested = found.p is not None
+        table.add_row(
+            Text(found.metric),
+            signed(found.value),
+            Text(interval(found.low, found.high, plus=True) or "-"),
+            probability(found.p_adjusted),
+            "-" if found.effect is None else f"{found.effect:+.2f}",
+            f"{found.wins}/{found.ties}/{found.losses}" if tested else "-",
+            str(found.n),
+            Text(
+                f"{MARKS[found.verdict]} {found.verdict}".strip(),
+                style=_STYLES.get(found.verdict, ""),
+            ),
+        )
+    return table
+
+
+def _print_slices(comparison: Comparison, field: str, out: Console) -> None:
+    """Print who is best in each slice: metrics down, slices across."""
+    out.print(Text(f"by {field}:"))
+    _print_fitting(comparison.by(field), lambda some: _slices(comparison, some), out)
+
+
+def _slices(comparison: Comparison, parts: Sequence[Slice]) -> Table:
+    table = Table(
+        "metric", *(right(f"{visible(each.label)} (n = {each.view.n})") for each in parts)
+    )
+    for metric in comparison.metrics:
+        if metric not in comparison.run_level:
+            table.add_row(Text(metric), *(_best(comparison, metric, each.view) for each in parts))
+    return table
+
+
+def _best(comparison: Comparison, metric: str, view: View) -> Text:
+    leader = view.leaders.get(metric)
+    if leader is None:
+        name = comparison.retrievers[0]
+        first = number(view.means[name][metric].value) if len(comparison.retrievers) == 1 else "-"
+        return Text(first) if first == "-" else _two_lines(first, "", view.means[name][metric])
+    found = view.means[leader.best][metric]
+    shown = f"{leader.best} {number(found.value)}"
+    if leader.decided:
+        return _two_lines(f"{shown} *", "bold green", found)
+    return _two_lines(f"not decided, {shown}", "", found)
+
+
+def print_recommendations(advice: Iterable[Recommendation], out: Console) -> None:
+    """Print what follows from the numbers, and what does not."""
+    for each in advice:
+        mark = "-" if each.supported else "?"
+        out.print(Text(f"{mark} {visible(each.text)}"), soft_wrap=out.width >= 200)
+
+
+def print_change(change: Change, out: Console, *, matchers: bool = False) -> None:
+    """Print what became of a retriever, metric by metric, and the queries that changed most."""
+    comparison = change.comparison
+    before, after = comparison.retrievers
+    under = f", match {comparison.match}" if matchers else ""
+    out.print(Text(f"{change.retriever}: {after} against {before}{under}", style="bold"))
+    print_comparison(comparison, out)
+    if not change.better and not change.worse:
+        out.print(Text(f"no query changed, of {len(comparison.query_ids)}"))
+        return
+    print_queries_changed(change, out)
+
+
+def print_queries_changed(change: Change, out: Console) -> None:
+    """Print the queries that changed most, with their texts."""
+    unchanged = len(change.comparison.query_ids) - len(change.better) - len(change.worse)
+    out.print(
+        Text(
+            f"queries: {len(change.better)} better, {len(change.worse)} worse, {unchanged} as "
+            "before or mixed"
+        )
+    )
+    for title, found in (("worse", change.worse), ("better", change.better)):
+        if not found:
+            continue
+        table = Table(title, "question", "what changed", title_justify="left")
+        for each in found[:SHOWN]:
+            table.add_row(
+                Text(visible(each.query_id)),
+                Text("" if each.text is None else visible(each.text)),
+                Text(changed_values(each)),
+            )
+        out.print(table)
+        if len(found) > SHOWN:
+            out.print(Text(f"and {len(found) - SHOWN} more"))
+
+
+def changed_values(change: QueryChange, most: int = 3) -> str:
+    """The first metrics of a query that changed, before and after."""
+    shown = [
+        f"{metric} {number(change.before[metric])} → {number(change.after[metric])}"
+        for metric in list(change.before)[:most]
+    ]
+    return ", ".join(shown)
+
+
+def print_gates(results: Sequence[GateResult], out: Console) -> None:
+    """Print the gates that failed as a table; one line if all passed."""
+    bad = failing(results)
+    if not bad:
+        if results:
+            out.print(Text(f"gates: all {len(results)} passed", style="green"))
+        return
+    out.print(Text(f"gates: {len(bad)} of {len(results)} failed", style="bold red"))
+    out.print(_gates(bad))
+
+
+def _gates(bad: Sequence[GateResult]) -> Table:
+    several = len({each.match for each in bad}) > 1
+    slices = any(each.where for each in bad)
+    table = Table(
+        "gate",
+        "retriever",
+        *(["match"] if several else []),
+        *(["slice"] if slices else []),
+        "found",
+    )
+    for each in bad:
+        table.add_row(
+            Text(f"{each.gate.metric} {each.gate.condition}"),
+            Text(each.retriever),
+            *([Text(each.match)] if several else []),
+            *([Text(visible(each.where))] if slices else []),
+            Text(each.said),
+        )
+    return table
+
+
+def gates_text(results: Sequence[GateResult]) -> str:
+    """The gates that failed as plain lines, for an assertion."""
+    lines = []
+    for each in failing(results):
+        where = f", {each.where}" if each.where else ""
+        name = f"{each.retriever} ({each.match}{where})"
+        lines.append(f"{each.gate.metric} {each.gate.condition}: {name}: {each.said}")
+    return "\n".join(lines)
