@@ -90,16 +90,13 @@ def sweep(
 
 def _flips(evaluations: list[Evaluation]) -> list[str]:
     """Where the order of the retrievers of one matcher depends on the threshold."""
-    from kragx.sweeps import flips
+    from kragx.sweeps import all_flips
 
     lines = []
     for name in dict.fromkeys(each.match_name for each in evaluations):
         same = [each for each in evaluations if each.match_name == name]
-        for metric in same[0].mean:
-            found = flips(same, metric)
-            warning = None if found is None else found.warning()
-            if warning is not None:
-                lines.append(warning.removesuffix("; see kragx sweep"))
+        warnings = (found.warning() for found in all_flips(same).values())
+        lines += [each.removesuffix("; see kragx sweep") for each in warnings if each]
     return lines
 
 
@@ -194,7 +191,7 @@ def explain(
 ) -> None:
     """Show why each retrieved document of a query did or did not match each gold item."""
     from kragx.formats.jsonl import to_json
-        from kragx.report.explanations import print_explanation
+    from kragx.report.explanations import print_explanation
     from kragx.report.text import console
 
     _check_format(format, ("table", "json"))

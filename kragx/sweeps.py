@@ -33,7 +33,8 @@ TOLERANCE = 0.01
 NEIGHBOURHOOD = 0.1
 """How far from the chosen threshold a conclusion should hold, unless told otherwise."""
 
-_STEPS = 10  # thresholds on either side of the chosen one, for `flips`
+_STEPS = 4  # thresholds on either side of the chosen one, for `flips`: few, as they take time
+_EQUAL = 1e-12  # means that rounding alone tells apart are equal
 
 
 @dataclass(frozen=True)
@@ -264,8 +265,8 @@ class Flips:
         more = len(self.swapped) - 1
         rest = f" (and {more} other pairs)" if more > 1 else " (and 1 other pair)" if more else ""
         return (
-            f"{self.metric}: the order depends on the threshold: at {self.chosen:g} {better!r} is "
-            f"ahead of {worse!r}, at {threshold:g} behind it{rest}; see kragx sweep"
+            f"the order depends on the threshold: at {self.chosen:g} {better!r} is ahead of "
+            f"{worse!r} in {self.metric}, at {threshold:g} behind{rest}; see kragx sweep"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -287,21 +288,29 @@ def flips(
 ) -> Flips | None:
     """Whether another threshold within the neighbourhood orders the evaluations otherwise.
 
-    Only strict reversals count: what is equal at one threshold is no change of order. Of a judge
-    the neighbours are the grades next to the chosen one.
+    Four thresholds on either side are tried, evenly spread. Only strict reversals count: what is
+    equal at one threshold is no change of order. Of a judge the neighbours are the grades next to
+    the chosen one.
 
     Args:
         evaluations: two or more under one matcher.
-        metric: by which they are ordered; each evaluation has it.
+        metric: by which they are ordered.
         neighbourhood: how far below and above the chosen threshold to look.
 
     Returns:
         None where there is nothing to vary: fewer than two evaluations, a matcher that decides yes
         or no, different matchers, a pool, or a metric that is neither better high nor low.
     """
-    higher = higher_is_better(metric)
-    if len(evaluations) < 2 or higher is None or not _same_threshold(evaluations):
-        return None
+    found = all_flips([each.with_metrics([metric]) for each in evaluations], neighbourhood)
+    return next(iter(found.values()), None)
+
+
+def all_flips(
+    evaluations: Sequence[Evaluation], neighbourhood: float = NEIGHBOURHOOD
+) -> dict[str, Flips]:
+    """`flips` of every metric that all evaluations have and that has a direction, in one pass."""
+    if len(evaluations) < 2 or not _same_threshold(evaluations):
+        return {}
     chosen = _threshold_of(evaluations[0])
     match = evaluations[0].settings["match"]
     if "top" in match:
@@ -310,37 +319,67 @@ def flips(
     else:
         grid = chosen + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
         at = sorted({round(float(each), 6) for each in grid if 0 < each <= 1} | {chosen})
-    rows = []
-    for each in evaluations:
-        alone = each.with_metrics([metric])
-        rows.append([means[0] for _, means in _means(alone, at)])
+    tables = [[means for _, means in _means(each, at)] for each in evaluations]
+    columns = [list(each.mean) for each in evaluations]
+    shared = [name for name in columns[0] if all(name in listed for listed in columns)]
+    names = tuple(each.name for each in evaluations)
+    return {
+        metric: _flips_of(
+            metric,
+            names,
+            chosen,
+            neighbourhood,
+            at,
+            [[row[listed.index(metric)] for row in rows] for rows, listed in zip(tables, columns)],
+        )
+        for metric in shared
+        if higher_is_better(metric) is not None
+    }
+
+
+def flips_warning(found: Iterable[Flips]) -> str | None:
+    """One line about all metrics in which the order is reversed; None if it holds in each."""
+    warned = [each for each in found if each]
+    if not warned:
+        return None
+    first = warned[0].warning()
+    others = ", ".join(each.metric for each in warned[1:])
+    return f"{first} (also in {others})" if others else first
+
+
+def _flips_of(
+    metric: str,
+    names: tuple[str, ...],
+    chosen: float,
+    neighbourhood: float,
+    at: Sequence[float],
+    rows: Sequence[Sequence[float | None]],
+) -> Flips:
     values = np.array([[np.nan if v is None else v for v in row] for row in rows], np.float64)
-    signed = values if higher else -values
-    here = at.index(chosen)
-    names = [each.name for each in evaluations]
+    signed = values if higher_is_better(metric) else -values
+    here = list(at).index(chosen)
+    nearest = sorted(range(len(at)), key=lambda place: abs(at[place] - chosen))
     best = np.flatnonzero(signed[:, here] == np.nanmax(signed[:, here], initial=-np.inf))
     swapped = []
     for one, other in combinations(range(len(names)), 2):
         lead = signed[one] - signed[other]
-        if not abs(lead[here]) > 0:
+        if not abs(lead[here]) > _EQUAL:
             continue
-        reversed_ = np.flatnonzero(lead * np.sign(lead[here]) < 0)
-        if reversed_.size:
-            where = min((at[place] for place in reversed_), key=lambda t: abs(t - chosen))
+        places = [place for place in nearest if lead[place] * np.sign(lead[here]) < -_EQUAL]
+        if places:
             better, worse = (one, other) if lead[here] > 0 else (other, one)
-            swapped.append((names[better], names[worse], where))
+            swapped.append((names[better], names[worse], at[places[0]]))
     led_by: dict[str, float] = {}
     if len(best) == 1:
-        for place in sorted(range(len(at)), key=lambda place: abs(at[place] - chosen)):
+        for place in nearest:
             column = signed[:, place]
-            if np.isnan(column).all() or not column[best[0]] < np.nanmax(column):
-                continue
-            led_by.setdefault(names[int(np.nanargmax(column))], at[place])
+            if np.isfinite(column).any() and np.nanmax(column) > column[best[0]] + _EQUAL:
+                led_by.setdefault(names[int(np.nanargmax(column))], at[place])
     return Flips(
         metric=metric,
         chosen=chosen,
         neighbourhood=neighbourhood,
-        names=tuple(names),
+        names=names,
         thresholds=tuple(at),
         values=tuple(map(tuple, rows)),
         leader=names[int(best[0])] if len(best) == 1 else None,
