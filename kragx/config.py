@@ -536,6 +536,7 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Itera
     """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
     spec = filled(spec)
     tries = [spec]
+    needs: tuple[str, ...] = ()
     if isinstance(spec, dict) and "method" in spec:
         base = {"method": spec["method"]}
         if spec["method"] in METHODS:
@@ -557,7 +558,7 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Itera
             if line not in said:
                 yield line
             said.add(line)
-            if each is tries[0]:
+            if each is tries[0] and not needs:
                 return  # with an unknown method nothing more can be said
 
 

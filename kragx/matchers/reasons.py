@@ -199,6 +199,8 @@ def _member(matcher: CombinedMatcher, asked: Asked, item: MatchItem) -> Grid:
 def _deciding(kind: str, parts: Sequence[Reason], verdict: Verdict) -> set[int]:
     """The positions of the members on which the verdict rests."""
     every = set(range(len(parts)))
+    if not parts:  # a nested combination that this pair never came to
+        return every
     if verdict == "unknown":
         return {at for at in every if parts[at].verdict == "unknown"}
     if kind == "cascade":

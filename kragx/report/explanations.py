@@ -68,9 +68,6 @@ def _print_doc(
             out.print(Text("   " + line), soft_wrap=True)
     if pairs and pairs[0].scores:
         out.print(_indented(_scores(pairs)))
-        for name, score in pairs[0].scores.items():
-            if score.problem is not None:
-                out.print(Text(f"   {name}: {score.problem}", style="dim"), soft_wrap=True)
 
 
 def _worth(pairs: Sequence[Pair]) -> Sequence[Pair]:
@@ -136,7 +133,9 @@ def _scores(pairs: Sequence[Pair]) -> Table:
 
 def _print_near(found: Explanation, out: Console) -> None:
     if any(pair.scores for pair in found.pairs):
-        out.print(Text("*: a match of that matcher, by its usual threshold"))
+        out.print(Text("\n*: a match of that matcher, by its usual threshold"))
+    for name, problem in _problems(found).items():
+        out.print(Text(f"{name}: {problem}", style="dim"), soft_wrap=True)
     for pair in found.pairs:
         if pair.near:
             kind = "a near match" if pair.matched else "a near miss"
@@ -151,6 +150,16 @@ def _print_near(found: Explanation, out: Console) -> None:
                 ),
                 soft_wrap=True,
             )
+
+
+def _problems(found: Explanation) -> dict[str, str]:
+    """Why other matchers have no score here, each once."""
+    return {
+        name: score.problem
+        for pair in found.pairs
+        for name, score in pair.scores.items()
+        if score.problem is not None
+    }
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> Spans:
@@ -186,7 +195,7 @@ def _marked(text: str, spans: Spans, *, colour: bool, full: bool) -> Text:
 
 
 def _indented(what: Text | Table) -> Padding:
-    return Padding(what, (0, 0, 0, 3))
+    return Padding(what, (0, 0, 0, 3), expand=False)
 
 
 def _flat(text: str) -> str:
