@@ -117,6 +117,7 @@ def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Fig
         across = min(2, len(metrics))
         down = -(-len(metrics) // across)
         figure = _new_figure(1 + 5.2 * across, 0.9 + 3.3 * down)
+        lines: dict[str, Any] = {}
         for place, metric in enumerate(metrics, start=1):
             axes = figure.add_subplot(down, across, place)
             tops = [1.0]
@@ -139,6 +140,7 @@ def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Fig
                     zorder=3,
                 )
                 line.set_gid(f"sweep-{place}-{at}")
+                lines.setdefault(label, line)
                 found = each.plateaus[metric]
                 if found is not None:
                     axes.fill_between(
@@ -157,9 +159,12 @@ def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Fig
             axes.set_ylim(0, max(tops) * 1.05)
             axes.grid(color="0.5", alpha=0.25, zorder=0)
             axes.spines[["top", "right"]].set_visible(False)
-        handles, labels = axes.get_legend_handles_labels()
         legend = figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(3, len(labels)), frameon=False
+            lines.values(),
+            lines,
+            loc="outside lower center",
+            ncols=min(3, len(lines)),
+            frameon=False,
         )
         for text in legend.get_texts():
             text.set_parse_math(False)  # a name may hold dollar signs
