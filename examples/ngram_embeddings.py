@@ -5,12 +5,15 @@ A real LangChain `Embeddings`, for trying the matcher `embedding` offline:
     match: {method: embedding, embeddings: "ngram_embeddings:NgramEmbeddings", threshold: 0.6}
 
 It sees spelling, not meaning: texts are similar that share many n-grams. Use a model's embeddings
-where meaning counts.
+where meaning counts. To see how similar a few texts are to the first of them:
+
+    python examples/ngram_embeddings.py
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import unicodedata
 from collections import Counter
 
@@ -44,3 +47,27 @@ class NgramEmbeddings(Embeddings):
             # Half of the n-grams count down, so that those which share a place cancel out.
             vector[number % self.dimensions] += count if number >> 63 else -count
         return vector
+
+
+def cosine(one: list[float], other: list[float]) -> float:
+    """How similar two vectors are."""
+    dot = sum(a * b for a, b in zip(one, other, strict=True))
+    return dot / (math.hypot(*one) * math.hypot(*other))
+
+
+def main() -> list[float]:
+    """Print how similar each text is to the first."""
+    texts = [
+        "환불은 반품 확인 뒤 영업일 기준 3일이 걸립니다.",
+        "반품을 확인하면 영업일 3일 안에 환불됩니다.",
+        "정수기 필터는 여섯 달마다 교체하는 것이 좋습니다.",
+    ]
+    first, *_ = vectors = NgramEmbeddings().embed_documents(texts)
+    similar = [cosine(first, vector) for vector in vectors]
+    for text, value in zip(texts, similar, strict=True):
+        print(f"{value:.3f}  {text}")
+    return similar
+
+
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@ TWINS = {
     "docs/krag.md": "docs/krag.ko.md",
     "docs/matching.md": "docs/matching.ko.md",
     "docs/metrics.md": "docs/metrics.ko.md",
+    "docs/thresholds.md": "docs/thresholds.ko.md",
 }
 """Each English document with its Korean one."""
 
