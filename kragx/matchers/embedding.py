@@ -40,8 +40,8 @@ class EmbeddingMatcher:
     Attributes:
         embeddings: a langchain-core `Embeddings`, or anything else with `embed_documents`; or the
             import path of a class or function that makes one.
-        threshold: the least score that is a match, in (0, 1]. There is no default: where unrelated
-            texts stand depends on the model, near 0 for one and at .8 for another.
+        threshold: the least score that is a match, in (0, 1]. There is no default: what
+            unrelated texts get differs from model to model.
         args: what an import path is called with.
         batch_size: how many texts are embedded at once.
         cache: an SQLite file that keeps vectors for later runs; None keeps them in memory alone.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,12 @@ LABELS = [
     for number in range(1, 5)
     for rank in (1, 2, 3)
 ]
+
+
+def plotting() -> None:
+    """Skip where figures cannot be drawn; the font's package itself is never imported."""
+    if find_spec("koreanize_matplotlib") is None or find_spec("matplotlib") is None:
+        pytest.skip("needs the extra 'plot'")
 
 
 @pytest.fixture
@@ -84,7 +91,7 @@ def test_sweep_steps_and_scores(kragx, results):
 
 def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
     """By the matcher named; the plot is written, and where is said on standard error."""
-    pytest.importorskip("koreanize_matplotlib")
+    plotting()
     done = kragx("sweep", folder, "--match", "overlap", "-m", "mrr@3", "--plot", "sweep.svg")
     assert done.code == 0, done.err
     assert "첫째" in done.out

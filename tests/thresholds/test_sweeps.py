@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -303,9 +304,15 @@ def test_a_sweep_as_plain_values_and_as_a_table():
     assert lines[2].endswith(",0.5,1,2,1.0")
 
 
+def plotting() -> None:
+    """Skip where figures cannot be drawn; the font's package itself is never imported."""
+    if find_spec("koreanize_matplotlib") is None or find_spec("matplotlib") is None:
+        pytest.skip("needs the extra 'plot'")
+
+
 def test_the_figure_draws_the_values(tmp_path: Path):
     """A line for each sweep at its values, chosen threshold and plateau marked; text stays text."""
-    pytest.importorskip("koreanize_matplotlib")
+    plotting()
     one = sweep(given(["0.4", "0.8"], ["0.6"], name="검색기 $x$"))
     two = sweep(given(["0.9"], ["0.1"], name="other", metrics=["recall@3", "mrr@3"]))
     figure = sweep_figure([one, two], tmp_path / "sweep.svg")
@@ -330,6 +337,6 @@ def test_the_figure_draws_the_values(tmp_path: Path):
 @pytest.mark.parametrize("name", ["sweep.gif", "sweep", "nowhere/sweep.png"])
 def test_a_figure_that_cannot_be_written_is_an_error(tmp_path: Path, name: str):
     """Another ending, none, or a folder that is not there."""
-    pytest.importorskip("koreanize_matplotlib")
+    plotting()
     with pytest.raises(UsageError, match="written"):
         sweep(given(["0.5"])).plot(tmp_path / name)
