@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kragx.agreement import Agreement, agree
     from kragx.calibration import Calibration, calibrate
     from kragx.comparison import Comparison, compare
     from kragx.dataset import Gold, GoldDataset, Query
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from kragx.validation import validate
 
 _WHERE = {
+    "Agreement": "agreement",
     "AveragingMethod": "evaluators",
     "Calibration": "calibration",
     "Comparison": "comparison",
@@ -69,6 +71,7 @@ _WHERE = {
     "TokenizerType": "evaluators",
     "UsageError": "errors",
     "aevaluate": "evaluation",
+    "agree": "agreement",
     "aretrieve": "retrieval",
     "calibrate": "calibration",
     "compare": "comparison",
@@ -92,6 +95,7 @@ _WHERE = {
 }
 
 __all__ = [
+    "Agreement",
     "AveragingMethod",
     "Calibration",
     "Comparison",
@@ -119,6 +123,7 @@ __all__ = [
     "TokenizerType",
     "UsageError",
     "aevaluate",
+    "agree",
     "aretrieve",
     "calibrate",
     "compare",

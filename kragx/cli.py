@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from kragx import cli_compare, cli_goldsets, cli_thresholds
+from kragx import cli_agreement, cli_compare, cli_goldsets, cli_thresholds
 from kragx.cli_compare import Anyway, Earlier, Summary
 from kragx.cli_judgements import judgements
 from kragx.errors import KragxError, UsageError
@@ -51,6 +51,7 @@ app = typer.Typer(
 app.add_typer(judgements, name="judgements")
 cli_goldsets.register(app)
 cli_compare.register(app)
+cli_agreement.register(app)
 cli_thresholds.register(app)
 
 
@@ -155,7 +156,7 @@ def run(
     judging = {name: option for name, option in options.items() if option is not None}
     loaded = configs.load(config, settings or ())
     if earlier is not None:
-        loaded = loaded.model_copy(update={"earlier": earlier})
+        loaded = configs.with_earlier(loaded, earlier)
     folder = output or loaded.output
     if folder is not None and not dry_run:
         make_folder(folder / "results")  # before the work, lest it be done for nothing

@@ -519,6 +519,11 @@ def _gates(config: RunConfig) -> list[str]:
     return problems
 
 
+def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:
+    """The config with other earlier results; a relative path starts at the current folder."""
+    return config.model_copy(update={"earlier": earlier.absolute()})
+
+
 def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
     """The config with other gates.
 

@@ -189,7 +189,15 @@ class Evaluation:
         chosen = replace(self.profile, no_gold=self.no_gold)
         scores = compute(table, [each.spec for each in self.scores], chosen)
         _warn_above_one(scores)
-        evidence = None if self.evidence is None else replace(self.evidence, table=table)
+        settings = {**self.settings, "match": {**match, "threshold": threshold}}
+        evidence = self.evidence
+        if evidence is not None:
+            facts = evidence.facts
+            if isinstance(facts, Facts) and facts.follows:
+                facts = facts.at_threshold(threshold)
+                if "facts_match" in settings:
+                    settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
+            evidence = replace(evidence, table=table, facts=facts)
         taken = (
             measures.compute(evidence, [each.spec for each in self.measures]) if evidence else ()
         )
@@ -205,13 +213,13 @@ class Evaluation:
                 **_per_metric(scores, self.counts),
                 **_of_measures(taken),
             },
-            settings={**self.settings, "match": {**match, "threshold": threshold}},
+            settings=settings,
         )
 
     def to_dict(self, *, queries: bool = False) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries."""
         plain: dict[str, Any] = {
-            "settings": dict(self.settings),
+            "settings": {**self.settings, "dataset": dict(self.settings["dataset"])},
             "counts": dict(self.counts),
             "mean": dict(self.mean),
             "micro": dict(self.micro),
@@ -332,14 +340,15 @@ def evaluate(
     if source.answers is not None:
         in_order = [arranged(chosen)(MatchItem(a.query, a.docs)) for a in source.answers]
         answers = [replace(a, docs=item.docs) for a, item in zip(source.answers, in_order)]
+        held = Facts(answers, facts, facts_depth(measured), follows=facts_match is None)
         evidence = Evidence(
             answers=answers,
             table=table,
             concurrency=int(source.run_settings.get("concurrency", 1)),
-            facts=Facts(answers, facts, facts_depth(measured)),
+            facts=held,
         )
         taken = measures.compute(evidence, measured)
-        judging |= evidence.facts.judging  # type: ignore[attr-defined]  # ours, set above
+        judging |= held.judging
     return Evaluation(
         name=source.name,
         scores=scores,

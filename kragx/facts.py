@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -48,51 +49,62 @@ def facts_depth(measured: Sequence[MeasureSpec]) -> int | None:
 
 
 class Facts:
-    """The share of each query's facts that its top k holds; matched once, for every k."""
+    """The share of each query's facts that its top k holds; matched once, for every k.
+
+    Args:
+        answers: what each query got.
+        matcher: what matches facts; None if no measure needs it.
+        depth: how far down a list facts are looked for; None for to its end.
+        follows: whether gold and facts have one matcher, and so one threshold.
+    """
 
     def __init__(
-        self, answers: Sequence[Answer], matcher: matchers.Matcher | None, depth: int | None
+        self,
+        answers: Sequence[Answer],
+        matcher: matchers.Matcher | None,
+        depth: int | None,
+        *,
+        follows: bool = False,
     ) -> None:
-        self._answers = answers
-        self._matcher = matcher
-        self._depth = depth
+        self.follows = follows
+        self._n_queries = len(answers)
         self.judging: dict[str, Any] = {}
-        self._ranks = self._first_ranks() if matcher is not None else {}
-
-    def __call__(self, k: int | None) -> Floats:
-        """(q) shares; NaN for a query without facts, or with a fact that a judge could not rate."""
-        values = np.full(len(self._answers), np.nan)
-        for row, ranks in self._ranks.items():
-            held = np.isfinite(ranks) & (ranks <= (np.inf if k is None else k))
-            if not np.isnan(ranks).any():
-                values[row] = held.mean()
-        return values
-
-    def _first_ranks(self) -> dict[int, Floats]:
-        """The rank of the first document that holds each fact, infinity without one."""
-        assert self._matcher is not None
         rows, items = [], []
-        for row, answer in enumerate(self._answers):
+        for row, answer in enumerate(answers if matcher is not None else ()):
             facts = facts_of(answer.query)
             if facts:
                 gold = tuple(Gold(text=fact) for fact in facts)
-                docs = answer.top(self._depth)
-                items.append(MatchItem(replace(answer.query, gold=gold), docs, answer.status))
+                items.append(
+                    MatchItem(replace(answer.query, gold=gold), answer.top(depth), answer.status)
+                )
                 rows.append(row)
-        notes: Counter[str] = Counter()
-        table = match_items(items, self._matcher, notes)
-        judging = judging_counts(self._matcher, notes)
-        self.judging = {"judging_facts": judging["judging"]} if judging else {}
-        found = {}
-        for at, row in enumerate(rows):
-            scores = table.dense(at)
-            matched = scores >= table.threshold
-            ranks = np.where(matched.any(axis=0), 1.0, np.inf)
-            if len(scores):
-                first = np.where(matched.any(axis=0), matched.argmax(axis=0) + 1.0, np.inf)
-                ranks = np.where(np.isnan(scores).any(axis=0) & np.isinf(first), np.nan, first)
-            found[row] = ranks
-        return found
+        if matcher is not None:
+            notes: Counter[str] = Counter()
+            table = match_items(items, matcher, notes)
+            judging = judging_counts(matcher, notes)
+            self.judging = {"judging_facts": judging["judging"]} if judging else {}
+            self._tables = {row: table.dense(at) for at, row in enumerate(rows)}
+            self._threshold = table.threshold
+        else:
+            self._tables = {}
+            self._threshold = 1.0
+
+    def at_threshold(self, threshold: float) -> Facts:
+        """The same scores, decided at another threshold."""
+        other = copy(self)
+        other._threshold = threshold
+        return other
+
+    def __call__(self, k: int | None) -> Floats:
+        """(q) shares; NaN for a query without facts, or with a fact that a judge could not rate."""
+        values = np.full(self._n_queries, np.nan)
+        for row, scores in self._tables.items():
+            within = scores[:k]
+            held = (within >= self._threshold).any(axis=0)
+            # A fact that was found is held, whatever could not be said of other documents.
+            if not (np.isnan(within).any(axis=0) & ~held).any():
+                values[row] = held.mean()
+        return values
 
 
 def facts_of(query: Query) -> list[str]:

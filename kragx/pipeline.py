@@ -265,6 +265,7 @@ def compare_folders(
         new: the later one; None for the same, and then two retrievers must be named.
         retrievers: as for `kragx.comparison.changes`.
         gates: conditions on the later one, besides those of its config: ``"ndcg@10: >= 0.75"``.
+            Within one folder these alone, and ``earlier`` is the first retriever.
         slices: fields to compare within; None for those of the later one's config.
         anyway: compare what cannot be compared, and say so.
 
@@ -278,7 +279,7 @@ def compare_folders(
     settings = config.statistics.settings
     fields = (config.slices or ()) if slices is None else slices
     found = changes(before, after, settings, retrievers=retrievers, slices=fields, anyway=anyway)
-    chosen = (*config.parsed_gates, *_gates_of(gates, config))
+    chosen = (*(() if new is None else config.parsed_gates), *_gates_of(gates, config))
     if not chosen:
         return Compared(found, ())
     named: dict[str, list[Scored]] = {}
@@ -296,7 +297,9 @@ def compare_folders(
         for scored in named.values()
     ]
     pairs = [(each.retriever, each.comparison) for each in found]
-    return Compared(found, check_gates(chosen, comparisons, pairs))
+    looked_at = {each.retriever for each in found} if retrievers else set(after.retrievers)
+    results = check_gates(chosen, comparisons, pairs)
+    return Compared(found, tuple(each for each in results if each.retriever in looked_at))
 
 
 def _gates_of(given: Sequence[str], config: RunConfig) -> tuple[Gate, ...]:
@@ -342,7 +345,7 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
     """
     config, dataset, runs = read_folder(folder)
     if earlier is not None:
-        config = config.model_copy(update={"earlier": earlier})
+        config = configs.with_earlier(config, earlier)
     before = _earlier(config, folder)
     evaluations = tuple(map(_as_read(folder), evaluated(config, dataset, runs)))
     return RunReport(config, dataset, runs, evaluations, before, anyway)

@@ -81,7 +81,7 @@ def _results(
         case str() | Path():
             loaded = config.load(results)
             if earlier is not None:
-                loaded = loaded.model_copy(update={"earlier": earlier})
+                loaded = config.with_earlier(loaded, earlier)
             if gates is not None:
                 loaded = config.with_gates(loaded, gates)
             report = pipeline.run(loaded)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kragx import matchers
 from kragx.dataset import GoldDataset, Query, hash_of, query_hash
@@ -17,7 +20,7 @@ from kragx.matchers import MatchItem
 from kragx.matchers.base import Status
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
-from kragx.matchers.scored import Scores, is_scored, match_scored
+from kragx.matchers.scored import Scored, match_scored, read_scored
 from kragx.measures import Answer
 from kragx.metrics import Profile
 from kragx.results import Retrieved, Run, rank_by_score
@@ -101,7 +104,7 @@ class Source:
                 self.answers.append(Answer(query, docs, status, seconds))
             yield MatchItem(query, docs, status)
 
-    def dataset_settings(self) -> dict[str, Any]:
+    def dataset_settings(self) -> Mapping[str, Any]:
         """Name, version and content hash of the gold set, once all of it has passed."""
         if self.gold is not None:
             return dict(self.gold.settings)
@@ -116,29 +119,63 @@ class Source:
 class _Scored(Source):
     """Qrels and a run as plain mappings, whose ids are compared without making documents."""
 
-    def __init__(self, qrels: Scores, run: Scores) -> None:
+    def __init__(self, read: Scored) -> None:
         super().__init__((), name="run", dataset_name="gold", mender=Mender())
-        self._qrels, self._run = qrels, run
-        self.query_ids = list(qrels)
-        self.statuses["missing"] = sum(query_id not in run for query_id in qrels)
-        self.n_empty = sum(query_id in run and not run[query_id] for query_id in qrels)
+        self._read = read
+        self.query_ids = list(read.qrels)
+        self.statuses["missing"] = int((~read.answered).sum())
+        self.n_empty = int((np.diff(read.doc_start) == 0).sum()) - self.statuses["missing"]
 
-    def dataset_settings(self) -> dict[str, Any]:
-        """No hash: making one of a mapping would take longer than evaluating it."""
-        return {"name": self.dataset_name, "version": None, "hash": None}
+    def dataset_settings(self) -> Mapping[str, Any]:
+        return _ScoredSettings(self.dataset_name, self._read)
 
     def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
-        return match_scored(self._qrels, self._run)
+        return match_scored(self._read)
+
+
+class _ScoredSettings(Mapping[str, Any]):
+    """The settings of qrels as a mapping, hashed when somebody looks.
+
+    That takes longer than to evaluate them.
+    """
+
+    def __init__(self, name: str, read: Scored) -> None:
+        self._plain = {"name": name, "version": None, "hash": None}
+        # A copy: the caller may change the mapping.
+        self._gold = (tuple(read.qrels), read.gold, read.grade, read.gold_start)
+
+    @cached_property
+    def _hash(self) -> str:
+        queries, ids, grades, starts = self._gold
+        gold = {
+            query: dict(zip(documents, of_query.tolist()))
+            for query, documents, of_query in zip(queries, ids, np.split(grades, starts[1:-1]))
+        }
+        return GoldDataset.from_documents(gold).content_hash
+
+    def __getitem__(self, key: str) -> Any:
+        return self._hash if key == "hash" else self._plain[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._plain)
+
+    def __len__(self) -> int:
+        return len(self._plain)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 def source_of(
     dataset: object, run: object, profile: Profile, *, by_id: bool = False
 ) -> tuple[Source, int]:
     """What to evaluate, and how many queries of the run are not in the gold set."""
-    if by_id and profile.missing == "empty" and is_scored(dataset) and is_scored(run):
-        n_extra = sum(query_id not in dataset for query_id in run)
-        if n_extra < len(run):
-            return _Scored(dataset, run), n_extra
+    if by_id and profile.missing == "empty":
+        read = read_scored(dataset, run)
+        if read is not None:
+            n_extra = len(read.run) - int(read.answered.sum())
+            if n_extra < len(read.run):
+                return _Scored(read), n_extra
     if run is not None:
         gold = as_dataset(dataset)
         found = as_run(run, gold)

@@ -49,6 +49,14 @@ metrics:                        # `kragx metrics` lists all of them
   - judged@2
   - seconds_p95
 
+baseline: first-two             # what the others are compared with (default: the first)
+# slices: [query_type, metadata.difficulty]        # compare within these as well
+# statistics: {confidence: 0.95, resamples: 10000, seed: 0, correction: holm}
+# gates:                        # `kragx run` ends with 1 if one fails
+#   ndcg@5: ">= 0.75"
+#   recall@5: no worse than baseline by 0.02
+# earlier: results/last-week    # compare with these results, too
+
 output: results/starter         # numbers, config, gold set and answers; `kragx report` reads it
 """
 

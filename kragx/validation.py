@@ -107,8 +107,14 @@ def validate(
     problems = Problems(str(path))
     problems.found += loaded.problems
     texts = None if corpus is None else _Corpus(read_corpus(corpus))
+    if loaded.format == "qrels":
+        problems.at(None)(
+            "query", "qrels hold no questions, so that no retriever can be asked", "warning"
+        )
     for line, query in loaded.queries:
         report = problems.at(line, query.id)
+        if query.text is None and loaded.format != "qrels":
+            report("query", "no text, so that no retriever can be asked", "warning")
         _check_query(query, report)
         for field, text in _gold_texts(query):
             _check_text(field, text, report, texts)
@@ -145,8 +151,6 @@ def _check_query(query: Query, report: Report) -> None:
         report("gold", "no gold, and not marked unanswerable; add some, or answerable: false")
     if wanted and query.answerable is False:
         report("answerable", f"false, but there are {len(wanted)} gold items; keep one of the two")
-    if query.text is None:
-        report("query", "no text, so that no retriever can be asked", "warning")
     texts = [query.text, query.reference, query.query_type, query.id]
     for field, text in zip(("query", "reference", "query_type", "query_id"), texts):
         _check_unicode(field, text, report)

@@ -168,9 +168,12 @@ def changes(
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
         pair = [replace(each, name=label) for each, label in zip((before, after), labels)]
-        comparison = compare_scored(
-            pair, settings, slices=slices, dataset=new.dataset, anyway=anyway
-        )
+        try:
+            comparison = compare_scored(
+                pair, settings, slices=slices, dataset=new.dataset, anyway=anyway
+            )
+        except UsageError as error:
+            raise UsageError(f"{after.name}: {error}") from None
         comparison = replace(comparison, match=after.match)
         better, worse = _changed(pair, comparison, (old.dataset, new.dataset))
         found.append(Change(after.name, comparison, better, worse))

@@ -268,7 +268,7 @@ def gate_problems(
     fields = list(slices)
     for gate in gates:
         if gate.metric not in metrics:
-            yield f"{gate.path}: {gate.metric} is not computed; add it to 'metrics', or: " + (
+            yield f"{gate.path}: {gate.metric} is not computed; add it to 'metrics'; " + (
                 nearest(gate.metric, metrics)
             )
         elif gate.than is not None and direction(gate.metric) == "neither":
@@ -281,7 +281,7 @@ def gate_problems(
             yield f"{gate.path}: no matcher {gate.match!r}; {nearest(gate.match, matchers)}"
         if gate.field is not None and gate.field not in fields:
             yield f"{gate.path}: {gate.field!r} is not among the slices; add it to 'slices'" + (
-                f", or: {nearest(gate.field, fields)}" if fields else ""
+                f"; {nearest(gate.field, fields)}" if fields else ""
             )
         if gate.than == "baseline" and baseline is None:
             yield (

@@ -101,12 +101,12 @@ def _winner(comparison: Comparison) -> Iterator[Recommendation]:
     if leader.tested and second.effect is not None:
         needed = queries_needed(second.effect, comparison.settings.confidence)
     values["queries_needed"] = needed
+    rival = ": the" if len(leader.tied) == 1 else f"; to {second.against} the"
     text = (
         f"The data does not say which retriever is best in {metric}: {leader.best} has the best "
         f"value, {_estimate(best)}, but "
         + (
-            f"cannot be told from {_listed(leader.tied)}; to {second.against} the "
-            f"{_difference(second)}."
+            f"cannot be told from {_listed(leader.tied)}{rival} {_difference(second)}."
             if leader.tested
             else "it is a run's own number, which is not tested."
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.dataset import GoldDataset, Query
-from kragx.errors import DataError, UsageError, nearest
+from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.formats import tabular, trec
 from kragx.formats.jsonl import (
     doc_record,
@@ -20,6 +20,7 @@ from kragx.formats.jsonl import (
     write_records,
 )
 from kragx.formats.llamaindex import is_llamaindex, read_whole
+from kragx.formats.positions import Place, lines_of
 from kragx.formats.problems import Level, Problem, Problems
 from kragx.formats.records import GRADES, READERS, Fields, format_of
 from kragx.results import Retrieved, Run
@@ -37,7 +38,7 @@ class Loaded:
 
     Attributes:
         name: the file's name.
-        format: one of `FORMATS`.
+        format: one of `FORMATS`; ``unknown`` where every row is broken.
         queries: each with its line; those that could be read.
         retrieved: what the file says was retrieved, by query id (results files and ragas rows).
         problems: what is wrong with the rest.
@@ -137,15 +138,18 @@ def load(
     if path is not None and (format == "qrels" or (format is None and _is_qrels(path))):
         if columns:
             raise UsageError("columns: qrels have none to map")
-        dataset = trec.read_qrels(path)
-        return Loaded(name, "qrels", tuple((None, query) for query in dataset), {}, ())
+        judged = trec.qrels_queries(path, problems.broken)
+        if not judged and not problems.found:
+            raise DataError(f"{path}: the file holds no judgement; 4 columns a line are expected")
+        return _loaded(name, "qrels", judged, {}, problems, mender)
     whole = None if path is None else _whole(path)
-    if format == "llamaindex" or (format is None and is_llamaindex(whole)):
-        if not is_llamaindex(whole):
+    value = None if whole is None else whole.value
+    if format == "llamaindex" or (format is None and is_llamaindex(value)):
+        if whole is None or not is_llamaindex(value):
             raise DataError(f"{path}: no JSON object with 'queries' and 'relevant_docs'")
-        queries = read_whole(whole, problems, mender)
+        queries = read_whole(value, whole.lines, problems, mender)
         return _loaded(name, "llamaindex", queries, {}, problems, mender)
-    rows = _rows(source, whole, encoding, mender)
+    rows = _rows(source, whole, encoding, mender, problems)
     table = path is None or str(path).endswith(_TABLES)
     return _read_rows(rows, name, format, columns, problems, mender, table=table)
 
@@ -198,9 +202,9 @@ def _read_rows(
                 0, Problem(problems.file, None, f"columns.{field}", message, level)
             )
     if format is None:
-        if problems.found:  # every row is broken, and each says how
-            raise DataError(str(problems.found[0]))
-        raise DataError(f"{problems.file}: the file holds no query")
+        if not problems.found:
+            raise DataError(f"{problems.file}: the file holds no query")
+        format = "unknown"  # noqa: A001  # every row is broken, and each says how
     return _loaded(name, format, queries, retrieved, problems, mender)
 
 
@@ -265,13 +269,17 @@ def _field_names() -> Iterable[str]:
 
 
 def _rows(
-    source: object, whole: object, encoding: str | None, mender: Mender
+    source: object,
+    whole: _Whole | None,
+    encoding: str | None,
+    mender: Mender,
+    problems: Problems,
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     if tabular.is_frame(source):
         yield from tabular.rows_of_frame(source)
         return
     if isinstance(source, Sequence) and not isinstance(source, str):
-        yield from _listed(source, "gold")
+        yield from _listed(enumerate(source, start=1), problems)
         return
     if not isinstance(source, (str, Path)):
         raise UsageError(
@@ -280,44 +288,75 @@ def _rows(
         )
     match Path(source).suffix.lower():
         case ".csv" | ".tsv":
-            yield from tabular.read_csv(source, encoding)
+            yield from tabular.read_csv(source, encoding, problems.broken)
         case ".xlsx" | ".xls":
             yield from tabular.read_excel(source)
         case ".parquet":
             yield from tabular.read_parquet(source)
-        case _ if isinstance(whole, list):
-            yield from _listed(whole, str(source))
-        case _ if isinstance(whole, dict):  # the competition's other form: ids by eval_id
-            yield from (
-                (at, {"eval_id": key, "refs": ids})
-                for at, (key, ids) in enumerate(whole.items(), start=1)
-            )
+        case _ if whole is not None and isinstance(whole.value, list):
+            rows = ((whole.lines[at,], each) for at, each in enumerate(whole.value))
+            yield from _listed(rows, problems)
+        case _ if whole is not None:  # the competition's other form: ids by eval_id
+            for key, ids in whole.value.items():
+                yield whole.lines[key,], {"eval_id": key, "refs": ids}
         case _:
-            yield from read_records(source, mender)
+            yield from read_records(source, mender, problems.broken)
 
 
-def _listed(values: Sequence[Any], where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, each in enumerate(values, start=1):
-        if not isinstance(each, Mapping):
-            raise DataError(f"{where}:{number}: an object is expected, not {each!r:.60}")
-        yield number, dict(each)
+def _listed(
+    rows: Iterable[tuple[int, Any]], problems: Problems
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    for line, each in rows:
+        if isinstance(each, Mapping):
+            yield line, dict(each)
+        else:
+            problems.broken(line, f"an object is expected, not {shorten(each)}")
 
 
-def _whole(path: str | Path) -> object:
-    """The file as one JSON value, if it is one and no single row; else None."""
-    if str(path) == "-" or Path(path).suffix.lower() not in (".json", ".jsonl", ".ndjson", ""):
+@dataclass(frozen=True)
+class _Whole:
+    """A file that is one JSON value, a list or an object, and where its parts stand."""
+
+    value: Any
+    lines: Mapping[Place, int]
+
+
+def _whole(path: str | Path) -> _Whole | None:
+    """The file as one JSON value, if it is one and no single row; else None.
+
+    Raises:
+        DataError: it is neither one value nor JSON Lines.
+    """
+    suffix = Path(path).suffix.lower()
+    if str(path) == "-" or suffix not in (".json", ".jsonl", ".ndjson", ""):
         return None
     with open_bytes(path) as file:
         start = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
-        if not start.startswith(b"[") and Path(path).suffix.lower() != ".json":
+        if not start.startswith(b"[") and suffix != ".json":
             return None  # JSON Lines, which are read as a stream
         file.seek(0)
-        try:
-            value = json.loads(file.read().decode("utf-8-sig"))
-        except (ValueError, RecursionError):
-            return None  # several objects, or a mistake that reading line by line will name
-    single = isinstance(value, dict) and not is_llamaindex(value)
-    return None if single and (format_of(value) or "query_id" in value) else value
+        raw = file.read()
+    text = raw.decode("utf-8-sig", "replace")
+    try:
+        value = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        value = None  # reading line by line will name the line
+    except (ValueError, RecursionError) as error:
+        if not _is_json(text.split("\n", 1)[0]):  # and so no JSON Lines
+            line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")
+            raise DataError(f"{path}:{line}: not valid JSON: {reason}") from None
+        value = None
+    row = isinstance(value, dict) and (format_of(value) or "query_id" in value)
+    whole = isinstance(value, (list, dict)) and (not row or is_llamaindex(value))
+    return _Whole(value, lines_of(text)) if whole else None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_qrels(path: str | Path) -> bool:

@@ -30,6 +30,7 @@ from kragx.document import (
     clean_number,
 )
 from kragx.errors import DataError, UsageError, shorten
+from kragx.formats.problems import Broken, refusing
 from kragx.results import Retrieved, Run
 from kragx.text import Mender
 
@@ -90,47 +91,56 @@ def iter_results(path: str | Path, mender: Mender) -> Iterator[tuple[Query, Retr
         raise DataError(f"{path}: the file holds no query; one JSON object a line is expected")
 
 
-def read_records(path: str | Path, mender: Mender) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_records(
+    path: str | Path, mender: Mender, broken: Broken | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each JSON object of a JSON Lines file with its line number (from 1); skip blank lines.
 
     Lone surrogates are replaced in every string of the object, keys and metadata included.
 
+    A line that is not UTF-8 or not a JSON object is given to `broken`, and passed over.
+
     Raises:
-        DataError: the file cannot be read, or a line is not UTF-8 or not a JSON object.
+        DataError: the file cannot be read; or, without `broken`, a line is broken.
     """
+    wrong = broken or refusing(path)
     with open_bytes(path) as lines:
         for number, raw in enumerate(lines, start=1):
             try:
                 # Surrogates encoded as bytes are let through, to be replaced and counted.
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8", "surrogatepass")
             except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{path}:{number}: not UTF-8 (byte {error.start + 1} of the line); "
-                    "save the file as UTF-8"
-                ) from None
+                place = f"byte {error.start + 1} of the line"
+                wrong(number, f"not UTF-8 ({place}); save the file as UTF-8")
+                continue
             if not line or line.isspace():
                 continue
             try:
                 record = json.loads(line)
             except ValueError as error:
-                raise DataError(
-                    f"{path}:{number}: not valid JSON: {error}; "
-                    "each line must hold one whole JSON object"
-                ) from None
-            except RecursionError:
-                raise DataError(f"{path}:{number}: JSON nested too deeply") from None
-            if not isinstance(record, dict):
-                raise DataError(
-                    f"{path}:{number}: a JSON object is expected, not {shorten(record)}; "
-                    "each line must hold one query"
+                wrong(
+                    number,
+                    f"not valid JSON: {error}; each line must hold one whole JSON object",
                 )
+                continue
+            except RecursionError:
+                wrong(number, "JSON nested too deeply")
+                continue
+            if not isinstance(record, dict):
+                wrong(
+                    number,
+                    f"a JSON object is expected, not {shorten(record)}; each line must hold one "
+                    "query",
+                )
+                continue
             # They come as \\udXXX escapes or as bytes that strict UTF-8 would refuse; rare, so the
             # whole record is walked only where one may be.
             if "\\ud" in line or "\\uD" in line or not _encodable(line):
                 try:
                     record = _mended(record, mender)
                 except RecursionError:
-                    raise DataError(f"{path}:{number}: JSON nested too deeply") from None
+                    wrong(number, "JSON nested too deeply")
+                    continue
             yield number, record
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 
 from kragx.dataset import Gold, Query
 from kragx.errors import shorten
+from kragx.formats.positions import Place
 from kragx.formats.problems import Problems
 from kragx.text import Mender
 
@@ -21,10 +22,17 @@ def is_llamaindex(value: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def read_whole(
-    value: Mapping[str, Any], problems: Problems, mender: Mender
+    value: Mapping[str, Any], lines: Mapping[Place, int], problems: Problems, mender: Mender
 ) -> list[tuple[int | None, Query]]:
-    """The queries of a set; gold has the id and, where the corpus holds it, the text."""
-    report = problems.at(None)
+    """The queries of a set; gold has the id and, where the corpus holds it, the text.
+
+    `lines` says where each part stands (`kragx.formats.positions`).
+    """
+
+    def report(name: str, message: str, query_id: str | None = None) -> None:
+        place = (name,) if query_id is None else (name, query_id)
+        problems.at(lines.get(place), query_id)(".".join(place), message)
+
     parts: dict[str, Mapping[str, Any]] = {}
     for name in ("queries", "relevant_docs", "corpus"):
         part = value.get(name, {})
@@ -34,22 +42,23 @@ def read_whole(
         parts[name] = part
     for query_id in parts["relevant_docs"]:
         if query_id not in parts["queries"]:
-            report(f"relevant_docs.{query_id}", "no question has this id")
+            report("relevant_docs", "no question has this id", query_id)
     queries: list[tuple[int | None, Query]] = []
     for query_id, text in parts["queries"].items():
         if not isinstance(text, str):
-            report(f"queries.{query_id}", f"must be a text, not {shorten(text)}")
+            report("queries", f"must be a text, not {shorten(text)}", query_id)
             continue
         ids = parts["relevant_docs"].get(query_id, [])
         if not isinstance(ids, list):
-            report(f"relevant_docs.{query_id}", f"must be a list of ids, not {shorten(ids)}")
+            report("relevant_docs", f"must be a list of ids, not {shorten(ids)}", query_id)
             ids = []
         gold = []
         for each in ids:
             found = parts["corpus"].get(str(each))
             if found is None and parts["corpus"]:
-                report(f"relevant_docs.{query_id}", f"id {each!r} is not in the corpus")
+                report("relevant_docs", f"id {each!r} is not in the corpus", query_id)
             known = mender.mend(found) if isinstance(found, str) else None
             gold.append(Gold(id=str(each), text=known))
-        queries.append((None, Query(str(query_id), mender.mend(text), tuple(gold))))
+        query = Query(str(query_id), mender.mend(text), tuple(gold))
+        queries.append((lines.get(("queries", query_id)), query))
     return queries

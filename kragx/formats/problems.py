@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from kragx.errors import DataError
+
 Level = Literal["error", "warning"]
 Report = Callable[..., None]
 """``report(field, message, level="error")`` for the row at hand."""
@@ -17,8 +19,8 @@ class Problem:
 
     Attributes:
         file: the file's path.
-        line: the line, from 1; of a table the row as a spreadsheet counts it, of a JSON list the
-            item; None where the file as a whole is meant.
+        line: the line, from 1; of Excel and DataFrames the row as a spreadsheet counts it; None
+            where the file as a whole is meant.
         field: the field, with a position where it is a list (``relevant_chunk_ids[2]``).
         message: what is wrong, and what to do.
         level: an ``error`` makes numbers wrong or impossible, a ``warning`` may be meant.
@@ -42,6 +44,19 @@ class Problem:
         return asdict(self)
 
 
+Broken = Callable[[int, str], None]
+"""``broken(line, message)``: says that a line cannot be read; reading goes on behind it."""
+
+
+def refusing(file: object) -> Broken:
+    """What a reader does with a broken line, unless all of them are wanted: it ends there."""
+
+    def refuse(line: int, message: str) -> None:
+        raise DataError(f"{file}:{line}: {message}")
+
+    return refuse
+
+
 class Problems:
     """Collects the problems of one file in the order in which they are found."""
 
@@ -56,3 +71,7 @@ class Problems:
             self.found.append(Problem(self.file, line, field, message, level, query_id))
 
         return report
+
+    def broken(self, line: int, message: str) -> None:
+        """A line that cannot be read."""
+        self.at(line)(None, message)

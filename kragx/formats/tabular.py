@@ -18,6 +18,7 @@ from typing import Any
 
 from kragx.errors import DataError, MissingExtraError, UsageError, nearest
 from kragx.formats.jsonl import open_bytes
+from kragx.formats.problems import Broken, refusing
 
 Row = tuple[int, dict[str, Any]]
 
@@ -46,31 +47,49 @@ _STRUCTURED = ("gold", "retrieved", "metadata")
 _TRUE = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
-def read_csv(path: str | Path, encoding: str | None = None) -> Iterator[Row]:
+def read_csv(
+    path: str | Path, encoding: str | None = None, broken: Broken | None = None
+) -> Iterator[Row]:
     """The rows of a CSV file (tabs in ``.tsv``), each with the line on which it begins.
 
+    A row with a misplaced quote or with other columns than the header is given to `broken`; reading
+    goes on with the next line.
+
     Raises:
-        DataError: the file cannot be read or decoded, has no header, or a row has other columns.
+        DataError: the file cannot be read or decoded, or has no header; or, without `broken`, a row
+            is broken.
     """
+    wrong = broken or refusing(path)
     text = _decoded(path, encoding)
     separator = "\t" if str(path).endswith(".tsv") else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    lines = io.StringIO(text, newline="").readlines()
     header: list[str] | None = None
     line = 1
-    try:
-        for cells in reader:
+    while line <= len(lines):
+        reader = csv.reader(lines[line - 1 :], delimiter=separator, strict=True)
+        begun = line - 1  # lines before this reader's first
+        try:
+            for cells in reader:
+                if header is None:
+                    header = _header(cells, path)
+                elif any(cell.strip() for cell in cells):
+                    if len(cells) == len(header):
+                        yield (
+                            line,
+                            {name: cell for name, cell in zip(header, cells) if cell.strip()},
+                        )
+                    else:
+                        wrong(
+                            line,
+                            f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
+                            "a comma or line break needs double quotes around it",
+                        )
+                line = begun + reader.line_num + 1
+        except csv.Error as error:
             if header is None:
-                header = _header(cells, path)
-            elif any(cell.strip() for cell in cells):
-                if len(cells) != len(header):
-                    raise DataError(
-                        f"{path}:{line}: {len(cells)} cells, the header has {len(header)}; a cell "
-                        "that holds a comma or line break needs double quotes around it"
-                    )
-                yield line, {name: cell for name, cell in zip(header, cells) if cell.strip()}
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise DataError(f"{path}:{line}: not valid CSV: {error}") from None
+                raise DataError(f"{path}:{line}: not valid CSV: {error}") from None
+            wrong(line, f"not valid CSV: {error}")
+            line += 1
     if header is None:
         raise DataError(f"{path}: the file is empty; a header with the fields' names is expected")
 

@@ -12,12 +12,14 @@ import gzip
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 
 from kragx.dataset import Gold, GoldDataset, Query
 from kragx.document import Doc
 from kragx.errors import DataError, UsageError
 from kragx.formats.jsonl import file_name, open_binary, open_bytes, open_text
+from kragx.formats.problems import Broken, refusing
 from kragx.results import Retrieved, Run, rank_by_score
 from kragx.text import plain_number
 
@@ -32,22 +34,62 @@ def read_qrels(path: str | Path) -> GoldDataset:
         DataError: a broken line (with file and line), a document with two different grades for
             one query, or an empty file.
     """
+    queries = [query for _, query in qrels_queries(path, refusing(path))]
+    if not queries:
+        raise DataError(f"{path}: the file holds no judgement; 4 columns a line are expected")
+    return GoldDataset(tuple(queries), name=_stem(path))
+
+
+def qrels_queries(path: str | Path, broken: Broken) -> list[tuple[int, Query]]:
+    """The queries of a qrels file, each with the line of its first judgement.
+
+    Args:
+        path: the file.
+        broken: is told of each broken line, and of each that contradicts an earlier one; they are
+            passed over.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
     grades: dict[str, dict[str, float]] = {}
-    for number, (query, _, document, grade) in _rows(path, _QRELS):
-        value = _number(grade, f"{path}:{number}: grade")
+    first: dict[str, int] = {}
+    for number, query, document, value in iter_qrels(path, broken):
+        first.setdefault(query, number)
         of_query = grades.setdefault(query, {})
         if of_query.setdefault(document, value) != value:
-            raise DataError(
-                f"{path}:{number}: document {document!r} of query {query!r} has grade {grade} "
-                f"here and {of_query[document]:g} before; keep one"
+            broken(
+                number,
+                f"document {document!r} of query {query!r} has grade {value:g} here and "
+                f"{of_query[document]:g} before; keep one",
             )
-    if not grades:
-        raise DataError(f"{path}: the file holds no judgement; 4 columns a line are expected")
-    queries = tuple(
-        Query(query, gold=tuple(Gold(id=key, grade=grade) for key, grade in of_query.items()))
+    return [
+        (
+            first[query],
+            Query(query, gold=tuple(Gold(id=key, grade=grade) for key, grade in of_query.items())),
+        )
         for query, of_query in grades.items()
-    )
-    return GoldDataset(queries, name=_stem(path))
+    ]
+
+
+def iter_qrels(
+    path: str | Path, broken: Broken | None = None
+) -> Iterator[tuple[int, str, str, float]]:
+    """Yield line number, query id, document id and grade of each line, repeated ones too.
+
+    Args:
+        path: the file.
+        broken: is told of each broken line, which is passed over; None ends at the first.
+
+    Raises:
+        DataError: the file cannot be read, or a line is broken (with file and line).
+    """
+    tell = refusing(path) if broken is None else broken
+    for number, (query, _, document, grade) in _rows(path, _QRELS, tell):
+        value = _number(grade)
+        if value is None:
+            tell(number, f"grade must be a finite number, not {grade!r}")
+        else:
+            yield number, query, document, value
 
 
 def read_run(path: str | Path) -> Run:
@@ -58,8 +100,10 @@ def read_run(path: str | Path) -> Run:
     """
     found: dict[str, list[Doc]] = {}
     tag = ""
-    for number, (query, _, document, _, score, run_tag) in _rows(path, _RUN):
-        value = _number(score, f"{path}:{number}: score")
+    for number, (query, _, document, _, score, run_tag) in _rows(path, _RUN, refusing(path)):
+        value = _number(score)
+        if value is None:
+            raise DataError(f"{path}:{number}: score must be a finite number, not {score!r}")
         found.setdefault(query, []).append(Doc(id=document, score=value))
         tag = tag or run_tag
     if not found:
@@ -130,43 +174,45 @@ def write_run(run: Run, path: str | Path) -> None:
     _write(lines, path)
 
 
-def _rows(path: str | Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
-    for number, line in _lines(path):
+def _rows(
+    path: str | Path, columns: tuple[str, ...], broken: Broken
+) -> Iterator[tuple[int, list[str]]]:
+    for number, line in _lines(path, broken):
         # Only these separate: an id may well hold a no-break space.
         fields = line.strip(" \t\r\n").replace("\t", " ").split(" ")
         fields = [field for field in fields if field]
         if not fields or fields[0].startswith("#"):
             continue
         if len(fields) != len(columns):
-            raise DataError(
-                f"{path}:{number}: {len(fields)} columns; {len(columns)} are expected: "
-                f"{' '.join(columns)}"
-            )
+            expected = f"{len(columns)} are expected: {' '.join(columns)}"
+            broken(number, f"{len(fields)} columns; {expected}")
+            continue
         yield number, fields
 
 
-def _lines(path: str | Path) -> Iterator[tuple[int, str]]:
+def _lines(path: str | Path, broken: Broken) -> Iterator[tuple[int, str]]:
     with open_bytes(path) as raw:
         compressed = str(path).endswith(".gz")
         lines = gzip.GzipFile(fileobj=raw) if compressed else raw
         try:
             for number, line in enumerate(lines, start=1):
                 try:
-                    yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
+                    plain = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError:
-                    raise DataError(f"{path}:{number}: not UTF-8; save the file as UTF-8") from None
+                    broken(number, "not UTF-8; save the file as UTF-8")
+                    continue
+                yield number, plain
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise DataError(f"{path}: not a whole gzip file: {error}") from None
 
 
-def _number(text: str, where: str) -> float:
+def _number(text: str) -> float | None:
+    """The number that a text says; None if it says none, or none that is finite."""
     try:
         value = float(text)
     except ValueError:
-        value = float("nan")
-    if value - value != 0.0:  # only NaN and the infinities
-        raise DataError(f"{where} must be a finite number, not {text!r}")
-    return value
+        return None
+    return value if isfinite(value) else None
 
 
 def _column(value: str | None, what: str) -> str:

@@ -27,6 +27,49 @@ def qrels(
         UsageError: several models or rubrics graded and none is named; or an id has white space.
         DataError: there is nothing to write.
     """
+    best = grades(store, asks=asks, model=model, rubric=rubric)
+    if asks == "relevance":
+        labels = store.labels(sorted({query_id for query_id, _ in best}))
+        best.update({pair: grade for pair, grade in labels.items() if pair in best})
+    return _lines(best)
+
+
+def grades(
+    store: Store,
+    *,
+    asks: str = "relevance",
+    model: str | None = None,
+    rubric: str | None = None,
+    human: bool = True,
+) -> dict[tuple[str, str], int]:
+    """The judge's grade of each (query id, document id); what failed has none.
+
+    Args:
+        store: an opened store.
+        asks: as for `qrels`.
+        model: the same.
+        rubric: the same.
+        human: whether a person's grade of the very question takes the place of the judge's.
+
+    Raises:
+        UsageError: as `qrels`.
+        DataError: there is no grade.
+    """
+    questions, pairs = _asked(store, asks, model, rubric)
+    best: dict[tuple[str, str], int] = {}
+    for key, attempt in store.settled(list(questions), human=human).items():
+        if attempt.grade is None:
+            continue
+        for query_id, document_id in pairs[key]:
+            pair = (query_id, document_id)
+            best[pair] = max(best.get(pair, attempt.grade), attempt.grade)
+    return best
+
+
+def _asked(
+    store: Store, asks: str, model: str | None, rubric: str | None
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, list[list[str]]]]:
+    """The questions that fit and have a grade, and the pairs of each, by key."""
     if asks not in ("relevance", "support"):
         raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
     questions: dict[str, Mapping[str, Any]] = {}
@@ -34,6 +77,8 @@ def qrels(
     for record in store.records():
         question = record["question"]
         if question is None or question["asks"] != asks or "grade" not in record:
+            continue
+        if not record["pairs"]:  # asked of no document that was retrieved, as a probe asks
             continue
         if model in (None, question["client"].get("model")) and rubric in (
             None,
@@ -52,24 +97,7 @@ def qrels(
                 f"--{option}: the store holds grades by several ({', '.join(sorted(found))}), "
                 "which are not one set of qrels; name one"
             )
-    return _lines(_grades(store, questions, pairs, asks))
-
-
-def _grades(
-    store: Store,
-    questions: Mapping[str, Mapping[str, Any]],
-    pairs: Mapping[str, list[list[str]]],
-    asks: str,
-) -> dict[tuple[str, str], int]:
-    best: dict[tuple[str, str], int] = {}
-    for key, attempt in store.settled(list(questions)).items():
-        for query_id, document_id in pairs[key]:
-            pair = (query_id, document_id)
-            best[pair] = max(best.get(pair, 0), attempt.grade or 0)
-    if asks == "relevance":
-        labels = store.labels(sorted({query_id for query_id, _ in best}))
-        best.update({pair: grade for pair, grade in labels.items() if pair in best})
-    return best
+    return questions, pairs
 
 
 def _lines(best: Mapping[tuple[str, str], int]) -> list[str]:

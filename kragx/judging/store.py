@@ -216,14 +216,16 @@ class Store:
 
     # -- reading -----------------------------------------------------------------------------
 
-    def settled(self, keys: Sequence[str]) -> dict[str, Attempt]:
+    def settled(self, keys: Sequence[str], *, human: bool = True) -> dict[str, Attempt]:
         """The attempt that counts for each key that has one.
 
-        The newest human grade; else the first grade, which stays the same whatever is added;
-        else the newest failure.
+        The newest human grade, unless `human` is false; else the first grade, which stays the
+        same whatever is added; else the newest failure.
         """
         found: dict[str, Attempt] = {}
         for attempt in self._select("key", keys):
+            if attempt.source == "human" and not human:
+                continue
             before = found.get(attempt.key)
             if before is None or _prevails(attempt, before):
                 found[attempt.key] = attempt
@@ -240,6 +242,11 @@ class Store:
             )
             found.update(((query, document), grade) for query, document, grade in rows)
         return found
+
+    def all_labels(self) -> dict[tuple[str, str], int]:
+        """The newest human grade of every (query id, document id) that has one."""
+        rows = self._db.execute("SELECT query_id, document_id, grade FROM labels ORDER BY id")
+        return {(query, document): grade for query, document, grade in rows}
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Every attempt with its question and pairs, oldest first."""

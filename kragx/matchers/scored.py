@@ -6,9 +6,12 @@ document's rank is one more than the number of documents of its query that stand
 
 from __future__ import annotations
 
+import struct
+from array import array
 from collections.abc import Mapping
-from itertools import chain, repeat
-from typing import TypeGuard
+from dataclasses import dataclass
+from itertools import chain, islice, repeat
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -18,63 +21,146 @@ from kragx.table import Bools, Floats, Ints, MatchTable
 Scores = Mapping[str, Mapping[str, float]]
 
 
-def is_scored(value: object) -> TypeGuard[Scores]:
-    """Whether `value` is a mapping of mappings, all of whose keys are strings."""
-    if not (isinstance(value, Mapping) and value):
-        return False
-    rows = list(value.values())
-    if not all(issubclass(kind, Mapping) for kind in set(map(type, rows))):
-        return False
-    try:
-        for keys in (value, *rows):
-            "".join(keys)  # the fastest way to see that all of them are strings
-    except TypeError:
-        return False
-    return True
+@dataclass(frozen=True)
+class Scored:
+    """Qrels and a run as arrays, for q queries with d documents and g gold items.
+
+    Attributes:
+        qrels, run: the mappings that they are made of.
+        doc_start: (q + 1) where each query's documents begin.
+        gold_start: (q + 1) the same for gold items.
+        score: (d) the documents' scores, as they stand in the run.
+        gold: for each query the ids of its gold items.
+        grade: (g) their grades.
+        own: (g) the score of each gold item's document; NaN where it was not retrieved.
+        answered: (q) whether the run has the query.
+    """
+
+    qrels: Scores
+    run: Scores
+    doc_start: Ints
+    gold_start: Ints
+    score: Floats
+    gold: tuple[tuple[str, ...], ...]
+    grade: Floats
+    own: Floats
+    answered: Bools
 
 
-def match_scored(qrels: Scores, run: Scores) -> MatchTable:
-    """The match table of ``{query: {document: grade}}`` and ``{query: {document: score}}``.
+def read_scored(qrels: object, run: object) -> Scored | None:
+    """Read ``{query: {document: grade}}`` and ``{query: {document: score}}``.
 
-    A query's documents are ranked by score, ties by id descending (as UTF-8 bytes). The rows of the
-    table are the queries of `qrels`, in their order.
+    Everything about a query is read at once, while it is near: a million scores lie scattered in
+    memory, and to come back to them costs more than to look at them.
+
+    Returns:
+        The arrays; None if these are no such mappings, or some key is not a string.
 
     Raises:
         DataError: a grade or score is not a finite number.
     """
-    rankings = [run.get(query) for query in qrels]
-    golds = list(qrels.values())
-    n_docs = np.array([len(ranking or ()) for ranking in rankings], np.int64)
-    doc_start = _starts(n_docs)
-    scores = _numbers(rankings, int(doc_start[-1]), run)
-    grade = _numbers(golds, sum(map(len, golds)), qrels)
-    gold_start = _starts(np.array([len(of_query) for of_query in golds], np.int64))
-
-    # NaN where a gold document was not retrieved.
-    own = np.fromiter(
-        chain.from_iterable(
-            map((ranking or {}).get, of_query, repeat(np.nan))
-            for of_query, ranking in zip(golds, rankings)
-        ),
-        np.float64,
-        len(grade),
+    if not (_nested(qrels) and _nested(run)):
+        return None
+    scores, grades, ids, own = [], [], [], array("d")
+    unknown = repeat(np.nan)
+    empty: Mapping[str, float] = {}
+    try:
+        # The fastest way to see that all keys are strings.
+        "".join(qrels)
+        "".join(run)
+        for query, golds in qrels.items():
+            ranking = run.get(query, empty)
+            ids.append(tuple(golds))
+            "".join(ids[-1])
+            "".join(ranking)
+            scores.append(struct.pack(f"{len(ranking)}d", *ranking.values()))
+            grades.append(struct.pack(f"{len(golds)}d", *golds.values()))
+            own.extend(map(ranking.get, golds, unknown))
+    except TypeError:
+        return None
+    except (struct.error, OverflowError):
+        _refuse(qrels)
+        _refuse(run)
+        raise DataError("the numbers of a run or qrels must be finite and fit a float") from None
+    read = Scored(
+        qrels=qrels,
+        run=run,
+        doc_start=_starts([len(each) // 8 for each in scores]),
+        gold_start=_starts([len(each) // 8 for each in grades]),
+        score=np.frombuffer(b"".join(scores)),
+        gold=tuple(ids),
+        grade=np.frombuffer(b"".join(grades)),
+        own=np.array(own),
+        answered=np.fromiter(map(run.__contains__, qrels), bool, len(qrels)),
     )
-    gold = np.flatnonzero(~np.isnan(own))
-    query = np.repeat(np.arange(len(golds)), np.diff(gold_start))[gold]
-    before, tied = _before(scores, doc_start, query, own[gold])
-    documents = list(chain.from_iterable(golds))
-    for at in np.flatnonzero(tied):
-        ranking = rankings[query[at]]
-        assert ranking is not None  # its document was found in it
-        before[at] += _tied_before(ranking, documents[gold[at]])
-    doc = doc_start[query] + before
+    # True and False have passed for 1 and 0.
+    kinds = set(map(type, chain.from_iterable(golds.values() for golds in qrels.values())))
+    kinds.update(_kinds_near_bools(read))
+    finite = np.isfinite(read.grade).all() and np.isfinite(read.score).all()
+    if not finite or kinds & {bool, np.bool_}:
+        _refuse(qrels)
+        _refuse(run)
+    return read
+
+
+def _nested(value: Any) -> TypeGuard[Scores]:
+    return (
+        isinstance(value, Mapping)
+        and bool(value)
+        and all(issubclass(kind, Mapping) for kind in set(map(type, value.values())))
+    )
+
+
+def _kinds_near_bools(read: Scored) -> set[type]:
+    """The types of each query's scores from the first 0 or 1 to the last; no bool is elsewhere."""
+    at = np.flatnonzero((read.score == 0) | (read.score == 1))
+    first = np.searchsorted(at, read.doc_start)
+    rows = np.flatnonzero(first[1:] > first[:-1])
+    begin = at[first[rows]] - read.doc_start[rows]
+    end = at[first[rows + 1] - 1] + 1 - read.doc_start[rows]
+    queries = list(read.qrels)
+    kinds: set[type] = set()
+    for row, start, stop in zip(rows.tolist(), begin.tolist(), end.tolist()):
+        kinds.update(map(type, islice(read.run[queries[row]].values(), start, stop)))
+    return kinds
+
+
+def _refuse(source: Scores) -> None:
+    """Raise a `DataError` about the first value that is no finite number, if there is one."""
+    for query, of_query in source.items():
+        for document, value in of_query.items():
+            number = not isinstance(value, (bool, np.bool_)) and isinstance(
+                value, (int, float, np.integer, np.floating)
+            )
+            if not number or value - value:
+                raise DataError(
+                    f"query {query!r}: the number of {document!r} must be finite, not {value!r}"
+                )
+
+
+def match_scored(read: Scored) -> MatchTable:
+    """The match table of qrels and a run; a pair with equal ids is a match.
+
+    A query's documents are ranked by score, ties by id descending (as UTF-8 bytes). The rows of the
+    table are the queries of the qrels, in their order.
+    """
+    gold = np.flatnonzero(~np.isnan(read.own))
+    n_queries = len(read.qrels)
+    query = np.repeat(np.arange(n_queries), np.diff(read.gold_start))[gold]
+    before, tied = _before(read.score, read.doc_start, query, read.own[gold])
+    if tied.any():
+        queries = list(read.qrels)
+        documents = list(chain.from_iterable(read.gold))
+        for at in np.flatnonzero(tied):
+            before[at] += _tied_before(read.run[queries[query[at]]], documents[gold[at]])
+    doc = read.doc_start[query] + before
     order = np.lexsort((gold, doc))
     return MatchTable(
-        doc_start=doc_start,
-        gold_start=gold_start,
-        grade=grade,
-        answered=np.array([ranking is not None for ranking in rankings], bool),
-        repeated=np.zeros(len(scores), bool),
+        doc_start=read.doc_start,
+        gold_start=read.gold_start,
+        grade=read.grade,
+        answered=read.answered,
+        repeated=np.zeros(len(read.score), bool),
         pair_doc=doc[order].astype(np.int32),
         pair_gold=gold[order].astype(np.int32),
         pair_score=np.ones(len(gold)),
@@ -119,27 +205,5 @@ def _tied_before(ranking: Mapping[str, float], document: str) -> int:
     )
 
 
-def _numbers(
-    rows: list[Mapping[str, float] | None] | list[Mapping[str, float]], size: int, source: Scores
-) -> Floats:
-    """All values in a row; the slow search for a bad one happens only if there is one."""
-    try:
-        kinds = set(map(type, chain.from_iterable(row.values() for row in rows if row)))
-        values = np.fromiter(
-            chain.from_iterable(row.values() for row in rows if row), np.float64, size
-        )
-        if np.isfinite(values).all() and not kinds & {str, bool, np.bool_, bytes}:
-            return values
-    except (TypeError, ValueError, OverflowError):
-        pass
-    for query, of_query in source.items():
-        for document, value in of_query.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or value - value:
-                raise DataError(
-                    f"query {query!r}: the number of {document!r} must be finite, not {value!r}"
-                )
-    raise DataError("the numbers of a run or qrels must be finite")
-
-
-def _starts(lengths: Ints) -> Ints:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+def _starts(lengths: list[int]) -> Ints:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(np.array(lengths, np.int64))))

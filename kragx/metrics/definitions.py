@@ -42,7 +42,9 @@ class Metric:
 
 def ratio(numerator: Floats, denominator: Floats, empty: float = 0.0) -> Floats:
     """`numerator / denominator`, and `empty` where the denominator is 0."""
-    numerator, denominator = np.broadcast_arrays(numerator, denominator)
-    result = np.full(numerator.shape, empty)
-    np.divide(numerator, denominator, out=result, where=denominator != 0)
+    zero = denominator == 0
+    if not zero.any():
+        return numerator / denominator
+    result = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), empty)
+    np.divide(numerator, denominator, out=result, where=~zero)
     return result

@@ -96,7 +96,7 @@ def compute(
         return bounded(table, specs, profile, compute)
     cuts = distinct_cuts(spec.k for spec in specs)
     views: dict[float | None, View] = {}
-    blocks: dict[MetricSpec, Floats] = {}
+    blocks: dict[MetricSpec, _Block] = {}
     pools: dict[float | None, list[Pooled]] = {}
 
     def view_of(spec: MetricSpec) -> View:
@@ -105,42 +105,53 @@ def compute(
             views[spec.rel] = View(table, cuts, spec.rel, count_repeats=repeats)
         return views[spec.rel]
 
-    def values_of(spec: MetricSpec) -> Floats:
+    def block_of(spec: MetricSpec) -> _Block:
         # The same metric at another k is another row of the same block.
         uncut = replace(spec, k=None)
         if uncut not in blocks:
-            blocks[uncut] = METRICS[spec.name].compute(view_of(spec), uncut)
-        values = blocks[uncut][_row(cuts, spec)].copy()
-        return _apply_no_gold(values, view_of(spec).n_gold == 0, table, spec, profile)
+            view = view_of(spec)
+            values = METRICS[spec.name].compute(view, uncut)
+            values = _apply_no_gold(values, view.empty, table, spec, profile)
+            blocks[uncut] = _Block(values, _means(values))
+        return blocks[uncut]
 
     def scores_of(spec: MetricSpec) -> MetricScores:
-        view, values = view_of(spec), values_of(spec)
-        empty = view.n_gold == 0
+        view, block, row = view_of(spec), block_of(spec), _row(cuts, spec)
         pooled = None
         if METRICS[spec.name].pooled:
             if spec.rel not in pools:
-                scored = ~empty if profile.no_gold == "skip" else np.ones_like(empty)
+                scored = ~view.empty if profile.no_gold == "skip" else np.ones_like(view.empty)
                 pools[spec.rel] = _pool(view, scored)
-            pooled = pools[spec.rel][_row(cuts, spec)]
-        mean = _mean(values)
+            pooled = pools[spec.rel][row]
+        mean = block.means[row]
         if spec.macro == "means":
-            precision = _mean(values_of(replace(spec, name="precision")))
-            recall = _mean(values_of(replace(spec, name="recall")))
+            precision = block_of(replace(spec, name="precision")).means[row]
+            recall = block_of(replace(spec, name="recall")).means[row]
             if precision is not None and recall is not None:
                 mean = _harmonic(precision, recall)
-        return MetricScores(spec, values, mean, empty, pooled)
+        return MetricScores(spec, block.values[row], mean, view.empty, pooled)
 
     return tuple(map(scores_of, specs))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """One metric at every cut-off: its (c, q) values, and the mean of each row."""
+
+    values: Floats
+    means: list[float | None]
 
 
 def _row(cuts: Sequence[float], spec: MetricSpec) -> int:
     return cuts.index(np.inf if spec.k is None else spec.k)
 
 
-def _mean(values: Floats) -> float | None:
+def _means(values: Floats) -> list[float | None]:
     undefined = np.isnan(values)
-    defined = values[~undefined] if undefined.any() else values
-    return float(defined.mean()) if defined.size else None
+    if not undefined.any() and values.shape[1]:
+        return [float(mean) for mean in values.mean(axis=1)]
+    defined = [row[~missing] for row, missing in zip(values, undefined)]
+    return [float(row.mean()) if row.size else None for row in defined]
 
 
 def _harmonic(precision: float, recall: float) -> float:
@@ -151,6 +162,7 @@ def _harmonic(precision: float, recall: float) -> float:
 def _apply_no_gold(
     values: Floats, empty: Bools, table: MatchTable, spec: MetricSpec, profile: Profile
 ) -> Floats:
+    """(c, q) what becomes of queries without gold; what a view keeps is not written into."""
     if not empty.any():
         return values
     match profile.no_gold:
@@ -160,14 +172,14 @@ def _apply_no_gold(
                 f"{int(np.flatnonzero(empty)[0]) + 1}); add gold, or choose no_gold: skip"
             )
         case "skip":
-            values[empty] = np.nan
+            return np.where(empty, np.nan, values)
         case "zero":
             # Every metric is 0 without gold, or undefined without a relevant document.
             if profile.no_gold_hits and spec.name == "hit_rate" and spec.need == "all":
-                values[empty] = 1.0
+                return np.where(empty, 1.0, values)
         case "abstain":
             abstained = table.answered & (table.n_docs == 0)
-            values[empty & ~np.isnan(values)] = abstained[empty & ~np.isnan(values)]
+            return np.where(empty & ~np.isnan(values), abstained, values)
     return values
 
 

@@ -48,6 +48,12 @@ class View:
         return np.bincount(self._gold_query[self._is_gold], minlength=self._table.n_queries)
 
     @cached_property
+    def empty(self) -> Bools:
+        """(q) whether there is no gold."""
+        empty: Bools = self.n_gold == 0
+        return empty
+
+    @cached_property
     def n_docs(self) -> Ints:
         """(q) n, the documents of each query."""
         return self._table.n_docs
@@ -105,17 +111,22 @@ class View:
         return self._gold_query[golds], ranks[first], golds
 
     @cached_property
+    def _found_cells(self) -> Ints:
+        """The cells of the found gold items; most metrics add something up in them."""
+        queries, ranks, _ = self._found
+        return self._cells(queries, ranks)
+
+    @cached_property
     def found(self) -> Floats:
         """(c, q) gold items with c_j <= k."""
-        queries, ranks, _ = self._found
-        return self._up_to(queries, ranks)
+        return self._sums(self._found_cells)
 
     @cached_property
     def reciprocal_rank(self) -> Floats:
         """(c, q) 1/c of the first found gold item, 0 if there is none within k."""
         queries, ranks, _ = self._found
-        first = _order_within(queries) == 1
-        return self._up_to(queries[first], ranks[first], 1.0 / ranks[first])
+        first = np.flatnonzero(np.diff(queries, prepend=-1))
+        return self._sums(self._found_cells[first], 1.0 / ranks[first])
 
     def precision_sum(self, credit: str, *, at_most_k: bool = False) -> Floats:
         """(c, q) the sum over hits within k, i = 1, 2, ... in order of rank c, of i / max(c_i, i).
@@ -124,9 +135,10 @@ class View:
         takes only the first k of them: one document can be several hits at once.
         """
         queries, ranks, _ = self._found if credit == "gold" else self._relevant_docs
+        cells = self._found_cells if credit == "gold" else self._relevant_cells
         i = _order_within(queries)
         credited = np.maximum(ranks, i)
-        return self._up_to(queries, credited if at_most_k else ranks, i / credited)
+        return self._sums(self._cells(queries, credited) if at_most_k else cells, i / credited)
 
     def hits(self, credit: str) -> Floats:
         """(c, q) found gold items within k or, with credit ``document``, relevant documents."""
@@ -138,22 +150,27 @@ class View:
     def _relevant_docs(self) -> tuple[Ints, Ints, Bools]:
         """Relevant documents: their query, their rank, whether they find a gold item first."""
         docs, golds, ranks = self._pairs
-        starts = np.flatnonzero(np.diff(docs, prepend=-1))
         finds = self._first_rank[golds] == ranks
+        starts = np.flatnonzero(np.diff(docs, prepend=-1))
+        if len(starts) == len(docs):  # each matches one gold item, as ids do
+            return self._gold_query[golds], ranks, finds
         new = np.logical_or.reduceat(finds, starts) if starts.size else np.empty(0, bool)
         return self._gold_query[golds[starts]], ranks[starts], new
 
     @cached_property
+    def _relevant_cells(self) -> Ints:
+        queries, ranks, _ = self._relevant_docs
+        return self._cells(queries, ranks)
+
+    @cached_property
     def relevant(self) -> Floats:
         """(c, q) documents within k that match a gold item."""
-        queries, ranks, _ = self._relevant_docs
-        return self._up_to(queries, ranks)
+        return self._sums(self._relevant_cells)
 
     @cached_property
     def redundant(self) -> Floats:
         """(c, q) documents within k that match only gold items found before them."""
-        queries, ranks, new = self._relevant_docs
-        return self._up_to(queries[~new], ranks[~new])
+        return self._sums(self._relevant_cells[~self._relevant_docs[2]])
 
     # -- gains -------------------------------------------------------------------------------
 
@@ -172,20 +189,30 @@ class View:
         gains = self._gains(gain)
         queries, ranks, golds = self._found
         ideal = np.flatnonzero(self._is_gold)
-        best = ideal[_by_gain(self._gold_query[ideal], gains[ideal])]
+        of_ideal = self._gold_query[ideal]
         if (_order_within(queries) <= ranks).all():
             # No item has to wait for its rank, so all layers of an item are credited at c.
-            of_best = self._gold_query[best]
-            at_best = _order_within(of_best)
+            best = self._best_first(of_ideal, gains[ideal])
+            ranks_ideal = _order_within(of_ideal)
             return (
-                self._up_to(queries, ranks, gains[golds] * self._discount[ranks]),
-                self._up_to(of_best, at_best, gains[best] * self._discount[at_best]),
+                self._sums(self._found_cells, gains[golds] * self._discount[ranks]),
+                self._up_to(of_ideal, ranks_ideal, best * self._discount[ranks_ideal]),
             )
-        level, step = self._levels(gains, best[::-1])
+        level, step = self._levels(gains, ideal[np.lexsort((gains[ideal], of_ideal))])
         return (
             self._layered(queries, ranks, level[golds], step),
-            self._layered(self._gold_query[ideal], np.ones_like(ideal), level[ideal], step),
+            self._layered(of_ideal, np.ones_like(ideal), level[ideal], step),
         )
+
+    def _best_first(self, queries: Ints, gains: Floats) -> Floats:
+        """The gains of each query, descending; `queries` ascend."""
+        top = int(min(gains.max(initial=0.0), _FEW))
+        if top == _FEW or (gains != np.floor(gains)).any():
+            return gains[np.lexsort((-gains, queries))]
+        # A few whole numbers, the usual gains, are counted; nothing is sorted.
+        cells = queries * (top + 1) + (top - gains.astype(np.int64))
+        counts = np.bincount(cells, minlength=self._table.n_queries * (top + 1))
+        return np.repeat(np.tile(np.arange(top, -1.0, -1.0), self._table.n_queries), counts)
 
     def judged_dcg(self, gain: str) -> tuple[Floats, Floats]:
         """(c, q) DCG and ideal DCG where a gold item's gain is the judge's best grade of it so far.
@@ -332,29 +359,33 @@ class View:
 
     # -- events ------------------------------------------------------------------------------
 
-    def _up_to(self, queries: Ints, ranks: Ints, weights: Floats | None = None) -> Floats:
+    def _cells(self, queries: Ints, ranks: Ints) -> Ints:
+        """Where events fall: the first cut-off that reaches each, and its query, as one number."""
+        cells = self._cut_of_rank[ranks]
+        cells *= self._table.n_queries
+        cells += queries
+        return cells
+
+    def _sums(self, cells: Ints, weights: Floats | None = None) -> Floats:
         """(c, q) for each query and cut-off, the sum of the events with rank <= k."""
         n_queries, n_cuts = self._table.n_queries, len(self._cuts)
         # One more row takes what lies beyond the last cut-off.
-        cell = self._cut_of_rank[ranks] * n_queries + queries
-        counts = np.bincount(cell, weights, minlength=(n_cuts + 1) * n_queries)
-        sums: Floats = counts.reshape(n_cuts + 1, n_queries)[:n_cuts].astype(np.float64)
+        counts = np.bincount(cells, weights, minlength=(n_cuts + 1) * n_queries)
+        sums = counts.reshape(n_cuts + 1, n_queries)[:n_cuts]
         for row in range(1, n_cuts):  # whole rows at once, which is faster than cumsum
             sums[row] += sums[row - 1]
-        return sums
+        return sums.astype(np.float64, copy=False)
+
+    def _up_to(self, queries: Ints, ranks: Ints, weights: Floats | None = None) -> Floats:
+        return self._sums(self._cells(queries, ranks), weights)
 
 
 def _gain(grade: float, gain: str) -> float:
     return float(np.exp2(grade) - 1.0) if gain == "exp2" else float(grade)
 
 
-def _by_gain(queries: Ints, gains: Floats) -> Ints:
-    """The order by query, then gain descending."""
-    largest = gains.max(initial=0.0)
-    if largest < 2**31 and (gains == np.floor(gains)).all():
-        # Whole gains, the usual ones: one sort of whole numbers instead of two of floats.
-        return np.argsort(queries * (int(largest) + 1) - gains.astype(np.int64), kind="stable")
-    return np.lexsort((-gains, queries))
+_FEW = 32
+"""Gains below this are counted where they are whole; from there on one sort is as fast."""
 
 
 def _order_within(queries: Ints) -> Ints:

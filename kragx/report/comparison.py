@@ -163,9 +163,12 @@ def _cell(found: Difference | None) -> Text:
     return Text(f"{signed(found.value)}{p} {mark or ' '}", style=_STYLES.get(found.verdict, ""))
 
 
-def _pair(comparison: Comparison) -> Table:
+def _pair(comparison: Comparison, *, means: bool = False) -> Table:
+    """One retriever against another in full."""
+    names = comparison.retrievers if means else ()
     table = Table(
         "metric",
+        *map(right, names),
         right("difference"),
         right("interval"),
         right("p"),
@@ -178,6 +181,7 @@ def _pair(comparison: Comparison) -> Table:
         tested = found.p is not None
         table.add_row(
             Text(found.metric),
+            *(number(comparison.overall.means[name][found.metric].value) for name in names),
             signed(found.value),
             Text(interval(found.low, found.high, plus=True) or "-"),
             probability(found.p_adjusted),
@@ -198,10 +202,23 @@ def _print_slices(comparison: Comparison, field: str, out: Console) -> None:
     _print_fitting(comparison.by(field), lambda some: _slices(comparison, some), out)
 
 
+def _slice_differences(comparison: Comparison, parts: Sequence[Slice]) -> Table:
+    """Of two retrievers: metrics down, slices across."""
+    table = Table("metric", *map(right, map(_slice_head, parts)))
+    name = next(each for each in comparison.retrievers if each != comparison.baseline)
+    for metric in comparison.metrics:
+        if metric not in comparison.run_level:
+            cells = (_cell(each.view.difference(metric, name)) for each in parts)
+            table.add_row(Text(metric), *cells)
+    return table
+
+
+def _slice_head(part: Slice) -> str:
+    return f"{visible(part.label)} (n = {part.view.n})"
+
+
 def _slices(comparison: Comparison, parts: Sequence[Slice]) -> Table:
-    table = Table(
-        "metric", *(right(f"{visible(each.label)} (n = {each.view.n})") for each in parts)
-    )
+    table = Table("metric", *map(right, map(_slice_head, parts)))
     for metric in comparison.metrics:
         if metric not in comparison.run_level:
             table.add_row(Text(metric), *(_best(comparison, metric, each.view) for each in parts))
@@ -234,7 +251,13 @@ def print_change(change: Change, out: Console, *, matchers: bool = False) -> Non
     before, after = comparison.retrievers
     under = f", match {comparison.match}" if matchers else ""
     out.print(Text(f"{change.retriever}: {after} against {before}{under}", style="bold"))
-    print_comparison(comparison, out)
+    out.print(_pair(comparison, means=True))
+    out.print(Text(differences_legend(comparison), style="dim"))
+    for field in comparison.fields:
+        out.print(Text(f"difference by {field}, and p:"))
+        _print_fitting(comparison.by(field), lambda some: _slice_differences(comparison, some), out)
+    for line in comparison.cautions:
+        out.print(Text(line, style="yellow"))
     if not change.better and not change.worse:
         out.print(Text(f"no query changed, of {len(comparison.query_ids)}"))
         return

@@ -25,5 +25,6 @@ def fixed_point(values: Floats) -> tuple[Floats, Floats]:
     bits = 51 - int(np.ceil(np.log2(max(n, 1))))
     top = np.abs(values).max(axis=0, initial=0.0)
     _, exponent = np.frexp(top)  # top < 2**exponent
-    unit = np.ldexp(1.0, np.where(top > 0, exponent - bits, 0))
+    # Below 2**-1022 numbers lose bits themselves.
+    unit = np.ldexp(1.0, np.where(top > 0, np.maximum(exponent - bits, -1022), 0))
     return np.rint(values / unit), unit

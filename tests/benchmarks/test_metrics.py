@@ -148,6 +148,8 @@ def test_values_equal_pytrec_eval() -> None:
         assert abs(values["f1@100"] - expected[query]["set_F"]) < TINY
 
 
+# Of ranx's own code, compiled by numba 0.68.
+@pytest.mark.filterwarnings("ignore:unsafe cast from uint64")
 def test_means_equal_those_of_ranx_and_ir_measures() -> None:
     """The peers of the bench extra give the same means, so the same work is compared."""
     pytest.importorskip("ranx", reason="ranx is not installed (extra bench)")

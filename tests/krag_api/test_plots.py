@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -295,11 +296,11 @@ class TestFont:
         assert str(path) in listed
 
     def test_rendered_by_the_shipped_file(self) -> None:
-        """The family that the labels name resolves to the shipped file."""
+        """The family that the labels name resolves to the shipped font, or its installed twin."""
         (axes,) = metrics_figure({"재현율": {"micro_recall": 0.5}}, 5).axes
         families = axes.get_xticklabels()[0].get_fontfamily()
         found = [font_manager.findfont(FontProperties(family=each)) for each in families]
-        assert str(plots.font_file("a test")) in found
+        assert plots.font_file("a test").name in {Path(each).name for each in found}
 
     def test_listed_once(self) -> None:
         """Drawing again does not list the font again."""

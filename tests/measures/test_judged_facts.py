@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, evaluate
@@ -39,3 +40,27 @@ def test_a_fact_that_could_not_be_judged(tmp_path):
     result = completeness(tmp_path, 3, Failure("refusal"), max_missing=1.0)
     assert result["context_completeness@5"] is None
     assert result.counts["judging_facts"]["n_missing"] == 1
+
+
+def test_a_fact_that_was_found_is_found():
+    """What could not be judged further down the list matters only from its rank on."""
+    scores = {"1": [3.0], "2": [np.nan]}
+
+    class Grades:
+        threshold, top = 2.0, 3.0
+        may_not_know = True
+
+        def scores(self, items, notes):
+            for item in items:
+                yield np.array([scores[doc.id] for doc in item.docs])
+
+    dataset = GoldDataset((Query("q", "How?", (Gold(id="d1"),), metadata={"facts": ["a fact"]}),))
+    metrics = ["context_completeness@1", "context_completeness@2"]
+
+    def means(*ids):
+        run = Run({"q": Retrieved(tuple(Doc(each, "text") for each in ids))})
+        result = evaluate(dataset, run, match="id", facts_match=Grades(), metrics=metrics)
+        return list(result.mean.values())
+
+    assert means("1", "2") == [1.0, 1.0]
+    assert means("2", "1") == [None, 1.0]

@@ -136,6 +136,26 @@ def test_facts_that_are_none(facts):
         measured("context_completeness", docs=[Doc(text="x")], metadata={"facts": facts})
 
 
+def test_facts_at_another_threshold():
+    """Facts without a matcher of their own are decided with the gold; others keep theirs."""
+    gold = GoldDataset(
+        (Query("q", "?", (Gold(text="a b c d"),), metadata={"facts": ["a b x y", "a b c x"]}),)
+    )
+    run = Run({"q": Retrieved((Doc("1", "a b c d"), Doc("2", "a b x y")))})
+    metrics = ["context_completeness@1", "context_completeness@2"]
+    match = {"method": "rouge1", "measure": "recall", "threshold": 0.9}
+    result = evaluate(gold, run, match=match, metrics=metrics)
+    assert list(result.mean.values()) == [0.0, 0.5]
+    looser = result.at_threshold(0.7)
+    assert list(looser.mean.values()) == [0.5, 1.0]
+    assert list(looser.mean.values()) == list(
+        evaluate(gold, run, match={**match, "threshold": 0.7}, metrics=metrics).mean.values()
+    )
+    assert looser.settings["facts_match"]["threshold"] == 0.7
+    own = evaluate(gold, run, match=match, facts_match="text", metrics=metrics)
+    assert own.at_threshold(0.7).mean == own.mean
+
+
 def test_judged():
     """Gold of any grade makes a document judged; an empty list has no value."""
     dataset = GoldDataset((Query("q", "?", (Gold(id="a"), Gold(id="b", grade=0))),))

@@ -1,0 +1,69 @@
+"""Which family a model belongs to, by its name: a judge may favour what its own kin wrote."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+FAMILIES: Mapping[str, str] = {
+    "OpenAI GPT": r"gpt(?!-?neo|-?j|4all)|chatgpt|o[1345](?:-|$)|davinci",
+    "Anthropic Claude": r"claude",
+    "Google Gemini and Gemma": r"gemini|gemma|palm",
+    "Meta Llama": r"llama|vicuna|alpaca",
+    "Alibaba Qwen": r"qwen|qwq|gte",
+    "Mistral": r"mistral|mixtral|ministral|magistral",
+    "DeepSeek": r"deepseek",
+    "Cohere": r"command|cohere|rerank-(?:v|english|multilingual)|aya",
+    "Microsoft Phi": r"phi(?:-|\d)",
+    "LG EXAONE": r"exaone",
+    "Upstage Solar": r"solar",
+    "Naver HyperCLOVA": r"hyperclova|hcx",
+    "Kakao Kanana": r"kanana",
+    "SK A.X": r"a\.x",
+    "BAAI BGE": r"bge",
+    "IBM Granite": r"granite",
+    "xAI Grok": r"grok",
+    "Zhipu GLM": r"glm|chatglm",
+    "Moonshot Kimi": r"kimi|moonshot",
+}
+"""Names at the start of a part of a model's name, by family."""
+
+
+def families(model: str) -> tuple[str, ...]:
+    """The families of a model, two for a distilled one; none if its name is of no known one.
+
+    >>> families("azure/gpt-4.1-mini"), families("deepseek-r1-distill-qwen-7b"), families("mine")
+    (('OpenAI GPT',), ('Alibaba Qwen', 'DeepSeek'), ())
+    """
+    return tuple(
+        name
+        for name, pattern in FAMILIES.items()
+        if re.search(rf"(?:^|[^a-z0-9])(?:{pattern})", model.lower())
+    )
+
+
+def kinship(judge: str, others: Mapping[str, str]) -> list[str]:
+    """What to warn of: a judge of the same family as something it judges, or one that is not known.
+
+    Args:
+        judge: the judge's model.
+        others: models by their part: ``{"reranker": ..., "generator": ...}``.
+    """
+    own = families(judge)
+    found = []
+    for part, model in others.items():
+        theirs = families(model)
+        shared = [name for name in own if name in theirs]
+        if judge == model or shared:
+            found.append(
+                f"judge {judge!r} and {part} {model!r} are of one family"
+                f"{f' ({shared[0]})' if shared else ''}: it may favour its own kin, so use a judge "
+                "of another family"
+            )
+        elif not own or not theirs:
+            unknown = model if own else judge
+            found.append(
+                f"whether judge {judge!r} and {part} {model!r} are of one family is not known: "
+                f"kragx does not know {unknown!r}"
+            )
+    return found

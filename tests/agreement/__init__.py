@@ -1,0 +1,1 @@
+"""Tests of agreement, labelling, corrected metrics and probes."""

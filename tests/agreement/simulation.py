@@ -1,0 +1,133 @@
+"""How often intervals hold the truth, in simulated data whose truth is known.
+
+python -m tests.agreement.simulation        # the table of docs/agreement.md, in minutes
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from kragx.agreement import prediction_powered
+from kragx.agreement.compare import statistics
+from kragx.agreement.intervals import expanded
+from kragx.agreement.labels import Scale
+from kragx.statistics import resamples
+
+SIMULATED = 10_000
+SCALE = Scale(0, 3)
+_AT_ONCE = 250
+
+
+def simulated(rng, count, queries, pairs=(5, 15)):
+    """(count, queries, 4, 4) confusions of a judge that leans by query, 5 to 15 pairs a query."""
+    size = rng.integers(pairs[0], pairs[1] + 1, (count, queries, 1))
+    lean = rng.normal(0, 0.7, (count, queries, 1))
+    latent = rng.normal(0, 1, (count, queries, 15)) + lean
+    judged = 0.8 * latent + 0.6 * rng.normal(0, 1, latent.shape)
+    judged += rng.normal(0, 0.35, (count, queries, 1))
+    cuts = (0.2, 0.9, 1.6)
+    cell = 4 * np.searchsorted(cuts, latent) + np.searchsorted(cuts, judged)
+    inside = np.arange(15) < size
+    found = np.stack([((cell == each) & inside).sum(-1) for each in range(16)], axis=-1)
+    return found.reshape(count, queries, 4, 4).astype(float)
+
+
+def every(confusion):
+    """The statistics that are simulated."""
+    found = statistics(confusion, SCALE)
+    names = ("kappa", "kappa_linear", "kappa_quadratic", "alpha_ordinal", "accuracy", "bias")
+    return {name: found[name] for name in (*names, "kappa_binary.2")}
+
+
+def true_values():
+    """The statistics of 400,000 queries."""
+    rng = np.random.default_rng(0)
+    total = sum(simulated(rng, 20, 1000).sum((0, 1)) for _ in range(20))
+    return {name: float(value) for name, value in every(total).items()}
+
+
+def agreement_coverage(truth, queries, *, wider=True):
+    """How often the interval of each statistic holds the truth; plain percentiles if not `wider`.
+
+    As `bootstrap` does it, for many data sets at once: the same 400 resamples serve them all.
+    """
+    rng = np.random.default_rng(1)
+    weights = np.concatenate(list(resamples(queries, 400, 0)))
+    tail = (1 - (expanded(0.95, queries) if wider else 0.95)) / 2
+    held = dict.fromkeys(truth, 0)
+    for _ in range(SIMULATED // _AT_ONCE):
+        data = simulated(rng, _AT_ONCE, queries).reshape(_AT_ONCE, queries, 16)
+        sums = np.einsum("bq,sqc->sbc", weights, data, optimize=True)
+        for name, sampled in every(sums.reshape(_AT_ONCE, 400, 4, 4)).items():
+            low, high = np.nanquantile(sampled, (tail, 1 - tail), axis=1)
+            held[name] += int(((low <= truth[name]) & (truth[name] <= high)).sum())
+    return {name: count / SIMULATED for name, count in held.items()}
+
+
+def clustered(rng, count, queries, documents=10):
+    """Labels of people and of a biased judge, documents of a query alike: (count, q, d) each."""
+    ease = rng.normal(-0.5, 1.2, (count, queries, 1))
+    chance = 1 / (1 + np.exp(-ease))
+    human = rng.random((count, queries, documents)) < chance
+    guess = rng.random(human.shape) < 0.3 + 0.6 * chance
+    return human.astype(float), np.where(rng.random(human.shape) < 0.7, human, guess).astype(float)
+
+
+def correction_coverage(labelled, queries):
+    """How often a mean's interval holds the truth: by query, by pair, and of the judge alone.
+
+    The metric is precision@10; people have labelled so many of the queries.
+    """
+    rng = np.random.default_rng(1)
+    truth = clustered(np.random.default_rng(0), 100, 10_000)[0].mean()
+    held = {"query": 0, "pair": 0, "judge": 0}
+    for _ in range(SIMULATED // 500):
+        for people, judge in zip(*clustered(rng, 500, queries), strict=True):
+            ours, theirs = people.mean(1), judge.mean(1)
+            one = prediction_powered(ours[:labelled], theirs[:labelled], theirs[labelled:])
+            other = prediction_powered(
+                people[:labelled].ravel(), judge[:labelled].ravel(), judge[labelled:].ravel()
+            )
+            held["query"] += one.interval[0] <= truth <= one.interval[1]
+            held["pair"] += other.interval[0] <= truth <= other.interval[1]
+            margin = 1.96 * theirs.std(ddof=1) / queries**0.5
+            held["judge"] += abs(one.plain - truth) <= margin
+    return {name: int(count) / SIMULATED for name, count in held.items()}
+
+
+def usual_width(queries, pairs):
+    """The median width of kappa's intervals, nominal and quadratic, with so many pairs a query."""
+    rng = np.random.default_rng(1)
+    weights = np.concatenate(list(resamples(queries, 400, 0)))
+    tail = (1 - expanded(0.95, queries)) / 2
+    data = simulated(rng, 500, queries, (pairs, pairs)).reshape(500, queries, 16)
+    sampled = every(np.einsum("bq,sqc->sbc", weights, data, optimize=True).reshape(500, 400, 4, 4))
+    ends = {
+        name: np.nanquantile(sampled[name], (tail, 1 - tail), axis=1)
+        for name in ("kappa", "kappa_quadratic")
+    }
+    return {name: float(np.median(high - low)) for name, (low, high) in ends.items()}
+
+
+def main():
+    """Print the tables."""
+    truth = true_values()
+    for queries in (10, 20, 30, 50, 100):
+        for wider in (True, False):
+            found = agreement_coverage(truth, queries, wider=wider)
+            shares = "  ".join(f"{name} {share:.1%}" for name, share in found.items())
+            sys.stdout.write(f"{queries:4} queries, {'expanded' if wider else 'plain'}: {shares}\n")
+    for queries, pairs in ((50, 1), (25, 2), (10, 5), (100, 1), (200, 1), (500, 1)):
+        found = usual_width(queries, pairs)
+        widths = "  ".join(f"{name} {width:.2f}" for name, width in found.items())
+        sys.stdout.write(f"{queries:4} queries of {pairs} pairs, width: {widths}\n")
+    for labelled, queries in ((20, 120), (30, 180), (50, 300)):
+        found = correction_coverage(labelled, queries)
+        shares = "  ".join(f"{name} {share:.1%}" for name, share in found.items())
+        sys.stdout.write(f"{labelled:4} of {queries} queries labelled: {shares}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""`agree`: what is compared, what is listed, and the JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+import pytest
+
+from kragx import Run
+from kragx.agreement import agree
+from kragx.errors import DataError, UsageError
+from kragx.formats.jsonl import to_json
+
+HUMAN = {
+    "q1": {"a": 0, "b": 1, "c": 2, "only-human": 1},
+    "q2": {"a": 3, "b": 0, "strange": 1.5},
+    "q3": {"a": 2, "b": 2},
+}
+JUDGE = {
+    "q1": {"a": 0, "b": 2, "c": 2, "only-judge": 0},
+    "q2": {"a": 3, "b": 7, "strange": 1},
+    "q3": {"a": 1, "b": 2},
+}
+
+
+def test_what_is_compared():
+    """Pairs with a label on the scale from both sides; everything else is listed as it is."""
+    found = agree(HUMAN, JUDGE, resamples=200)
+    assert (found.pairs, found.queries) == (6, 3)
+    assert found.missing == {
+        "human": (("q1", "only-judge"),),
+        "judge": (("q1", "only-human"),),
+    }
+    listed = {
+        (each.side, each.query_id, each.document_id): each.grade for each in found.out_of_scale
+    }
+    assert listed == {("human", "q2", "strange"): 1.5, ("judge", "q2", "b"): 7}
+    assert any("name it (--scale 0-3)" in note for note in found.notes)
+
+
+def test_json():
+    """The JSON has the fields of the documentation and is strict JSON."""
+    plain = json.loads(to_json(agree(HUMAN, JUDGE, resamples=200).to_dict()))
+    assert plain["pairs"] == 6
+    for name in ("kappa", "kappa_linear", "kappa_quadratic", "alpha_ordinal", "accuracy"):
+        assert isinstance(plain[name], float)
+        low, high = plain["intervals"][name]
+        assert low <= plain[name] <= high
+    assert set(plain["kappa_binary"]) == {"1", "2", "3"}
+    assert plain["intervals"]["kappa_binary"].keys() == plain["kappa_binary"].keys()
+    assert plain["bias_by_grade"] == {"0": 0.0, "1": 1.0, "2": pytest.approx(-1 / 3), "3": 0.0}
+    assert plain["confusion"] == [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 2, 0], [0, 0, 0, 1]]
+    assert plain["labels"] == [0, 1, 2, 3]
+    assert plain["missing"] == {"human": [["q1", "only-judge"]], "judge": [["q1", "only-human"]]}
+    assert plain["out_of_scale"][1] == {
+        "side": "judge",
+        "query_id": "q2",
+        "document_id": "b",
+        "grade": 7.0,
+    }
+    assert plain["settings"]["unit"] == "query"
+    assert "systems" not in plain
+
+
+def test_all_one_label():
+    """One label throughout: kappa and alpha are null, each with its reason; accuracy is 1."""
+    labels = {"q1": {"a": 2, "b": 2}, "q2": {"a": 2}}
+    plain = agree(labels, labels, scale="0-3", resamples=50).to_dict()
+    assert plain["kappa"] is plain["kappa_quadratic"] is plain["alpha_ordinal"] is None
+    assert plain["undefined"]["kappa"] == (
+        "both sides gave every pair the label 2: nothing could disagree"
+    )
+    assert plain["undefined"]["kappa_binary.2"].startswith(
+        "both sides put every pair at 2 or above"
+    )
+    assert plain["undefined"]["kappa_binary.3"].startswith("both sides put every pair at below 3")
+    assert plain["undefined"]["bias.0"] == "no compared pair has the human label 0"
+    assert plain["accuracy"] == 1
+    assert plain["intervals"]["kappa"] is None
+
+
+def test_nothing_in_common():
+    """Without a common pair the error shows how either side names its pairs."""
+    with pytest.raises(DataError, match=r"query 'q1', document 'd1'.*query '1', document 'd1'"):
+        agree({"q1": {"d1": 1, "d2": 0}}, {"1": {"d1": 1}})
+    with pytest.raises(DataError, match="1 labels are not on the scale of 0 to 1"):
+        agree({"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 9}})
+
+
+def test_one_query_has_no_interval():
+    """A single query cannot be resampled, which is said."""
+    found = agree({"q": {"a": 0, "b": 1}}, {"q": {"a": 0, "b": 0}})
+    assert set(found.intervals.values()) == {None}
+    assert any("all pairs belong to one query" in note for note in found.notes)
+
+
+def run_of(name, order):
+    """A run that returns the documents of that order for every query."""
+    lists = {query: [{"id": each} for each in order] for query in ("q1", "q2")}
+    return Run.from_documents(lists, name=name)
+
+
+class TestSystems:
+    """Kendall's tau-b of systems under both label sets."""
+
+    human: ClassVar = {query: {"a": 3, "b": 2, "c": 1, "d": 0} for query in ("q1", "q2")}
+    judge: ClassVar = {query: {"a": 2, "b": 3, "c": 1, "d": 0} for query in ("q1", "q2")}
+    runs: ClassVar = [run_of("abcd", "abcd"), run_of("bacd", "bacd"), run_of("dcab", "dcab")]
+
+    def test_by_hand(self):
+        """Of three pairs of systems the judge swaps one: tau (2 - 1) / 3; the top two: -1."""
+        found = agree(self.human, self.judge, runs=self.runs, top=2, resamples=50).systems
+        assert list(found.human) == ["abcd", "bacd", "dcab"]
+        assert found.tau == pytest.approx(1 / 3)
+        assert found.top == ("abcd", "bacd")
+        assert found.tau_top == pytest.approx(-1)
+        assert found.metric == "ndcg@10"
+        assert found.human["abcd"] == pytest.approx(1)
+        assert found.judge["bacd"] == pytest.approx(1)
+        assert found.judged["abcd"] == (1, 1)
+
+    def test_another_metric(self):
+        """The metric can be chosen; where all tie there is no tau, and a reason."""
+        found = agree(
+            self.human, self.judge, runs=self.runs, metric="precision@4", resamples=50
+        ).systems
+        assert found.tau is None
+        assert "scores all of these systems the same" in found.undefined["tau"]
+
+    def test_tau_stands_beside_kappa(self, capsys):
+        """What is printed never has a tau without a kappa on the same line."""
+        agree(self.human, self.judge, runs=self.runs, resamples=50).print()
+        out = capsys.readouterr().out
+        lines = [line for line in out.splitlines() if "tau" in line]
+        assert lines
+        assert all("kappa" in line for line in lines)
+
+    def test_scale_from_one_on(self):
+        """On a scale of 1 to 4 the lowest label is no relevance."""
+        shifted = [
+            {query: {doc: grade + 1 for doc, grade in docs.items()} for query, docs in side.items()}
+            for side in (self.human, self.judge)
+        ]
+        plain = agree(self.human, self.judge, runs=self.runs, resamples=50).systems
+        assert agree(*shifted, runs=self.runs, resamples=50).systems == plain
+
+    def test_one_system(self):
+        """One system has no ranking, two of one name no names."""
+        with pytest.raises(UsageError, match="at least two"):
+            agree(self.human, self.judge, runs=self.runs[:1])
+        with pytest.raises(UsageError, match="same name"):
+            agree(self.human, self.judge, runs=[self.runs[0], self.runs[0]])
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95, "x"])
+def test_confidence(confidence):
+    """A confidence lies between 0 and 1."""
+    with pytest.raises(UsageError, match="confidence"):
+        agree(HUMAN, JUDGE, confidence=confidence)

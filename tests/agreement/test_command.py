@@ -1,0 +1,280 @@
+"""The commands: output, JSON, exit codes, and what they refuse."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from kragx.judging import Failure, Judge, Question, Store
+from kragx.judging.rubric import RELEVANCE_EN
+from kragx.testing import ScriptedClient
+
+HUMAN = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(6)} for q in range(24)}
+JUDGE = {
+    query: {f"d{d}": min(3, docs[f"d{d}"] + (d + len(query)) % 2) for d in range(6)}
+    for query, docs in HUMAN.items()
+}
+
+
+@pytest.fixture
+def files(qrels, tmp_path):
+    """Both label files and two runs; their paths."""
+    qrels("human.qrels", HUMAN, "\t")
+    qrels("judge.qrels", {**JUDGE, "q99": {"x": 1}})
+    for name, order in (("up", 1), ("down", -1)):
+        lines = [
+            f"{query} Q0 {doc} 0 {order * at} {name}\n"
+            for query in JUDGE
+            for at, doc in enumerate(JUDGE[query])
+        ]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    return [tmp_path / name for name in ("human.qrels", "judge.qrels", "up.run", "down.run")]
+
+
+def test_agree(kragx, files):
+    """The table has the figures, the confusion matrix, tau beside kappa, and what is missing."""
+    human, judge, *runs = files
+    done = kragx("agree", human, judge, "--runs", *runs, "--resamples", 100)
+    assert done.code == 0, done.err
+    for part in ("kappa, quadratic weights", "human \\ judge", "tau-b of 2 systems", "q99 x"):
+        assert part in done.out
+    plain = kragx(
+        "agree", human, judge, "--runs", runs[0], "--runs", runs[1], "--format", "json"
+    ).json()
+    assert plain["pairs"] == 144
+    assert plain["missing"]["human"] == [["q99", "x"]]
+    assert plain["systems"]["n_systems"] == 2
+    assert plain["intervals"]["kappa"][0] < plain["kappa"] < plain["intervals"]["kappa"][1]
+
+
+def test_agree_refusals(kragx, files, tmp_path):
+    """Exit codes 2 and 3, each with the remedy."""
+    human, judge, run, _ = files
+    third = kragx("agree", human, judge, run)
+    assert (third.code, "--runs" in third.err) == (2, True)
+    assert kragx("agree", human, judge, "--scale", "x").code == 2
+    assert kragx("agree", human, judge, "--format", "csv").code == 2
+    assert kragx("agree", human, tmp_path / "none").code == 3
+    both = tmp_path / "both.qrels"
+    both.write_text("q1 0 a 1\nq1 0 a 2\nq1 0 b 1\nq1 0 b 0\n")
+    conflict = kragx("agree", both, judge)
+    assert conflict.code == 3
+    assert "document 'a': 1 (line 1), 2 (line 2)" in conflict.err
+    assert "document 'b': 1 (line 3), 0 (line 4)" in conflict.err
+
+
+def test_agree_with_a_store(kragx, files, tmp_path):
+    """A store is the judge; its failures are pairs without a label, never 0."""
+    client = ScriptedClient([1, Failure("refusal"), 3])
+    asked = [
+        Question(RELEVANCE_EN, doc, query="?", query_id="q1", document_id=doc)
+        for doc in ("d0", "d1", "d2")
+    ]
+    Judge(client, store=tmp_path / "j.sqlite", concurrency=1).judge(asked)
+    plain = kragx("agree", files[0], tmp_path / "j.sqlite", "--format", "json").json()
+    assert plain["pairs"] == 2
+    assert ["q1", "d1"] in plain["missing"]["judge"]
+    with Store(tmp_path / "j.sqlite") as store:
+        assert len(list(store.records())) == 3  # and nothing was asked again
+
+
+def test_corrected(kragx, files):
+    """Plain and corrected stand side by side; too few labelled queries are refused."""
+    human, judge, *runs = files
+    done = kragx("corrected", human, judge, "--runs", *runs, "-m", "ndcg@5", "-m", "precision@3")
+    assert done.code == 0, done.err
+    for part in ("judge alone", "corrected", "people alone", "24 of 25"):
+        assert part in done.out
+    plain = kragx(
+        "corrected", human, judge, "--runs", runs[0], "-m", "ndcg@5", "--format", "json"
+    ).json()
+    found = plain["systems"]["up"]["metrics"]["ndcg@5"]
+    assert found["interval"][0] < found["corrected"] < found["interval"][1]
+    few = kragx("corrected", human, judge, "--runs", runs[0], "--least", 25)
+    assert (few.code, "at least 25" in few.err) == (3, True)
+    assert kragx("corrected", human, judge).code == 2
+
+
+def test_each_label(kragx, files):
+    """--per-label shows every label and whose it is, in the table and in JSON."""
+    human, judge, *runs = files
+    done = kragx("fill", human, judge, "--runs", runs[0], "--per-label")
+    assert [line.split("│")[-2].strip() for line in done.out.splitlines() if "q99" in line] == [
+        "judge"
+    ]
+    plain = kragx("fill", human, judge, "--runs", runs[0], "--per-label", "--format", "json").json()
+    assert len(plain["labels"]) == 145
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.csv", "labels.qrels"])
+def test_fill(name, kragx, files, tmp_path):
+    """Human-only and filled with judged@k; every label's provenance in a file of three kinds."""
+    human, judge, *runs = files
+    out = tmp_path / name
+    done = kragx("fill", human, judge, "--runs", *runs, "-m", "ndcg@5", "--out", out)
+    assert done.code == 0, done.err
+    for part in ("human only", "filled", "judged@5", "144 human, 1 by the judge"):
+        assert part in done.out
+    text = out.read_text(encoding="utf-8-sig")
+    if name.endswith("jsonl"):
+        sources = [json.loads(line)["source"] for line in text.splitlines()]
+    elif name.endswith("csv"):
+        sources = [row["source"] for row in csv.DictReader(text.splitlines())]
+    else:
+        sources = [line.split()[1] for line in text.splitlines()]
+        assert kragx("score", "--qrels", out, "--run", runs[0]).code == 0
+    assert sorted(set(sources)) == ["human", "judge"]
+    assert sources.count("judge") == 1
+
+
+def results(jsonl):
+    """A results file with Korean texts."""
+    return jsonl(
+        *(
+            {
+                "query_id": f"q{at}",
+                "query": f"질문 {at}",
+                "gold": [],
+                "retrieved": [{"id": f"d{rank}", "text": f"문서 {at} {rank}"} for rank in range(3)],
+            }
+            for at in range(5)
+        )
+    )
+
+
+def test_label(kragx, jsonl, here):
+    """Labels from a pipe; the same command goes on without naming a source again."""
+    path = results(jsonl)
+    done = kragx("label", "my.qrels", "--results", path, "--pairs", 4, stdin="3 1 q")
+    assert done.code == 0, done.err
+    assert "2 of 4 labelled, in my.qrels; run again to go on" in done.err
+    again = kragx("label", "my.qrels", stdin="0\n2\n")
+    assert "going on with the sample" in again.err
+    assert "4 of 4 labelled" in again.err
+    grades = [line.split()[-1] for line in (here / "my.qrels").read_text().splitlines()]
+    assert grades == ["3", "1", "0", "2"]
+    assert "질문에 직접, 빠짐없이 답한다." in done.out  # the Korean rubric, for Korean questions
+
+
+def test_label_whole_queries(kragx, jsonl, here):
+    """--queries draws every pair of so many queries."""
+    kragx("label", "my.qrels", "--results", results(jsonl), "--queries", 2, stdin="000000")
+    lines = (here / "my.qrels").read_text().splitlines()
+    assert len(lines) == 6
+    assert len({line.split()[0] for line in lines}) == 2
+
+
+def test_label_what_the_judge_graded(kragx, jsonl, here):
+    """With a store only pairs that its judge has graded are drawn; what is left out is counted."""
+    path = results(jsonl)
+    asked = [
+        Question(
+            RELEVANCE_EN, f"문서 0 {rank}", query="질문 0", query_id="q0", document_id=f"d{rank}"
+        )
+        for rank in range(3)
+    ]
+    Judge(ScriptedClient([0, 3, Failure("refusal")]), store="j.sqlite", concurrency=1).judge(asked)
+    done = kragx("label", "my.qrels", "--results", path, "--store", "j.sqlite", stdin="00")
+    assert "drawn from 2 pairs; 13 that the judge has not graded left out" in done.err
+    assert "2 of 2 labelled" in done.err
+    assert kragx("label", "other.qrels", "--store", "none.sqlite").code == 3
+
+
+def test_label_a_trec_run(kragx, jsonl, here):
+    """A TREC run is labelled with the questions of a gold set and the texts of a corpus."""
+    gold = jsonl({"query_id": "q1", "query": "why?", "gold": [{"id": "a"}]}, name="gold.jsonl")
+    corpus = jsonl({"id": "a", "text": "because"}, {"id": "b", "text": "so"}, name="corpus.jsonl")
+    (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\n")
+    source = ("--run", "my.run", "--dataset", gold)
+    assert kragx("label", "my.qrels", *source).code == 2
+    done = kragx("label", "my.qrels", *source, "--corpus", corpus, stdin="30")
+    assert "2 of 2 labelled" in done.err
+    assert "because" in done.out
+    (here / "other.run").write_text("q1 Q0 zz 1 2.0 t\n")
+    unknown = kragx("label", "new.qrels", "--run", "other.run", *source[2:], "--corpus", corpus)
+    assert (unknown.code, "'zz' has no text" in unknown.err) == (3, True)
+
+
+def test_label_refusals(kragx, jsonl, here):
+    """Without a source there is nothing to draw from; a TREC run has no text."""
+    assert kragx("label", "my.qrels").code == 2
+    assert kragx("label", "my.qrels", "--results", results(jsonl), "--scale", "0-30").code == 2
+    assert kragx("label", "my.qrels", "--results", results(jsonl), "--depth", 0).code == 2
+    assert kragx("label", "no/folder/my.qrels", "--results", results(jsonl)).code == 2
+
+
+CLIENT = """
+from kragx.testing import ScriptedClient
+
+def grade(request):
+    return 3 * ("why" in request.messages[-1][1].split("<<<document")[1])
+
+def moved():
+    return ScriptedClient(grade)
+"""
+
+CONFIG = """
+dataset: gold.jsonl
+retrievers:
+  mine: {class: "clients:moved", args: {reranker: {model: gpt-4o}}}
+judge: {client: "clients:moved", store: j.sqlite}
+"""
+
+
+@pytest.fixture
+def config(here, jsonl, module):
+    """A config whose judge looks for the query's word."""
+    module("clients", CLIENT)
+    jsonl(
+        *(
+            {"query_id": f"q{at}", "query": f"why {at}", "gold": [{"text": f"because of {at}"}]}
+            for at in range(4)
+        ),
+        name="gold.jsonl",
+    )
+    path = here / "config.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+def test_probe(kragx, config, monkeypatch):
+    """The lifts of a config's judge, a dry run, and models of its kin from options and config."""
+    monkeypatch.syspath_prepend(config.parent)
+    dry = kragx("probe", config, "--passages", 4, "--dry-run")
+    assert "20 calls to make" in dry.out, dry.err
+    done = kragx("probe", config, "--passages", 4, "--generator", "scripted")
+    assert done.code == 0, done.err
+    assert "+3.000" in done.out
+    assert "judge 'scripted' and generator 'scripted' are of one family" in done.out
+    assert "reranker 'gpt-4o'" in done.out
+    plain = kragx("probe", config, "--passages", 4, "--format", "json").json()
+    assert {each["variant"]: each["lift"] for each in plain["lifts"]} == {
+        "query": 3,
+        "words": 3,
+        "order-en": 0,
+        "order-ko": 0,
+    }
+    assert plain["judging"]["calls"] == 0  # all stored by now
+
+
+def test_probe_that_fails(kragx, config, monkeypatch):
+    """Missing judgements above max_missing end with 4, after the report of the rest."""
+    monkeypatch.syspath_prepend(config.parent)
+    (config.parent / "clients.py").write_text(
+        CLIENT.replace("3 * (", "'no JSON' if 'Grade it' in str(request.messages) else 3 * (")
+    )
+    done = kragx("probe", config, "--passages", 4)
+    assert done.code == 4
+    assert "failed judgements: 4 (4 invalid_json)" in done.out
+    assert "max_missing 0 allows" in done.err
+
+
+def test_probe_refusals(kragx, config, monkeypatch):
+    """A config without a judge has nothing to probe; options are checked."""
+    monkeypatch.syspath_prepend(config.parent)
+    assert kragx("probe", config, "--asks", "relevence").code == 2
+    config.write_text("dataset: gold.jsonl\nretrievers: {mine: 'clients:moved'}\n")
+    done = kragx("probe", config)
+    assert (done.code, "no 'judge' to probe" in done.err) == (2, True)

@@ -1,0 +1,135 @@
+"""Prediction-powered means: by hand, and whether their intervals cover with the query as unit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kragx import Run
+from kragx.agreement import LEAST_QUERIES, correct, prediction_powered
+from kragx.errors import DataError, UsageError
+from tests.agreement.simulation import correction_coverage
+
+
+def test_by_hand():
+    """Spread 1 everywhere, covariance 1, n = N: the weight is 1 / 2."""
+    human, judge, rest = (np.array(values, float) for values in ([1, 2, 3], [2, 3, 4], [5, 6, 7]))
+    found = prediction_powered(human, judge, rest)
+    spread = np.var([2, 3, 4, 5, 6, 7], ddof=1)
+    weight = 1 / (spread * 2)
+    assert found.weight == pytest.approx(weight)
+    assert found.value == pytest.approx(2 + weight * (6 - 3))
+    assert found.plain == pytest.approx(4.5)
+    assert found.human == 2
+    left = (1 - weight) ** 2 * 2 / (3 - 2) / 3  # y - w f has a third of its spread left
+    variance = left + weight**2 * spread / 3
+    assert found.interval[1] - found.value == pytest.approx(4.302653 * variance**0.5, rel=1e-6)
+
+
+def test_nothing_to_learn_from():
+    """Without other queries, or of a judge that says one thing, the human mean is what is left."""
+    human = np.array([0, 0.5, 1, 0.5])
+    for judge, rest in ((human, np.array([])), (np.full(4, 0.7), np.full(9, 0.7))):
+        found = prediction_powered(human, judge, rest)
+        assert (found.value, found.weight) == (0.5, 0)
+        assert found.interval == found.human_interval
+
+
+def test_a_perfect_judge_narrows_the_interval():
+    """Where people and judge agree the interval is that of all queries."""
+    rng = np.random.default_rng(0)
+    values = rng.random(400)
+    found = prediction_powered(values[:40], values[:40], values[40:])
+    widths = [ends[1] - ends[0] for ends in (found.interval, found.human_interval)]
+    assert widths[0] < 0.45 * widths[1]
+
+
+@pytest.fixture(scope="module")
+def coverage():
+    """How often, in 10,000 simulated data sets, intervals by query and by pair hold the truth.
+
+    30 labelled queries of 180, 10 documents each; the metric is precision@10.
+    """
+    return correction_coverage(30, 180)
+
+
+def test_intervals_cover_clustered_data(coverage):
+    """With the query as the unit, 93 to 97 of 100 intervals hold the truth."""
+    assert 0.93 <= coverage["query"] <= 0.97
+
+
+def test_pair_level_intervals_do_not(coverage):
+    """With pairs as units, the same estimate's interval misses it far too often."""
+    assert coverage["pair"] < 0.9
+
+
+def test_the_judge_alone_does_not(coverage):
+    """A biased judge's own interval hardly ever holds the truth, however many queries."""
+    assert coverage["judge"] < 0.5
+
+
+def files(n_queries=60, n_labelled=25, depth=5):
+    """People's labels of some queries, the judge's of all, and a run."""
+    rng = np.random.default_rng(3)
+    human, judge, lists = {}, {}, {}
+    for query in (f"q{at}" for at in range(n_queries)):
+        grades = rng.integers(0, 4, depth)
+        lists[query] = [{"id": f"d{at}"} for at in range(depth)]
+        judge[query] = {
+            f"d{at}": int(min(3, g + rng.integers(0, 2))) for at, g in enumerate(grades)
+        }
+        if len(human) < n_labelled:
+            human[query] = {f"d{at}": int(grade) for at, grade in enumerate(grades)}
+    return human, judge, Run.from_documents(lists, name="mine")
+
+
+def test_from_labels():
+    """Means of the metrics by label, with plain, corrected and human side by side."""
+    human, judge, run = files()
+    found = correct(human, judge, [run], metrics=["precision@5(rel=2)"])["mine"]
+    each = found["precision@5(rel=2)"]
+    assert (each.n_labelled, each.n_queries) == (25, 60)
+    plain = np.mean([sum(g >= 2 for g in docs.values()) / 5 for docs in judge.values()])
+    people = np.mean([sum(g >= 2 for g in docs.values()) / 5 for docs in human.values()])
+    assert each.plain == pytest.approx(plain)
+    assert each.human == pytest.approx(people)
+    by_judge = [
+        sum(g >= 2 for g in docs.values()) / 5 for query, docs in judge.items() if query in human
+    ]
+    rest = [
+        sum(g >= 2 for g in docs.values()) / 5
+        for query, docs in judge.items()
+        if query not in human
+    ]
+    shift = np.mean(rest) - np.mean(by_judge)
+    assert each.value == pytest.approx(people + each.weight * shift)
+    assert 0 < each.weight <= 1
+
+
+def test_partly_labelled_queries_are_left_out():
+    """A query counts as labelled only if people labelled all that the metric looks at."""
+    human, judge, run = files()
+    del human["q0"]["d4"]
+    found = correct(human, judge, [run], metrics=["ndcg@5"])
+    assert "q0" not in found.labelled["mine"]
+    assert found.partly["mine"] == 1
+    assert "q0" in correct(human, judge, [run], metrics=["ndcg@4"]).labelled["mine"]
+
+
+def test_too_few_are_refused():
+    """Below the stated number there is no correction, whatever the data."""
+    human, judge, run = files(n_labelled=LEAST_QUERIES - 1)
+    with pytest.raises(DataError, match=f"labelled 19 queries .* at least {LEAST_QUERIES}"):
+        correct(human, judge, [run], metrics=["ndcg@5"])
+    assert correct(human, judge, [run], metrics=["ndcg@5"], least=10)["mine"]["ndcg@5"].n_labelled
+
+
+def test_refusals():
+    """No cut, no system, a least number of two: each is refused with the remedy."""
+    human, judge, run = files()
+    with pytest.raises(UsageError, match="cut it, for example ndcg@10"):
+        correct(human, judge, [run], metrics=["ndcg"])
+    with pytest.raises(UsageError, match="at least one"):
+        correct(human, judge, [])
+    with pytest.raises(UsageError, match="least: 2"):
+        correct(human, judge, [run], least=2)

@@ -1,0 +1,1 @@
+"""Comparisons, slices, changes, gates and reports of them."""

@@ -1,0 +1,296 @@
+"""`kragx run`, `report` and `compare`: comparisons, gates, exit codes and reports on disk."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from kragx import config, pipeline
+from kragx.pytest import assert_gates
+from kragx.schema import report_schema
+
+GATES = "gates: {mrr@5: '>= 0.8', recall@5: no worse than baseline by 0.02}"
+AGAINST_EARLIER = "gates: {retrievers: {mine: {mrr@5: no worse than earlier by 0.02}}}"
+
+
+def test_run_shows_the_comparison(run):
+    """Means with intervals, the difference from the baseline, slices and advice are shown."""
+    outcome = run("new")
+    assert outcome.code == 0
+    for text in (
+        "mine against other:",
+        "95% interval",
+        "corrected after Holm",
+        "by query_type:",
+        "lookup (n = 12)",
+        "▲ better",
+        "? The data does not say which retriever is best in mrr@5: mine has the best value",
+    ):
+        assert text in outcome.out
+
+
+def test_report_json_follows_its_schema(run, here, kragx):
+    """A real report.json, with gates and changes in it, fits the schema that is published."""
+    assert run("old").code == 0
+    assert run("new", "--earlier", "old", more=GATES).code == 1
+    schema = kragx("schema", "--report").json()
+    assert schema == report_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for folder in ("old", "new"):
+        report = json.loads((here / folder / "report.json").read_text(encoding="utf-8"))
+        jsonschema.validate(report, schema)
+    assert report["changes"]
+    assert report["gates"]
+    assert report["comparisons"][0]["slices"]
+    assert report["comparisons"][0]["recommendations"]
+    del report["comparisons"][0]["overall"]["differences"][0]["p"]
+    with pytest.raises(jsonschema.ValidationError, match="'p' is a required property"):
+        jsonschema.validate(report, schema)
+
+
+def test_report_gives_the_same_again(run, here, kragx):
+    """`kragx report` finds the very same comparison, changes and gates in the folder."""
+    run("old")
+    run("new", "--earlier", "old", more=GATES)
+    written = json.loads((here / "new" / "report.json").read_text(encoding="utf-8"))
+    again = kragx("report", "new", "--format", "json")
+    assert again.code == 1
+    found = json.loads(again.out)
+    for name in ("comparisons", "changes", "gates"):
+        assert found[name] == written[name]
+    markdown = kragx("report", "new", "--format", "markdown")
+    assert markdown.out == (here / "new" / "report.md").read_text(encoding="utf-8")
+
+
+def test_gates_end_with_1_and_a_table(run, here):
+    """A gate that fails ends the command with 1, after everything was written and shown."""
+    outcome = run("old", "--summary", "summary.md", more="gates: {mrr@5: '>= 0.8'}")
+    assert outcome.code == 1
+    assert "gates: 2 of 2 failed" in outcome.out
+    assert "mrr@5 >= 0.8" in outcome.out
+    assert (here / "old" / "report.json").exists()
+    summary = (here / "summary.md").read_text(encoding="utf-8")
+    assert summary.startswith("## kragx: ❌ 2 of 2 gates failed")
+    assert "| ❌ | mrr@5 &gt;= 0.8 | mine |" in summary
+    passing = run("new", "--summary", "summary.md", more="gates: {recall@5: '>= 1'}")
+    assert passing.code == 0
+    assert "gates: all 2 passed" in passing.out
+    assert "✅ every gate passed" in (here / "summary.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("gates: {mrr@10: '> 0'}", "gates.mrr@10: mrr@10 is not computed; add it to 'metrics'"),
+        ("gates: {mrr@5: 1}", "gates.mrr@5: 1 is no condition"),
+        ("gates: {retrievers: {min: {mrr@5: '> 0'}}}", "perhaps you meant 'mine'?"),
+        (AGAINST_EARLIER, "gates.retrievers.mine.mrr@5: 'no worse than earlier' needs earlier re"),
+    ],
+)
+def test_gates_that_cannot_be_checked(run, here, more, problem):
+    """A gate on what will not be there ends with 2 before anything is asked."""
+    outcome = run("new", more=more)
+    assert outcome.code == 2
+    assert problem in outcome.err
+    assert not (here / "new" / "report.json").exists()
+
+
+def test_all_mistakes_of_the_new_keys_at_once(kragx, here, gold):
+    """Baseline, slices and statistics are checked like the rest, each with its path."""
+    (here / "bad.yaml").write_text(
+        "dataset: gold.jsonl\nretrievers: {mine: {results: gold.jsonl}}\nbaseline: mind\n"
+        "slices: []\nstatistics: {confidence: 95, resample: 3, correction: bonferroni}\n",
+        encoding="utf-8",
+    )
+    code, _, err = kragx("run", "bad.yaml")
+    assert code == 2
+    for part in (
+        "baseline: 'mind' is no retriever; perhaps you meant 'mine'?",
+        "slices: is empty",
+        "statistics.confidence: ",
+        "statistics.resample: unknown key; perhaps you meant 'resamples'?",
+        "statistics.correction: ",
+    ):
+        assert part in err
+
+
+def test_earlier_results_gate(run):
+    """A retriever that got worse than it was fails; one that got better passes."""
+    run("old")
+    run("new")
+    assert run("new", "--earlier", "old", more=AGAINST_EARLIER, folder="a").code == 0
+    worse = run("old", "--earlier", "new", more=AGAINST_EARLIER, folder="b")
+    assert worse.code == 1
+    assert "against earlier" in worse.out
+    assert run("old", more=AGAINST_EARLIER + "\nearlier: new", folder="c").code == 1
+
+
+def test_the_folder_itself_is_no_earlier_result(run):
+    """A run that would overwrite what it compares with is refused before it begins."""
+    run("old")
+    outcome = run("new", "--earlier", "old", folder="old")
+    assert outcome.code == 2
+    assert "is the folder that this run writes" in outcome.err
+
+
+def test_compare_two_folders(run, kragx):
+    """What got better and worse, by metric and by query, with the texts that changed most."""
+    run("old")
+    run("new")
+    outcome = kragx("compare", "old", "new", "--retriever", "mine")
+    assert outcome.code == 0
+    assert "mine: now against earlier" in outcome.out
+    assert "queries: 8 better, 4 worse" in outcome.out
+    assert "<script>alert(1)</script> | *bold* ‹U+202E› 질문 3" in outcome.out
+    assert "\u202e" not in outcome.out
+    plain = kragx("compare", "old", "new", "--format", "json").json()
+    mine, other = plain["changes"]
+    assert other["better"] == other["worse"] == []
+    assert {each["query_id"] for each in mine["better"]} == {f"q{i}" for i in range(0, 24, 3)}
+    first = mine["better"][0]
+    assert first["by"] == 0.75
+    assert first["before"] == {"mrr@5": 0.25, "recall@1": 0.0}
+    assert first["after"] == {"mrr@5": 1.0, "recall@1": 1.0}
+    assert [each["by"] for each in mine["worse"]] == [-0.5] * 4
+    back = kragx("compare", "new", "old", "--format", "json").json()["changes"][0]
+    assert {each["query_id"] for each in back["worse"]} == {e["query_id"] for e in mine["better"]}
+
+
+def test_compare_two_retrievers_of_one_folder(run, kragx):
+    """Two retrievers are named; the second is set against the first."""
+    run("new")
+    outcome = kragx("compare", "new", "--retriever", "other", "--retriever", "mine")
+    assert outcome.code == 0
+    assert "mine: mine against other" in outcome.out
+    assert "8 better, 4 worse" in outcome.out
+    alone = kragx("compare", "new")
+    assert alone.code == 2
+    assert "--retriever mine --retriever other" in alone.err
+
+
+def test_compare_refuses_other_gold(run, kragx, jsonl):
+    """Another gold set is refused with both hashes, unless told otherwise; ids join the rest."""
+    run("old")
+    records = [
+        {"query_id": f"q{i}", "query": f"question {i}", "gold": [{"id": f"g{i}", "text": "t"}]}
+        | ({"query_type": "why"})
+        for i in range(20)
+    ]
+    jsonl(*records, name="gold.jsonl")
+    run("new")
+    refused = kragx("compare", "old", "new")
+    assert refused.code == 2
+    assert "mine: 'earlier' and 'now' cannot be compared: the gold sets differ (" in refused.err
+    assert "--anyway" in refused.err
+    allowed = kragx("compare", "old", "new", "--anyway")
+    assert allowed.code == 0
+    assert "compared all the same: the gold sets differ" in allowed.out
+    assert "left out of the comparison: 4" in allowed.out
+
+
+def test_compare_with_gates(run, kragx):
+    """Gates of the command line are held against the later results, or one of two retrievers."""
+    run("old")
+    run("new")
+    gate = ("--gate", "mrr@5: no worse than earlier by 0.02", "--retriever", "mine")
+    assert kragx("compare", "old", "new", *gate).code == 0
+    failing = kragx("compare", "new", "old", *gate)
+    assert failing.code == 1
+    assert "gates: 1 of 1 failed" in failing.out
+    for wrong in ("mrr@5", "mrr@5: great"):
+        assert kragx("compare", "old", "new", "--gate", wrong).code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (("old", "nowhere"), 3, "nowhere/report.json: cannot be read"),
+        (
+            ("old", "new", "--retriever", "main"),
+            2,
+            "old has no retriever 'main'; perhaps you meant 'mine'",
+        ),
+        (("old", "new", "--format", "yaml"), 2, "--format: 'yaml' is unknown"),
+        (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),
+        (("old", "broken"), 3, "broken/report.json: evaluations: not what kragx writes"),
+    ],
+)
+def test_compare_with_wrong_arguments(run, kragx, here, options, code, message):
+    """Folders, retrievers and formats that are not there are named."""
+    run("old")
+    run("new")
+    (here / "broken").mkdir()
+    (here / "broken" / "report.json").write_text('{"evaluations": [1]}', encoding="utf-8")
+    outcome = kragx("compare", *options)
+    assert outcome.code == code
+    assert message in outcome.err
+
+
+def test_markdown_shows_data_to_the_letter(run, here, kragx):
+    """Markup, markers of direction and pipes in a question are shown and do nothing."""
+    run("old")
+    run("new", "--earlier", "old")
+    for text in (
+        (here / "new" / "report.md").read_text(encoding="utf-8"),
+        kragx("compare", "old", "new", "--format", "markdown").out,
+    ):
+        assert "<script>" not in text
+        assert "&lt;script&gt;alert(1)&lt;/script&gt; \\| \\*bold\\* ‹U+202E› 질문 3" in text
+        assert "\u202e" not in text
+
+
+def test_markdown_report_has_its_sections(run, here):
+    """Recommendations, metrics, the baseline, slices, earlier results and gates."""
+    run("old")
+    run("new", "--earlier", "old", more=GATES)
+    text = (here / "new" / "report.md").read_text(encoding="utf-8")
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert headings == [
+        "# gold",
+        "## Recommendations",
+        "## Metrics by retriever",
+        "## Compared with other",
+        "## By query\\_type",
+        "### lookup: 12 queries",
+        "### why: 12 queries",
+        "## Compared with the earlier results",
+        "### mine: now against earlier",
+        "### other: now against earlier",
+        "## Gates",
+    ]
+
+
+def test_several_matchers(run, here):
+    """Each matcher has a comparison of its own, and gates say under which one they failed."""
+    matchers = "matchers: {loose: id, strict: exact}"
+    text = f"{matchers}\ngates: {{matchers: {{strict: {{mrr@5: '>= 0.8'}}}}}}"
+    (here / "both.yaml").write_text("", encoding="utf-8")
+    outcome = run("new", "--set", "match=null", more=text)
+    assert outcome.code == 1
+    report = json.loads((here / "new" / "report.json").read_text(encoding="utf-8"))
+    assert [each["match"] for each in report["comparisons"]] == ["loose", "strict"]
+    assert {each["match"] for each in report["gates"]} == {"strict"}
+
+
+def test_assert_gates_runs_a_config_and_reads_a_folder(run, here):
+    """The pytest helper takes a config, a folder, or the report of a run."""
+    run("new", more="gates: {retrievers: {mine: {mrr@5: '>= 0.8'}}}")
+    assert len(assert_gates("run.yaml")) == len(assert_gates("new")) == 1
+    report = pipeline.run(config.load("run.yaml"))
+    assert len(assert_gates(report)) == 1
+    with pytest.raises(AssertionError, match="1 of 1 gates failed"):
+        assert_gates(report, {"retrievers": {"other": {"mrr@5": ">= 0.8"}}})
+    run("old", folder="older")
+    worse = {"retrievers": {"mine": {"mrr@5": "no worse than earlier"}}}
+    with pytest.raises(AssertionError, match="against earlier"):
+        assert_gates("older", worse, earlier="new")
+
+
+def test_narrow_terminal(run, monkeypatch):
+    """In 60 columns no number is cut: tables are split, and intervals are left to the files."""
+    monkeypatch.setenv("COLUMNS", "60")
+    outcome = run("new", "--set", "retrievers.third.class=toy_compared:new", more="")
+    assert outcome.code == 0
+    assert "…" not in outcome.out

@@ -1,0 +1,292 @@
+"""`compare`: means, differences, who is best, and what may not be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kragx import UsageError, compare, evaluate
+from kragx.comparison import check_comparable, compare_scored
+from kragx.comparison.model import Settings
+from kragx.comparison.scored import Scored
+
+from .support import evaluation, gold_set
+
+GOLD = gold_set(40)
+GOOD = evaluation(GOLD, "good", lambda i: 1)
+FAIR = evaluation(GOLD, "fair", lambda i: 1 if i % 2 else 2)
+BAD = evaluation(GOLD, "bad", lambda i: None if i % 4 else 1)
+
+
+def test_means_are_those_of_the_evaluations():
+    """A comparison shows the evaluations' own numbers, each inside its interval."""
+    found = compare([GOOD, FAIR, BAD]).overall.means
+    for each in (GOOD, FAIR, BAD):
+        for metric, value in each.mean.items():
+            estimate = found[each.name][metric]
+            assert estimate.value == value
+            assert estimate.low <= value <= estimate.high
+            assert estimate.n == 40
+
+
+def test_difference_by_hand():
+    """Fair against good: 20 queries lose one half, 20 are equal."""
+    found = compare([GOOD, FAIR]).overall.difference("mrr@10", "fair")
+    assert found.value == -0.25
+    assert (found.wins, found.ties, found.losses, found.n) == (0, 20, 20, 40)
+    assert found.low < -0.25 < found.high < 0
+    assert found.verdict == "worse"
+    assert found.effect == pytest.approx(-0.25 / np.std([0, -0.5] * 20, ddof=1))
+
+
+def test_identical_runs():
+    """A retriever against itself: p = 1, no effect, every query a tie, nothing decided."""
+    found = compare({"a": FAIR, "b": FAIR})
+    for each in found.overall.differences:
+        assert (each.value, each.low, each.high, each.p, each.p_adjusted) == (0, 0, 0, 1, 1)
+        assert (each.wins, each.ties, each.losses, each.effect) == (0, 40, 0, None)
+        assert each.verdict == "undecided"
+    assert found.overall.leaders["mrr@10"].tied == ("b",)
+
+
+def test_the_best_is_alone_or_shares_its_place():
+    """Good is best beyond doubt; two that differ in one query of 40 cannot be told apart."""
+    nearly = evaluation(GOLD, "nearly", lambda i: 1 if i else 2)
+    alone = compare([GOOD, FAIR, BAD]).overall.leaders["mrr@10"]
+    assert (alone.best, alone.tied, alone.decided) == ("good", (), True)
+    shared = compare([GOOD, nearly, BAD]).overall.leaders["mrr@10"]
+    assert (shared.best, shared.tied, shared.decided) == ("good", ("nearly",), False)
+
+
+def test_three_queries_decide_nothing():
+    """An interval may leave 0 out with three queries; the test does not let it decide."""
+    few = gold_set(3)
+    pair = [evaluation(few, "a", lambda i: 1), evaluation(few, "b", lambda i: None)]
+    found = compare(pair).overall.difference("mrr@10", "b")
+    assert found.high < 0
+    assert found.p == 0.25
+    assert found.verdict == "undecided"
+
+
+def test_holm_over_retrievers_and_metrics():
+    """The p is corrected over all tests against the baseline, or not at all if told so."""
+    evaluations = [BAD, FAIR, GOOD, evaluation(GOLD, "other", lambda i: 1 if i % 3 else None)]
+    plain = compare(evaluations, correction="none").overall.differences
+    assert all(each.p == each.p_adjusted for each in plain)
+    held = compare(evaluations).overall.differences
+    expected = sorted(each.p for each in plain)
+    assert len(expected) == 6
+    least = min(held, key=lambda each: each.p)
+    assert least.p_adjusted == pytest.approx(min(1, least.p * 6))
+    assert [each.p for each in held] == [each.p for each in plain]
+
+
+def test_lower_is_better():
+    """Less time is better: the best has the least, and a win is a faster answer."""
+    fast = evaluation(
+        GOLD,
+        "fast",
+        lambda i: 1,
+        metrics=["mrr@10", "seconds_mean"],
+        seconds=lambda i: 0.1 + i / 1000,
+    )
+    slow = evaluation(
+        GOLD,
+        "slow",
+        lambda i: 1,
+        metrics=["mrr@10", "seconds_mean"],
+        seconds=lambda i: 0.2 + i / 1000,
+    )
+    found = compare([fast, slow])
+    difference = found.overall.difference("seconds_mean", "slow")
+    assert difference.value == pytest.approx(0.1)
+    assert (difference.wins, difference.losses, difference.verdict) == (0, 40, "worse")
+    assert found.overall.leaders["seconds_mean"].best == "fast"
+    assert found.better["seconds_mean"] == "lower"
+
+
+def test_a_runs_own_number_is_not_tested():
+    """A percentile or throughput has no interval, test or slice, but is shown and subtracted."""
+    metrics = ["mrr@10", "seconds_p95", "throughput"]
+    dataset = gold_set(30, query_type=lambda i: "ab"[i % 2])
+    seconds = {"a": lambda i: 0.1 * (i + 1), "b": lambda i: 0.2 * (i + 1)}
+    pair = [
+        evaluation(dataset, name, lambda i: 1, metrics=metrics, seconds=seconds[name])
+        for name in "ab"
+    ]
+    found = compare(pair, slices=["query_type"])
+    assert found.run_level == ("seconds_p95", "throughput")
+    for metric in found.run_level:
+        each = found.overall.difference(metric, "b")
+        assert each.value == pytest.approx(pair[1].mean[metric] - pair[0].mean[metric])
+        assert (each.low, each.p, each.verdict) == (None, None, "untested")
+        assert found.overall.means["a"][metric].low is None
+        assert not found.overall.leaders[metric].decided
+        assert found.slices[0].view.means["a"][metric].value is None
+
+
+def test_pairs_are_the_queries_where_both_have_a_value():
+    """Redundancy is undefined without a relevant document; a difference says how many have it."""
+    metrics = ["mrr@10", "redundancy@10"]
+    some = evaluation(GOLD, "some", lambda i: 1 if i < 25 else None, metrics=metrics)
+    others = evaluation(GOLD, "others", lambda i: 1 if i >= 15 else None, metrics=metrics)
+    found = compare([some, others]).overall
+    assert found.means["some"]["redundancy@10"].n == 25
+    assert found.means["others"]["redundancy@10"].n == 25
+    assert found.difference("redundancy@10", "others").n == 10
+    assert found.difference("mrr@10", "others").n == 40
+
+
+def test_a_metric_without_any_value():
+    """What no query has a value of is None everywhere, and nobody leads."""
+    none = [evaluation(GOLD, n, lambda i: None, metrics=["redundancy@5", "mrr@5"]) for n in "ab"]
+    found = compare(none)
+    each = found.overall.difference("redundancy@5", "b")
+    assert (each.value, each.p, each.n, each.verdict) == (None, None, 0, "untested")
+    assert "redundancy@5" not in found.overall.leaders
+
+
+def test_same_seed_same_bits():
+    """The same seed gives the same comparison, another seed other intervals."""
+    assert compare([FAIR, BAD]).to_dict() == compare([FAIR, BAD]).to_dict()
+    assert compare([FAIR, BAD], seed=1).to_dict() != compare([FAIR, BAD]).to_dict()
+
+
+def test_order_of_queries_does_not_matter():
+    """Queries join by id: another order of the same gold set gives the same differences."""
+    turned = replace(GOLD, queries=GOLD.queries[::-1])
+    backwards = evaluation(turned, "fair", lambda i: 1 if (39 - i) % 2 else 2)
+    assert backwards.query_ids[0] == "q39"
+    found = compare([GOOD, backwards]).overall.difference("mrr@10", "fair")
+    assert found == compare([GOOD, FAIR]).overall.difference("mrr@10", "fair")
+
+
+def test_baseline_and_metrics_by_any_spelling():
+    """The baseline is named; metrics are read as everywhere."""
+    found = compare([GOOD, FAIR, BAD], baseline="bad", metrics=["MRR@10"])
+    assert found.baseline == "bad"
+    assert found.metrics == ("mrr@10",)
+    assert {each.retriever for each in found.overall.differences} == {"good", "fair"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"baseline": "god"}, "baseline: 'god' is not compared; perhaps you meant 'good'"),
+        ({"metrics": ["ndcg@10"]}, "metric 'ndcg@10' was not computed for 'good'"),
+        ({"confidence": 95}, "confidence: 95 is not from 0.5 to below 1"),
+        ({"resamples": 10}, "resamples: 10 is below 100"),
+        ({"resamples": 1e4}, "resamples: 10000.0 is no whole number"),
+        ({"seed": -1}, "seed: -1"),
+        ({"correction": "bonferroni"}, "correction: unknown value 'bonferroni'"),
+        ({"slices": ["query_type"], "dataset": gold_set(3)}, "dataset: query 'q3'"),
+    ],
+)
+def test_wrong_arguments(arguments, message):
+    """A wrong argument is named, with its value and the remedy."""
+    with pytest.raises(UsageError) as raised:
+        compare([GOOD, FAIR], **arguments)
+    assert message in str(raised.value)
+
+
+def test_two_of_one_name_and_none_at_all():
+    """Names tell retrievers apart, so each needs its own; and something must be compared."""
+    with pytest.raises(UsageError, match="two are called 'fair'"):
+        compare([FAIR, FAIR])
+    with pytest.raises(UsageError, match="none is given"):
+        compare([])
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"dataset": {"name": "gold", "version": "2", "hash": "f" * 64}}, "the gold sets differ"),
+        ({"match": {"method": "exact"}}, "the matchers differ (method 'id' and 'exact'"),
+        ({"pool": {"hash": "abc"}}, "different pools (gold and abc)"),
+        ({"facts_match": {"method": "text"}}, "facts are matched differently"),
+        ({"deviations": {"no_gold": "zero"}}, "queries without gold are treated differently"),
+    ],
+)
+def test_refuses_what_does_not_mean_the_same(change, reason):
+    """Other gold, matcher, pool or rules are refused with the reason, unless told otherwise."""
+    other = replace(FAIR, settings={**FAIR.settings, **change})
+    with pytest.raises(UsageError) as raised:
+        compare([GOOD, other])
+    assert "'good' and 'fair' cannot be compared" in str(raised.value)
+    assert reason in str(raised.value)
+    assert "--anyway" in str(raised.value)
+    cautions = compare([GOOD, other], anyway=True).cautions
+    assert any("compared all the same" in each and reason in each for each in cautions)
+
+
+def test_refuses_other_profiles():
+    """Numbers of two profiles are not the same numbers."""
+    other = evaluation(GOLD, "fair", lambda i: 1, profile="trec")
+    with pytest.raises(UsageError, match=r"the profiles differ \(.*name 'kragx' and 'trec'"):
+        compare([GOOD, other])
+
+
+def test_plain_mappings_have_no_hash():
+    """Without a hash the gold set is taken to be the same if the queries are, and that is said."""
+    gold = {"q0": {"g0": 1}, "q1": {"g1": 1}}
+    one = evaluate(gold, {"q0": {"g0": 1.0}, "q1": {"x": 1.0}}, match="id", metrics=["mrr@5"])
+    other = replace(one, name="other")
+    assert "has no content hash" in compare([one, other]).cautions[0]
+    fewer = evaluate({"q0": {"g0": 1}}, {"q0": {"g0": 1.0}}, match="id", metrics=["mrr@5"])
+    with pytest.raises(UsageError, match=r"different queries \(2 and 1\)"):
+        compare([one, replace(fewer, name="fewer")])
+    anyway = compare([one, replace(fewer, name="fewer")], anyway=True)
+    assert anyway.query_ids == ("q0",)
+    assert any("left out of the comparison: 1" in each for each in anyway.cautions)
+
+
+def test_no_query_in_common_cannot_be_compared_at_all():
+    """Even when told to, queries that do not join are an error."""
+    other = evaluation(replace(gold_set(2), queries=gold_set(44).queries[42:]), "far", lambda i: 1)
+    with pytest.raises(UsageError, match="no query in common"):
+        compare([GOOD, other], anyway=True)
+
+
+def test_metrics_that_not_all_have():
+    """Shared metrics are compared and the others named; without any there is nothing to compare."""
+    more = evaluation(GOLD, "more", lambda i: 1, metrics=["mrr@10", "ndcg@3"])
+    found = compare([GOOD, more])
+    assert found.metrics == ("mrr@10",)
+    assert found.cautions == ("not compared, as not all have it: recall@10, ndcg@3",)
+    with pytest.raises(UsageError, match="no metric in common"):
+        compare([GOOD, more.with_metrics(["ndcg@3"])])
+
+
+def test_too_many_tests_for_the_resamples():
+    """Where the correction leaves no p small enough, the comparison says so and the remedy."""
+    evaluations = {f"r{i}": FAIR for i in range(5)}
+    found = compare(evaluations, resamples=100)
+    assert found.cautions == (
+        "8 tests are corrected together: with 100 resamples no p can be small enough; raise "
+        "'resamples' or name fewer metrics",
+    )
+
+
+def test_one_retriever_alone():
+    """A single evaluation has intervals, no differences and no leader."""
+    found = compare([FAIR])
+    assert found.overall.differences == ()
+    assert found.overall.leaders == {}
+    assert found.overall.means["fair"]["mrr@10"].low < 0.75
+
+
+def test_what_is_kept_of_a_report_is_enough():
+    """Scores read from a report's JSON give the same comparison as the evaluations."""
+    rows = [
+        {"retriever": each.name, "match": each.match_name, **each.to_dict(queries=True)}
+        for each in (GOOD, BAD)
+    ]
+    read = [Scored.read(row, {}) for row in rows]
+    assert compare_scored(read, Settings()).to_dict() == compare([GOOD, BAD]).to_dict()
+
+
+def test_check_comparable_says_nothing_of_equal_settings():
+    """What differs in nothing that matters has no cautions."""
+    assert check_comparable([GOOD, FAIR, BAD]) == ()

@@ -1,0 +1,124 @@
+"""Recommendations follow from the numbers, and say so when the data does not support one."""
+
+from __future__ import annotations
+
+from kragx import compare
+from kragx.comparison import Scored, recommend
+
+from .support import evaluation, gold_set
+
+TIMED = ["mrr@10", "recall@1", "recall@10", "seconds_mean"]
+
+
+def advice(evaluations, **options):
+    """Recommendations by kind."""
+    found = recommend(compare(evaluations, **options), [Scored.of(each) for each in evaluations])
+    assert len({each.kind for each in found}) == len(found)
+    return {each.kind: each for each in found}
+
+
+def test_a_clear_winner():
+    """Who is better than every other is recommended, with its value and the next one's distance."""
+    dataset = gold_set(40)
+    found = advice(
+        [
+            evaluation(dataset, "a", lambda i: 2),
+            evaluation(dataset, "b", lambda i: 1),
+            evaluation(dataset, "c", lambda i: 3),
+        ]
+    )
+    assert found["winner"].supported
+    assert found["winner"].values["best"] == "b"
+    assert found["winner"].values["next"] == "a"
+    assert "Use b: in mrr@10" in found["winner"].text
+    assert "+0.5000 [+0.5000, +0.5000]" in found["winner"].text
+    assert "no_winner" not in found
+
+
+def test_no_winner_says_how_many_queries_it_would_take():
+    """Where the data does not decide, no retriever is recommended."""
+    dataset = gold_set(40)
+    found = advice(
+        [
+            evaluation(dataset, "a", lambda i: 1 + i % 3),
+            evaluation(dataset, "b", lambda i: 1 + (i + (i < 4)) % 3),
+        ]
+    )
+    assert not found["no_winner"].supported
+    assert "The data does not say which retriever is best in mrr@10" in found["no_winner"].text
+    needed = found["no_winner"].values["queries_needed"]
+    assert needed > 40
+    assert f"about {needed:,} queries would show it (there are 40)" in found["no_winner"].text
+
+
+def test_the_fastest_of_those_that_tie():
+    """Among the tied ones the fastest is named; a winner's price is named as well."""
+    dataset = gold_set(40)
+    tie = [
+        evaluation(dataset, "slow", lambda i: 1, metrics=TIMED, seconds=lambda i: 0.9),
+        evaluation(dataset, "fast", lambda i: 1 if i else 2, metrics=TIMED, seconds=lambda i: 0.1),
+        evaluation(dataset, "bad", lambda i: None, metrics=TIMED, seconds=lambda i: 0.01),
+    ]
+    found = advice(tie)
+    assert found["cost"].values["fastest"] == "fast"
+    assert found["cost"].values["ratio"] > 8
+    won = advice([tie[0], tie[2]])
+    assert won["cost"].values["fastest"] == "bad"
+    assert "takes 90.0 times as long as bad" in won["cost"].text
+
+
+def test_routing_only_where_a_slice_says_so():
+    """Another winner in a slice is a reason to route; without one the data is said not to tell."""
+    dataset = gold_set(60, query_type=lambda i: "law" if i < 20 else "other")
+    mixed = [
+        evaluation(dataset, "a", lambda i: 5 if i < 20 else 1),
+        evaluation(dataset, "b", lambda i: 1 if i < 20 else 2),
+    ]
+    found = advice(mixed, slices=["query_type"])
+    assert found["routing"].values["value"] == "law"
+    assert found["routing"].values["best"] == "b"
+    same = advice([mixed[0], evaluation(dataset, "c", lambda i: 7)], slices=["query_type"])
+    assert not same["no_routing"].supported
+    assert "does not support choosing a retriever by query_type" in same["no_routing"].text
+    assert same["weak_slice"].values["value"] == "law"
+
+
+def test_small_slices_are_said_to_be():
+    """Slices of fewer than ten queries are listed, as what the data cannot speak of."""
+    dataset = gold_set(30, kind=lambda i: "rare" if i < 3 else "usual")
+    pair = [evaluation(dataset, n, lambda i: 1 + i % 2) for n in "ab"]
+    found = advice(pair, slices=["kind"])["small_slices"]
+    assert not found.supported
+    assert found.values["slices"] == [["kind", "rare", 3]]
+
+
+def test_what_nobody_finds_and_what_another_does():
+    """Queries that no retriever answers are listed; those that another one answers are counted."""
+    dataset = gold_set(20)
+    found = advice(
+        [
+            evaluation(dataset, "a", lambda i: None if i < 4 else 1),
+            evaluation(dataset, "b", lambda i: 2 if i == 3 or i > 9 else None),
+        ]
+    )
+    assert found["unfound"].values["query_ids"] == ["q0", "q1", "q2"]
+    assert "3 of 20 queries have recall@10 = 0 for every retriever" in found["unfound"].text
+    assert found["combination"].values["query_ids"] == ["q3"]
+
+
+def test_reranking_and_saturation():
+    """Gold further down is what reranking could raise; where all have 1 nothing can be told."""
+    dataset = gold_set(20)
+    metrics = ["recall@10", "recall@1", "hit_rate@10"]
+    found = advice(
+        [evaluation(dataset, n, lambda i: 1 if i % 2 else 4, metrics=metrics) for n in "ab"]
+    )
+    assert found["reranking"].values["near_value"] == 0.5
+    assert "could raise recall@1 by 0.5000 at most" in found["reranking"].text
+    assert found["saturated"].values["metrics"] == ["recall@10", "hit_rate@10"]
+
+
+def test_one_retriever():
+    """Alone there is nothing to choose, which is said."""
+    found = advice([evaluation(gold_set(12), "a", lambda i: 1)])
+    assert not found["one_retriever"].supported

@@ -1,0 +1,147 @@
+"""Slices: by any field of a query, each with its own n, intervals and decision."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from kragx import UsageError, compare
+
+from .support import evaluation, gold_set
+
+DIFFICULTY = ("쉬움", "어려움", "보통")
+
+
+def compared(dataset, *fields, worse=lambda i: None):
+    """Two retrievers, of which the second is worse where `worse` says at which rank."""
+    pair = [evaluation(dataset, "a", lambda i: 1), evaluation(dataset, "b", worse)]
+    return compare(pair, slices=fields)
+
+
+def test_each_slice_has_its_queries_and_numbers():
+    """A slice holds the queries with its value; its means are over them."""
+    dataset = gold_set(30, query_type=lambda i: "even" if i % 2 == 0 else "odd")
+    found = compared(dataset, "query_type", worse=lambda i: 1 if i % 2 == 0 else 2)
+    even, odd = found.slices
+    assert [(each.value, each.view.n) for each in (even, odd)] == [("even", 15), ("odd", 15)]
+    assert even.query_ids == tuple(f"q{i}" for i in range(0, 30, 2))
+    assert even.view.means["b"]["mrr@10"].value == 1.0
+    assert odd.view.means["b"]["mrr@10"].value == 0.5
+    assert odd.view.leaders["mrr@10"].best == "a"
+    assert odd.view.leaders["mrr@10"].decided
+    assert not even.view.leaders["mrr@10"].decided
+
+
+def test_slice_means_equal_an_evaluation_of_the_slice_alone():
+    """The interval of a slice is that of its queries alone."""
+    dataset = gold_set(30, part=lambda i: "x" if i < 12 else "y")
+    found = compared(dataset, "part", worse=lambda i: 1 + i % 3)
+    only = gold_set(12)
+    alone = compare(
+        [evaluation(only, "a", lambda i: 1), evaluation(only, "b", lambda i: 1 + i % 3)]
+    )
+    part = next(each for each in found.slices if each.value == "x")
+    assert part.view.means == alone.overall.means
+    assert part.view.differences == alone.overall.differences
+
+
+@pytest.mark.parametrize("field", ["metadata.difficulty", "difficulty"])
+def test_metadata_with_and_without_its_name(field):
+    """A metadata field is named with or without 'metadata.'; larger slices stand first."""
+    dataset = gold_set(31, difficulty=lambda i: DIFFICULTY[i % 3])
+    found = compared(dataset, field)
+    assert [each.value for each in found.slices] == ["쉬움", "보통", "어려움"]
+    assert [each.view.n for each in found.slices] == [11, 10, 10]
+
+
+def test_one_text_in_two_unicode_forms_is_one_slice():
+    """Decomposed Korean, as macOS types it, is the same value."""
+    nfd = unicodedata.normalize("NFD", "어려움")
+    dataset = gold_set(10, difficulty=lambda i: nfd if i % 2 else " 어려움 ")
+    assert [each.value for each in compared(dataset, "difficulty").slices] == ["어려움"]
+
+
+def test_paths_numbers_and_truth_values():
+    """A dotted path goes into mappings; numbers and truth values are written as in JSON."""
+    dataset = gold_set(
+        12,
+        source=lambda i: {"page": i % 2, "good": i % 3 == 0},
+        answerable=lambda i: i % 4 == 0,
+    )
+    found = compared(dataset, "metadata.source.page", "source.good", "answerable")
+    assert [(each.field, each.value) for each in found.slices] == [
+        ("metadata.source.page", "0"),
+        ("metadata.source.page", "1"),
+        ("source.good", "false"),
+        ("source.good", "true"),
+        ("answerable", "false"),
+        ("answerable", "true"),
+    ]
+
+
+def test_a_list_puts_a_query_into_several_slices():
+    """Each value of a list is a slice; a value that stands twice counts once."""
+    dataset = gold_set(9, tags=lambda i: ["all", "all", "third"] if i % 3 == 0 else ["all"])
+    found = {each.value: each.view.n for each in compared(dataset, "tags").slices}
+    assert found == {"all": 9, "third": 3}
+
+
+@pytest.mark.parametrize("nothing", [..., None, "", "  ", []])
+def test_no_value_is_a_slice_of_its_own(nothing):
+    """Queries without a value are a slice named so, and the last one."""
+    dataset = gold_set(10, kind=lambda i: nothing if i < 7 else "known")
+    found = compared(dataset, "kind").slices
+    assert [(each.value, each.label, each.view.n) for each in found] == [
+        ("known", "known", 3),
+        (None, "(no value)", 7),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("difficlty", "no query has a value of 'difficlty'; perhaps you meant 'metadata.difficult"),
+        ("query_type", "no query has a value of 'query_type'; valid: metadata.difficulty"),
+        ("source", "'source' holds a mapping; name one of its values: source.page"),
+        ("number", "'number' has 120 different values, and at most 100 make slices"),
+    ],
+)
+def test_fields_that_make_no_slices(field, message):
+    """A field that nobody has, that holds mappings or too many values is refused by name."""
+    dataset = gold_set(
+        120, difficulty=lambda i: "x", source=lambda i: {"page": 1}, number=lambda i: i
+    )
+    with pytest.raises(UsageError) as raised:
+        compared(dataset, field)
+    assert message in str(raised.value)
+
+
+def test_results_files_keep_no_gold_set(tmp_path):
+    """Where the gold set was not kept the message asks for it; given, it serves."""
+    from kragx import evaluate
+
+    path = tmp_path / "results.jsonl"
+    line = '{"query_id": "q0", "gold": [{"id": "g0"}], "retrieved": [{"id": "g0"}]}\n'
+    path.write_text(line, encoding="utf-8")
+    streamed = evaluate(path, match="id", metrics=["mrr@5"])
+    with pytest.raises(UsageError, match="pass it as dataset="):
+        compare([streamed], slices=["query_type"])
+    given = compare([streamed], slices=["difficulty"], dataset=gold_set(1, difficulty=lambda i: 1))
+    assert [each.value for each in given.slices] == ["1"]
+
+
+def test_no_chance_decision_in_small_slices():
+    """Of 100 seeded slices of two equal retrievers at most a few are decided."""
+    import numpy as np
+
+    rng = np.random.default_rng(5)
+    ranks = rng.integers(1, 6, (2, 2000)).tolist()
+    dataset = gold_set(2000, part=lambda i: i % 100)
+    pair = [
+        evaluation(dataset, name, ranks[which].__getitem__, metrics=["mrr@10"])
+        for which, name in enumerate("ab")
+    ]
+    found = compare(pair, slices=["part"], resamples=2000).slices
+    assert len(found) == 100
+    assert sum(each.view.leaders["mrr@10"].decided for each in found) <= 10
