@@ -66,7 +66,7 @@ def _differing(one: Evaluation | Scored, other: Evaluation | Scored) -> Iterator
 
 def _unsure(one: Evaluation | Scored, other: Evaluation | Scored) -> Iterator[str]:
     if None in (one.settings["dataset"]["hash"], other.settings["dataset"]["hash"]):
-        yield "the gold set has no content hash (plain mappings); it is taken to be the same"
+        yield "the gold set has no content hash; it is taken to be the same, as the queries are"
     versions = [each.settings["versions"].get("kragx") for each in (one, other)]
     if versions[0] != versions[1]:
         yield f"computed by different versions of kragx ({versions[0]} and {versions[1]})"

@@ -127,6 +127,19 @@ def rows() -> list[Row]:
             bar=10.0,
         ),
     ]
+    found += _compared(
+        "statistics-intervals",
+        f"30 bootstrap intervals, {q} queries, 2,000 resamples",
+        {"peer-scipy": ("scipy.stats.bootstrap", None)},
+    )
+    found += _compared(
+        "statistics-tests",
+        "30 paired randomisation tests of the same",
+        {"peer-scipy": ("scipy.stats.permutation_test", None)},
+    )
+    compared = f"5 retrievers x 30 metrics compared, {q} queries, 10,000 resamples"
+    comparison = ("statistics-comparison", "kragx")
+    found.append(Row("statistics-comparison", compared, "", "seconds", comparison, bar=10.0))
     for side, profile, english in (
         ("kragx", "kragx", {"floor": ("splitting each text once", None)}),
         (

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 TWINS = {
     "README.md": "README.ko.md",
     "docs/agreement.md": "docs/agreement.ko.md",
+    "docs/comparing.md": "docs/comparing.ko.md",
     "docs/krag.md": "docs/krag.ko.md",
     "docs/matching.md": "docs/matching.ko.md",
     "docs/metrics.md": "docs/metrics.ko.md",
