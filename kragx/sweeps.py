@@ -149,7 +149,7 @@ def sweep(
         tolerance: of plateaus.
 
     A plateau is the widest stretch of thresholds within which the metric changes by no more than
-    the tolerance, and stays at or above half of the greatest value of the sweep: where hardly
+    the tolerance, above 0 and at or above half of the greatest value of the sweep: where hardly
     anything matches any more, a metric is stable too, and that means nothing.
 
     Raises:
@@ -193,7 +193,7 @@ def plateau(
     least: deque[int] = deque()
     greatest: deque[int] = deque()
     for end, value in enumerate(values):
-        if value is None or value < floor:
+        if value is None or value < floor or not value > 0:
             start = end + 1
             least.clear()
             greatest.clear()

@@ -42,6 +42,8 @@ def print_explanation(found: Explanation, out: Console, *, full: bool = False) -
         out.print(Text(f"\ngold {gold.number}{_id(gold.id)}{grade}: {where}", style="bold"))
         if gold.text is not None:
             out.print(_indented(_marked(gold.text, (), colour=colour, full=full)))
+    if not found.golds:
+        out.print(Text("this query has no gold"))
     if not found.docs:
         out.print(Text("\nnothing was retrieved"))
     for doc in found.docs:

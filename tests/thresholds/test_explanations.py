@@ -214,7 +214,9 @@ def test_lists_that_are_empty_missing_or_failed():
     assert explain(dataset, run, query_id="a").status == "missing"
     assert "no answer to this query" in printed(explain(dataset, run, query_id="a"))
     assert "nothing was retrieved" in printed(explain(dataset, run, query_id="b"))
-    assert explain(dataset, run, query_id="c").pairs == ()
+    without = explain(dataset, run, query_id="c")
+    assert without.pairs == ()
+    assert "this query has no gold" in printed(without)
 
 
 @pytest.mark.parametrize(

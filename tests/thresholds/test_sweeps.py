@@ -105,7 +105,7 @@ def by_looking(
     for first in range(len(at)):
         for last in range(first + 1, len(at)):
             part = values[first : last + 1]
-            if any(value is None or value < max(known) / 2 for value in part):
+            if any(not value or value < max(known) / 2 for value in part):
                 continue
             if max(part) - min(part) > tolerance + 1e-12:  # type: ignore[type-var,operator]
                 continue
@@ -141,6 +141,7 @@ def test_where_nothing_matches_is_no_plateau():
     assert (flat.low, flat.high, flat.least, flat.greatest) == (0.1, 0.2, 1.0, 1.0)
     assert 0.5 not in flat
     assert 0.15 in flat
+    assert sweep(given(["0"], [])).plateaus == {"recall@3": None}
 
 
 # -- what has no threshold -------------------------------------------------------------------
