@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kragx.agreement import Agreement, agree
+    from kragx.calibration import Calibration, calibrate
     from kragx.comparison import Comparison, compare
     from kragx.dataset import Gold, GoldDataset, Query
     from kragx.document import Doc
@@ -22,31 +23,38 @@ if TYPE_CHECKING:
     from kragx.evaluation import Evaluation, aevaluate, evaluate, match_pairs
     from kragx.evaluators import (
         AveragingMethod,
+        EmbeddingRougeOfflineRetrievalEvaluators,
         MatchingCriteria,
         OfflineRetrievalEvaluators,
         RAGEvaluator,
         RougeOfflineRetrievalEvaluators,
         TokenizerType,
     )
+    from kragx.explanations import Explanation, explain
     from kragx.formats.datasets import read_dataset, read_rows, write_goldset
     from kragx.formats.jsonl import read_gold, read_results, write_gold, write_results
+    from kragx.formats.labels import read_labels
     from kragx.krag_document import KragDocument
     from kragx.matchers import Matcher, matcher
     from kragx.report.figures import write_figures
     from kragx.report.page.write import write_html
     from kragx.results import Retrieved, Run
     from kragx.retrieval import aretrieve, retrieve
+    from kragx.sweeps import Sweep, flips, sweep
     from kragx.tokenizers import Tokenizer, tokenizer
     from kragx.validation import validate
 
 _WHERE = {
     "Agreement": "agreement",
     "AveragingMethod": "evaluators",
+    "Calibration": "calibration",
     "Comparison": "comparison",
     "ConfigError": "errors",
     "DataError": "errors",
     "Doc": "document",
+    "EmbeddingRougeOfflineRetrievalEvaluators": "evaluators",
     "Evaluation": "evaluation",
+    "Explanation": "explanations",
     "Gold": "dataset",
     "GoldDataset": "dataset",
     "KragDocument": "krag_document",
@@ -60,21 +68,27 @@ _WHERE = {
     "Retrieved": "results",
     "RougeOfflineRetrievalEvaluators": "evaluators",
     "Run": "results",
+    "Sweep": "sweeps",
     "Tokenizer": "tokenizers",
     "TokenizerType": "evaluators",
     "UsageError": "errors",
     "aevaluate": "evaluation",
     "agree": "agreement",
     "aretrieve": "retrieval",
+    "calibrate": "calibration",
     "compare": "comparison",
     "evaluate": "evaluation",
+    "explain": "explanations",
+    "flips": "sweeps",
     "match_pairs": "evaluation",
     "matcher": "matchers",
     "read_dataset": "formats.datasets",
     "read_gold": "formats.jsonl",
+    "read_labels": "formats.labels",
     "read_results": "formats.jsonl",
     "read_rows": "formats.datasets",
     "retrieve": "retrieval",
+    "sweep": "sweeps",
     "tokenizer": "tokenizers",
     "validate": "validation",
     "write_figures": "report.figures",
@@ -87,11 +101,14 @@ _WHERE = {
 __all__ = [
     "Agreement",
     "AveragingMethod",
+    "Calibration",
     "Comparison",
     "ConfigError",
     "DataError",
     "Doc",
+    "EmbeddingRougeOfflineRetrievalEvaluators",
     "Evaluation",
+    "Explanation",
     "Gold",
     "GoldDataset",
     "KragDocument",
@@ -105,21 +122,27 @@ __all__ = [
     "Retrieved",
     "RougeOfflineRetrievalEvaluators",
     "Run",
+    "Sweep",
     "Tokenizer",
     "TokenizerType",
     "UsageError",
     "aevaluate",
     "agree",
     "aretrieve",
+    "calibrate",
     "compare",
     "evaluate",
+    "explain",
+    "flips",
     "match_pairs",
     "matcher",
     "read_dataset",
     "read_gold",
+    "read_labels",
     "read_results",
     "read_rows",
     "retrieve",
+    "sweep",
     "tokenizer",
     "validate",
     "write_figures",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from kragx import cli_agreement, cli_compare, cli_goldsets
+from kragx import cli_agreement, cli_compare, cli_goldsets, cli_thresholds
 from kragx.cli_compare import Anyway, Earlier, Summary
 from kragx.cli_judgements import judgements
 from kragx.errors import KragxError, UsageError
@@ -52,6 +52,7 @@ app.add_typer(judgements, name="judgements")
 cli_goldsets.register(app)
 cli_compare.register(app)
 cli_agreement.register(app)
+cli_thresholds.register(app)
 
 
 class Format(StrEnum):

@@ -23,7 +23,7 @@ from pydantic import (
 from kragx.comparison import Gate, Settings, gate_problems, parse_gates
 from kragx.environment import load_env
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest, shorten
-from kragx.matchers import label, matcher
+from kragx.matchers import METHODS, label, matcher, needed
 from kragx.measures import parse, parse_lists
 from kragx.metrics import KRAGX, Profile, parse_all, profile_for
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
@@ -400,6 +400,8 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
     return f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
 
 
+# Whose ``args`` keep variables as they are until they are used, so that no result holds a secret.
+_LATE = ("retrievers.", "judge", "match", "facts_match")
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -429,7 +431,7 @@ def _fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool 
                     here,
                     f"{path}.{key}".lstrip("."),
                     problems,
-                    late=late or (key == "args" and path.startswith(("retrievers.", "judge"))),
+                    late=late or (key == "args" and path.startswith(_LATE)),
                 )
                 for key, item in value.items()
             }
@@ -437,7 +439,7 @@ def _fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool 
 
 
 def filled(value: Any) -> Any:
-    """`value` with environment variables put in: what a retriever's ``args`` stand for."""
+    """`value` with environment variables put in: what ``args`` stand for."""
     return _fill(value, Path(), "args", [])
 
 
@@ -564,10 +566,15 @@ def _tokenizer_problems(spec: Any) -> Iterator[str]:
 
 def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterator[str]:
     """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
+    spec = filled(spec)
     tries = [spec]
+    needs: tuple[str, ...] = ()
     if isinstance(spec, dict) and "method" in spec:
-        method = {"method": spec["method"]}
-        tries = [method, *({**method, key: spec[key]} for key in spec if key != "method"), spec]
+        base = {"method": spec["method"]}
+        if spec["method"] in METHODS:
+            needs = needed(spec["method"])
+            base |= {key: spec[key] for key in spec if key in (*needs, "args" if needs else "")}
+        tries = [base, *({**base, key: spec[key]} for key in spec if key not in base), spec]
     said: set[str] = set()
     for each in tries:
         try:
@@ -583,7 +590,7 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Itera
             if line not in said:
                 yield line
             said.add(line)
-            if each is tries[0]:
+            if each is tries[0] and not needs:
                 return  # with an unknown method nothing more can be said
 
 

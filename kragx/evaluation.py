@@ -180,6 +180,11 @@ class Evaluation:
         match = self.settings["match"]
         if "threshold" not in match:
             raise UsageError(f"match {match['method']!r} decides yes or no and has no threshold")
+        if "pool" in self.settings:
+            raise UsageError(
+                "threshold: in a pool the grade from which a document is relevant made the gold, "
+                "so another one is another evaluation; evaluate again with it"
+            )
         if "top" not in match:
             threshold = matchers.check_threshold(threshold)
         elif not 0 < threshold <= match["top"]:
@@ -304,8 +309,9 @@ def evaluate(
     )
     spec = named.match if match is None else match
     matcher = matchers.matcher(spec, named.match_options)
-    if isinstance(matcher, matchers.RougeMatcher):
-        named = named.for_scores()
+    filtered = isinstance(matcher, matchers.CombinedMatcher) and matcher.filters
+    if filtered or isinstance(matcher, matchers.RougeMatcher):
+        named = named.for_scores(filtered=filtered)
     specs, measured = _specs(metrics, named)
     facts = facts_matcher(measured, facts_match, matcher, named)
     from_judge = [spec for spec in specs if spec.gain_from == "judge"]

@@ -223,7 +223,7 @@ class RunReport:
             self.config.named_matchers.values(),
             dict.fromkeys(each.match_name for each in self.evaluations),
         ):
-            judge = judge_of(matcher(spec, options))
+            judge = judge_of(matcher(filled(spec), options))
             if judge is None:
                 continue
             pooled_ = any(
@@ -299,7 +299,7 @@ def run(
         )
         for file, (name, retriever) in zip(files, config.retrievers.items())
     }
-    evaluations = _evaluated(config, dataset, runs, judging)
+    evaluations = evaluated(config, dataset, runs, judging)
     return RunReport(config, dataset, runs, evaluations, earlier, anyway)
 
 
@@ -427,10 +427,21 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
     Raises:
         DataError: the folder lacks a file, or one is broken.
     """
-    config = configs.load(folder / "config.yaml", needs_env=False)
+    config, dataset, runs = read_folder(folder)
     if earlier is not None:
         config = configs.with_earlier(config, earlier)
     before = _earlier(config, folder)
+    evaluations = tuple(map(_as_read(folder), evaluated(config, dataset, runs)))
+    return RunReport(config, dataset, runs, evaluations, before, anyway)
+
+
+def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
+    """What a run left in a folder: its config, its gold set, and what each retriever returned.
+
+    Raises:
+        DataError: the folder lacks a file, or one is broken.
+    """
+    config = configs.load(folder / "config.yaml", needs_env=False)
     name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
     gold = read_gold(folder / "gold.jsonl")
     dataset = replace(gold, name=name, version=config.dataset.version)
@@ -439,9 +450,7 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
         found = read_results(folder / "results" / f"{file}.jsonl")[1]
         # Its queries are the gold set's; what was extra is not in the folder.
         runs[name] = replace(found, name=name, settings=_settings(retriever))
-    evaluations = _evaluated(config, dataset, runs, None)
-    evaluations = tuple(map(_as_read(folder), evaluations))
-    return RunReport(config, dataset, runs, evaluations, before, anyway)
+    return config, dataset, runs
 
 
 def _as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:
@@ -467,18 +476,19 @@ def _as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:
 _READ_COUNTS = ("n_extra", "n_replaced_surrogates")
 
 
-def _evaluated(
+def evaluated(
     config: RunConfig,
     dataset: GoldDataset,
     runs: Mapping[str, Run],
-    judging: Mapping[str, Any] | None,
+    judging: Mapping[str, Any] | None = None,
 ) -> tuple[Evaluation, ...]:
+    """The evaluation of each run under each matcher of a config."""
     evaluations = []
     options = _match_options(config, judging)
-    facts = None if config.facts_match is None else matcher(config.facts_match, options)
+    facts = None if config.facts_match is None else matcher(filled(config.facts_match), options)
     for name, spec in config.named_matchers.items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
-        chosen = matcher(spec, options)
+        chosen = matcher(filled(spec), options)
         if isinstance(chosen, JudgeMatcher) and chosen.needs_pool(
             MatchItem(query, ()) for query in dataset
         ):

@@ -17,6 +17,7 @@ from kragx.measures import parse
 from kragx.metrics import MetricSpec, Profile
 from kragx.sources import as_dataset
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.sweeps import all_flips, flips_warning
 
 
 def compare(
@@ -109,6 +110,9 @@ def compare_scored(
             f"{n_tests} tests are corrected together: with {settings.resamples} resamples no p "
             "can be small enough; raise 'resamples' or name fewer metrics"
         )
+    flipping = _flipping(scored, chosen)
+    if flipping is not None:
+        cautions.append(flipping)
     parts = _slices(aligned, slices, dataset, scored[0], first, settings) if slices else ()
     return Comparison(
         match=scored[0].match,
@@ -123,6 +127,15 @@ def compare_scored(
         slices=parts,
         cautions=tuple(cautions),
     )
+
+
+def _flipping(scored: Sequence[Scored], metrics: Sequence[str]) -> str | None:
+    """What to say where the order is another at a threshold near the chosen one."""
+    evaluations = [each.evaluation for each in scored if each.evaluation is not None]
+    if len(evaluations) < len(scored):  # a report keeps no matches
+        return None
+    found = all_flips(evaluations)
+    return flips_warning(found[metric] for metric in metrics if metric in found)
 
 
 def _metrics(

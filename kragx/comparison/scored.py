@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ class Scored:
         values: for each metric (q) the queries' values; NaN where there is none.
         means: for each metric the number that its report showed.
         better: for each metric ``higher``, ``lower`` or ``neither``.
+        evaluation: where it comes from; None for a report, which keeps no matches.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Scored:
     values: Mapping[str, Floats]
     means: Mapping[str, float | None]
     better: Mapping[str, str]
+    evaluation: Evaluation | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Scored:
@@ -49,6 +51,7 @@ class Scored:
             values={str(each.spec): each.values for each in evaluation.all_scores},
             means=evaluation.mean,
             better={name: direction(name) for name in evaluation.mean},
+            evaluation=evaluation,
         )
 
     @classmethod

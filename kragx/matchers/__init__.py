@@ -9,6 +9,7 @@
 | `rouge1`, `rouge2`, `rougeL` | ROUGE at or above a threshold (`measure`: fmeasure by default)   |
 | `overlap`                    | rouge2, measure overlap, threshold .5: for chunks of other sizes |
 | `span`                       | aligned runs cover a share of the chunk or of the gold text      |
+| `embedding`                  | cosine similarity of LangChain embeddings, from a threshold on   |
 | `llm`                        | an LLM judge's grade at or above a threshold (docs/judging.md)   |
 
 Combinations: ``{any: [...]}``, ``{all: [...]}`` and ``{cascade: [{method: overlap, accept: 0.8,
@@ -28,6 +29,7 @@ from kragx.errors import UsageError, nearest
 from kragx.matchers.base import Matcher, MatchItem, MatchWarning, Target
 from kragx.matchers.combine import KINDS, CombinedMatcher, combination_label, combined
 from kragx.matchers.containment import ContainsMatcher, TextMatcher
+from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.equality import ExactMatcher, IdMatcher
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
 from kragx.matchers.rouge import RougeMatcher, check_threshold
@@ -39,6 +41,7 @@ __all__ = [
     "METHODS",
     "CombinedMatcher",
     "ContainsMatcher",
+    "EmbeddingMatcher",
     "ExactMatcher",
     "IdMatcher",
     "JudgeMatcher",
@@ -50,11 +53,13 @@ __all__ = [
     "SpanMatcher",
     "Target",
     "TextMatcher",
+    "asks",
     "check_threshold",
     "describe",
     "judge_of",
     "label",
     "matcher",
+    "needed",
 ]
 
 METHODS: Mapping[str, Callable[..., Matcher]] = {
@@ -67,6 +72,7 @@ METHODS: Mapping[str, Callable[..., Matcher]] = {
     "rougeL": partial(RougeMatcher, method="rougeL"),
     "overlap": partial(RougeMatcher, method="rouge2", measure="overlap"),
     "span": SpanMatcher,
+    "embedding": EmbeddingMatcher,
     "llm": JudgeMatcher,
 }
 """Every built-in match method and what makes its matcher."""
@@ -126,10 +132,24 @@ def judge_of(chosen: Matcher) -> JudgeMatcher | None:
     return chosen if isinstance(chosen, JudgeMatcher) else None
 
 
+def needed(method: str) -> tuple[str, ...]:
+    """The options without which a built-in method makes no matcher."""
+    return getattr(_kind(method), "needs", ())
+
+
+def asks(method: str) -> bool:
+    """Whether a built-in method asks a model or service, so that it is never used unasked."""
+    return bool(getattr(_kind(method), "asks", False))
+
+
+def _kind(method: str) -> Any:
+    factory = METHODS[method]
+    return factory.func if isinstance(factory, partial) else factory
+
+
 def option_names(method: str) -> tuple[str, ...]:
     """The options that a built-in method takes."""
-    factory = METHODS[method]
-    kind = factory.func if isinstance(factory, partial) else factory
+    factory, kind = METHODS[method], _kind(method)
     fixed = factory.keywords if isinstance(factory, partial) else {}
     assert is_dataclass(kind)
     return tuple(field.name for field in fields(kind) if field.name not in (*fixed, "pool"))
@@ -170,7 +190,7 @@ def _check(value: object, where: str) -> Matcher:
 def describe(chosen: Matcher) -> dict[str, Any]:
     """What a result records of a matcher: its method and every option, the tokenizer's version."""
     kind = type(chosen)
-    if isinstance(chosen, (JudgeMatcher, PoolMatcher, CombinedMatcher)):
+    if isinstance(chosen, (JudgeMatcher, PoolMatcher, CombinedMatcher, EmbeddingMatcher)):
         return chosen.described()
     described: dict[str, Any] = {
         "method": getattr(chosen, "name", f"{kind.__module__}:{kind.__qualname__}")

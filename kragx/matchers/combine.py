@@ -1,7 +1,8 @@
 """Matchers made of matchers: all of them, any of them, or a cascade from cheap to dear.
 
 A pair that an earlier matcher has decided is not shown to a judge, which answers only for the rest;
-how many of its calls that saved is counted.
+how many of its calls that saved is counted. `trace` says of one query which member was asked what
+and what it decided (`kragx.matchers.reasons`); nothing of that is kept otherwise.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 from kragx.errors import UsageError
 from kragx.matchers.base import Matcher, MatchItem
+from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.judge import JudgeMatcher
 
 Kind = Literal["any", "all", "cascade"]
@@ -39,13 +42,36 @@ class Step:
     """
 
     matcher: Matcher
-    accept: float | None
-    reject: float | None
+    accept: float | None = None
+    reject: float | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one step was asked for one query, and what it said.
+
+    Attributes:
+        step: the step.
+        scores: (n x t) its scores; NaN where it does not know.
+        open: (n x t) the pairs that nothing had decided before.
+        match, gone: (n x t) the pairs that it made a match, and those that it ruled out.
+        inner: what the members of a nested combination were asked.
+    """
+
+    step: Step
+    scores: Floats
+    open: Mask
+    match: Mask
+    gone: Mask
+    inner: tuple[Asked, ...] = ()
 
 
 @dataclass(frozen=True)
 class CombinedMatcher:
     """Decides with several matchers; a pair's score is 1 (match), 0, or NaN (not known).
+
+    A cascade whose earlier steps only rule out (reject, no accept) keeps the score of its last
+    matcher, and has the threshold of that one; what was ruled out scores 0.
 
     Attributes:
         kind: ``any``, ``all`` or ``cascade``.
@@ -54,8 +80,25 @@ class CombinedMatcher:
 
     kind: Kind
     steps: tuple[Step, ...]
-    threshold: ClassVar[float] = 1.0
     may_not_know: ClassVar[bool] = True
+
+    @property
+    def threshold(self) -> float:
+        """1; of a cascade that only rules out, the last matcher's."""
+        return self.steps[-1].matcher.threshold if self.filters else 1.0
+
+    @cached_property
+    def filters(self) -> bool:
+        """Whether this is a cascade that only rules out before a last matcher with a threshold."""
+        from kragx.matchers import describe
+
+        last = self.steps[-1].matcher
+        return (
+            self.kind == "cascade"
+            and all(step.accept is None for step in self.steps[:-1])
+            and not isinstance(last, (JudgeMatcher, CombinedMatcher))
+            and "threshold" in describe(last)
+        )
 
     @property
     def judge(self) -> JudgeMatcher | None:
@@ -80,6 +123,9 @@ class CombinedMatcher:
                 limits = {"accept": step.accept, "reject": step.reject}
                 own |= {name: value for name, value in limits.items() if value is not None}
             steps.append(own)
+        if self.filters:
+            del steps[-1]["threshold"]
+            return {"method": self.kind, "of": steps, "threshold": self.threshold}
         return {"method": self.kind, "of": steps}
 
     def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
@@ -97,8 +143,18 @@ class CombinedMatcher:
             masks = [mask for _, mask in batch]
             yield from self._decide([item for item, _ in batch], masks, notes)
 
+    def trace(self, item: MatchItem, notes: Counter[str]) -> tuple[Floats, tuple[Asked, ...]]:
+        """The scores of one query, and what each step was asked for them, in order."""
+        log: list[Asked] = []
+        (scores,) = self._decide([item], None, notes, log)
+        return scores, tuple(log)
+
     def _decide(
-        self, batch: Sequence[MatchItem], masks: Sequence[Mask | None] | None, notes: Counter[str]
+        self,
+        batch: Sequence[MatchItem],
+        masks: Sequence[Mask | None] | None,
+        notes: Counter[str],
+        log: list[Asked] | None = None,  # of a batch of one
     ) -> Iterator[Floats]:
         shapes = [(len(item.docs), len(item.targets)) for item in batch]
         results = [np.zeros(shape) for shape in shapes]
@@ -113,7 +169,8 @@ class CombinedMatcher:
             last = step is self.steps[-1]
             if isinstance(step.matcher, JudgeMatcher):
                 notes["judge.saved"] += _saved(batch, before, open_)
-            scored = _score(step.matcher, batch, open_, notes)
+            inner: list[Asked] | None = None if log is None else []
+            scored = _score(step.matcher, batch, open_, notes, inner)
             for at, scores in enumerate(scored):
                 rest = open_[at]
                 missing = np.isnan(scores) & rest
@@ -121,7 +178,12 @@ class CombinedMatcher:
                 with np.errstate(invalid="ignore"):
                     match = _reaches(scores, step.matcher.threshold if last else step.accept) & rest
                     gone = rest & ~missing & _below(scores, step.reject)
-                results[at][match] = 1.0
+                if last and self.filters:
+                    results[at][rest] = scores[rest]
+                else:
+                    results[at][match] = 1.0
+                if log is not None:
+                    log.append(Asked(step, scores, rest, match, gone, tuple(inner or ())))
                 open_[at] = np.zeros_like(rest) if last else rest & ~match & ~gone
                 if self.kind == "all":  # one that does not match decides
                     unknown[at] &= ~(rest & ~missing & ~match) if last else ~gone
@@ -142,8 +204,14 @@ def _below(scores: Floats, limit: float | None) -> Mask:
 
 
 def _score(
-    matcher: Matcher, batch: Sequence[MatchItem], open_: Sequence[Mask], notes: Counter[str]
+    matcher: Matcher,
+    batch: Sequence[MatchItem],
+    open_: Sequence[Mask],
+    notes: Counter[str],
+    log: list[Asked] | None,
 ) -> list[Floats]:
+    if isinstance(matcher, CombinedMatcher) and log is not None:
+        return list(matcher._decide(batch, open_, notes, log))
     if isinstance(matcher, (JudgeMatcher, CombinedMatcher)):
         return list(matcher.scores_where(zip(batch, open_, strict=True), notes))
     return [np.asarray(scores, np.float64) for scores in matcher.scores(batch, notes)]
@@ -221,6 +289,9 @@ def _cascade_step(
         for name in limits:
             limits[name] = _limit(name, spec)
         spec = {name: value for name, value in spec.items() if name not in limits}
+        limit = limits["accept"] or limits["reject"]
+        if not last and limit is not None and spec.get("method") == EmbeddingMatcher.name:
+            spec.setdefault("threshold", limit)  # it has no default, and none is needed here
     matcher = build(spec)
     accept, reject = limits["accept"], limits["reject"]
     if last:

@@ -58,6 +58,7 @@ class JudgeMatcher:
     depth: int | None = None
     pool: Pool | None = None
     name: ClassVar[str] = "llm"
+    asks: ClassVar[bool] = True
     may_not_know: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -198,7 +199,7 @@ class JudgeMatcher:
         return {
             (question.query_id or "", question.document, question.gold or ""): (
                 found.grade,
-                found.reason or found.detail or "",
+                found.reason or found.detail or found.failure or "",
             )
             for question, found in zip(questions, stored, strict=True)
             if found is not None

@@ -28,6 +28,7 @@ class Profile:
             or is an ``error``.
         over, norm, need, gain, gain_from, rel, credit, ideal, macro: the defaults of `MetricSpec`.
         scored: of those, what differs when matches come from graded scores (ROUGE).
+        filtered: the same where another matcher ruled pairs out before (a cascade that filters).
         no_gold: what becomes of a query without gold: left out (``skip``), scored 0 (``zero``),
             refused (``error``), or scored 1 if it was answered with an empty list (``abstain``).
         no_gold_hits: whether hit_rate(need=all) holds of a query without gold ("all of nothing").
@@ -51,13 +52,14 @@ class Profile:
     ideal: str = "gold"
     macro: str = "queries"
     scored: Mapping[str, str] = field(default_factory=dict)
+    filtered: Mapping[str, str] = field(default_factory=dict)
     no_gold: NoGold = "skip"
     no_gold_hits: bool = False
     missing: Literal["empty", "left_out"] = "empty"
 
-    def for_scores(self) -> Profile:
+    def for_scores(self, *, filtered: bool = False) -> Profile:
         """This profile for matches that come from graded scores."""
-        return replace(self, **self.scored)  # type: ignore[arg-type]
+        return replace(self, **(self.filtered if filtered else self.scored))  # type: ignore[arg-type]
 
 
 KRAGX = Profile("kragx", "kragx itself: each gold item credited once, every metric in [0, 1]")
@@ -75,7 +77,11 @@ KRAG = Profile(
     "krag",
     "K-RAG 0.0.32",
     match="text",
-    match_options={"normalised": False, "tokenizer": {"name": "krag"}},
+    match_options={
+        "normalised": False,
+        "tokenizer": {"name": "krag"},
+        "embed_as": "queries",
+    },
     duplicates="count",
     over="retrieved",
     need="all",
@@ -84,6 +90,7 @@ KRAG = Profile(
     ideal="ones",
     macro="means",
     scored={"gain": "score", "ideal": "retrieved"},
+    filtered={"gain": "score"},
     no_gold="zero",
     no_gold_hits=True,
 )

@@ -27,9 +27,10 @@ def _map(view: View, spec: MetricSpec) -> Floats:
 def _ndcg(view: View, spec: MetricSpec) -> Floats:
     match spec.ideal:
         case "ones":
-            return ratio(view.document_dcg, view.ideal_of_ones)
+            dcg = view.score_dcg if spec.gain == "score" else view.document_dcg
+            return ratio(dcg, view.ideal_of_ones)
         case "retrieved":
-            return ratio(*view.score_dcg)
+            return ratio(view.score_dcg, view.ideal_of_scores)
     judged = spec.gain_from == "judge"
     dcg, ideal = view.judged_dcg(spec.gain) if judged else view.dcg(spec.gain)
     # Rounding can leave the two sums an ulp apart; no ranking is better than the ideal one.

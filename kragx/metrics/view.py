@@ -252,10 +252,24 @@ class View:
         return self._up_to(queries, ranks, self._discount[ranks])
 
     @cached_property
-    def score_dcg(self) -> tuple[Floats, Floats]:
-        """(c, q) DCG of 2^s - 1, s a document's best score (matched or not), and its best order.
+    def _score_gains(self) -> tuple[Ints, Ints, Floats]:
+        """Every document: its query, its rank, and 2^s - 1, s its best score (matched or not)."""
+        table = self._table
+        best = np.zeros(len(table.repeated))
+        countable = self._countable
+        np.maximum.at(best, table.pair_doc[countable], table.pair_score[countable])
+        queries = np.repeat(np.arange(table.n_queries), table.n_docs)
+        return queries, _order_within(queries), np.exp2(best) - 1.0
 
-        The best order is that of the same documents within k, so each cut-off has its own.
+    @cached_property
+    def score_dcg(self) -> Floats:
+        """(c, q) DCG of 2^s - 1, s a document's best score (matched or not)."""
+        queries, ranks, gains = self._score_gains
+        return self._up_to(queries, ranks, gains * self._discount[ranks])
+
+    @cached_property
+    def ideal_of_scores(self) -> Floats:
+        """(c, q) the same documents within k in their best order; each cut-off has its own.
 
         Raises:
             DataError: a query has documents and no gold (K-RAG itself fails there).
@@ -267,14 +281,8 @@ class View:
                 f"query number {query} has no gold, and K-RAG's nDCG of ROUGE scores does not "
                 "exist for it; leave ndcg out, or use the profile 'kragx'"
             )
-        best = np.zeros(len(table.repeated))
-        countable = self._countable
-        np.maximum.at(best, table.pair_doc[countable], table.pair_score[countable])
-        queries = np.repeat(np.arange(table.n_queries), table.n_docs)
-        ranks = _order_within(queries)
-        gains = np.exp2(best) - 1.0
-        dcg = self._up_to(queries, ranks, gains * self._discount[ranks])
-        ideal = np.zeros_like(dcg)
+        queries, ranks, gains = self._score_gains
+        ideal = np.zeros((len(self._cuts), table.n_queries))
         for row, cut in enumerate(self._cuts):
             within = ranks <= cut
             of_query, of_cut = queries[within], gains[within]
@@ -284,7 +292,7 @@ class View:
                 of_cut[order] * self._discount[ranks[within]],
                 minlength=table.n_queries,
             )
-        return dcg, ideal
+        return ideal
 
     # -- layers ------------------------------------------------------------------------------
 

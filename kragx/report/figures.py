@@ -23,16 +23,13 @@ from kragx.formats.jsonl import make_folder
 from kragx.metrics import METRICS
 from kragx.report.answers import answers, found, kept_answers
 from kragx.report.charts import Curve, Histogram, Times, curves, histogram, times
-from kragx.report.plots import drawing
+from kragx.report.plots import SERIES, drawing, save_figure
 from kragx.results import Run
 from kragx.text import file_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6B7280", "#332288")
-"""Okabe and Ito's colours for colour-blind readers, without the two that are too light."""
 
 _MARKERS = ("o", "s", "^", "D", "X", "v", "P", "*")
 _MATCH, _BELOW, _NOTHING = "#009E73", "#E69F00", "#9AA3AF"
@@ -157,18 +154,9 @@ _BOUNDED = frozenset(name for name, metric in METRICS.items() if metric.range ==
 
 
 def _save(figure: Figure, path: Path) -> list[Path]:
-    import matplotlib
-
-    files = []
-    for suffix, metadata in ((".png", {"Software": None}), (".svg", {"Date": None})):
-        file = path.with_suffix(suffix)
-        settings = {"svg.hashsalt": "kragx", "svg.fonttype": "path"}
-        with matplotlib.rc_context(settings):  # type: ignore[arg-type]
-            try:
-                figure.savefig(file, dpi=150, metadata=metadata, facecolor="white")
-            except OSError as error:
-                raise UsageError(f"{file}: cannot be written: {error.strerror or error}") from None
-        files.append(file)
+    files = [path.with_suffix(suffix) for suffix in (".png", ".svg")]
+    for file in files:
+        save_figure(figure, file)
     return files
 
 
@@ -218,7 +206,7 @@ def _metrics(shown: _Shown) -> Figure | None:
     )
     for at, (axes, (metric, own)) in enumerate(zip(panels, known.items())):
         for row, each in enumerate(own):
-            colour = _SERIES[row % len(_SERIES)]
+            colour = SERIES[row % len(SERIES)]
             if each.value is None:
                 axes.text(0.02, row, "–", va="center", color=_INK)
                 continue
@@ -251,7 +239,7 @@ def _metric_at_k(shown: _Shown) -> Figure | None:
             axes.plot(
                 range(len(curve.ks)),
                 [float("nan") if value is None else value for value in curve.values],
-                color=_SERIES[row % len(_SERIES)],
+                color=SERIES[row % len(SERIES)],
                 marker=_MARKERS[row % len(_MARKERS)],
                 markersize=4.5,
                 linewidth=1.8,
@@ -341,7 +329,7 @@ def _seconds(shown: _Shown) -> Figure | None:
     figure, panels = _grid(shown.words["seconds"], 1, 1, 8.0, 1.2 + 0.42 * len(known))
     axes = panels[0]
     for at, (row, _, each) in enumerate(known):
-        colour = _SERIES[row % len(_SERIES)]
+        colour = SERIES[row % len(SERIES)]
         least = max(each.p5, 1e-6)
         axes.plot([least, max(each.p95, 1e-6)], [at, at], color=colour, linewidth=2.5, alpha=0.5)
         left = max(each.p25, 1e-6)

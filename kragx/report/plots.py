@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FONT = "NanumGothic"
-# Of Okabe and Ito's palette for colour-blind readers, and told apart in grey as well.
+SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#6B7280", "#332288")
+"""Okabe and Ito's colours for colour-blind readers, without the two that are too light."""
+
+# Of the same palette, and told apart in grey as well.
 _COLOURS = {
     "mean": ("#56B4E9", "mean over questions"),
     "micro": ("#0072B2", "micro: all questions pooled"),
@@ -51,7 +54,7 @@ def metrics_figure(values: Mapping[str, Mapping[str, float | None]], k: int | No
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
     """
     with drawing("visualize_results"):
-        figure = _new_figure(11, 5)
+        figure = new_figure(11, 5)
         axes = figure.add_subplot()
         heights: list[float | None] = []
         drawn: set[str] = set()
@@ -80,7 +83,7 @@ def metrics_figure(values: Mapping[str, Mapping[str, float | None]], k: int | No
             if kind in drawn
         ]
         figure.legend(handles=patches, loc="outside lower center", ncols=3, frameon=False)
-    return _shown(figure)
+    return displayed(figure)
 
 
 def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
@@ -115,7 +118,7 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
         lines = sum(max(1.4, name.count("\n") + 1.2) for name in names)
         down = ceil(len(columns) / 5)
         across = ceil(len(columns) / down)
-        figure = _new_figure(2.2 + 2.7 * across, 0.8 + down * (0.75 + 0.24 * lines))
+        figure = new_figure(2.2 + 2.7 * across, 0.8 + down * (0.75 + 0.24 * lines))
         for at, column in enumerate(columns):
             axes = figure.add_subplot(down, across, at + 1)
             heights = [_known(value) for value in df_mean[column].tolist()]
@@ -133,7 +136,7 @@ def comparison_figure(df_mean: pandas.DataFrame, k: int | None) -> Figure:
         figure.supxlabel("value", fontsize="medium")
         figure.supylabel("retriever", fontsize="medium")
         figure.suptitle(f"Retrieval metrics {_cut(k)}")
-    return _shown(figure)
+    return displayed(figure)
 
 
 @contextmanager
@@ -167,7 +170,7 @@ def font_file(what: str) -> Path:
     raise MissingExtraError(what, "plot")
 
 
-def _new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
     """A figure that pyplot knows only if its backend has windows."""
     from matplotlib.figure import Figure
 
@@ -183,7 +186,27 @@ def _new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def _shown(figure: Figure) -> Figure:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure; the file's ending chooses its format, and the same data give the same bytes.
+
+    Letters become outlines in SVG, so that Korean shows where no font has it.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    import matplotlib
+
+    metadata = {".png": {"Software": None}, ".svg": {"Date": None}}.get(path.suffix.lower())
+    settings = {"svg.hashsalt": "kragx", "svg.fonttype": "path"}
+    with matplotlib.rc_context(settings):  # type: ignore[arg-type]
+        try:
+            figure.savefig(path, dpi=150, metadata=metadata, facecolor="white")
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def displayed(figure: Figure) -> Figure:
+    """The figure, shown where there is a window or a notebook's cell to show it in."""
     if _screen() == "cell":
         _show_below_cell(figure)
     elif _screen() == "window":

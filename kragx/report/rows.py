@@ -130,7 +130,7 @@ _DIRECTION = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068
 
 def match_label(evaluation: Evaluation) -> str:
     """How matches were decided, in one line."""
-    label = _method(evaluation.settings["match"])
+    label = method_label(evaluation.settings["match"])
     named = evaluation.match_name
     own = str(evaluation.settings["match"]["method"])
     combined = _is_combination(evaluation.settings["match"])
@@ -141,11 +141,13 @@ def _is_combination(match: Mapping[str, Any]) -> bool:
     return isinstance(match.get("of"), (list, tuple))
 
 
-def _method(match: Mapping[str, Any]) -> str:
+def method_label(match: Mapping[str, Any]) -> str:
+    """A matcher as results record it, in one line."""
     match = dict(match)
     method = match.pop("method")
     if _is_combination(match):
-        return f"{method} of {'; '.join(map(_method, match['of']))}"
+        own = f", threshold {match['threshold']}" if "threshold" in match else ""
+        return f"{method} of {'; '.join(map(method_label, match['of']))}{own}"
     options = []
     for name, value in match.items():
         shown = value

@@ -18,6 +18,7 @@ TWINS = {
     "docs/matching.md": "docs/matching.ko.md",
     "docs/metrics.md": "docs/metrics.ko.md",
     "docs/reports.md": "docs/reports.ko.md",
+    "docs/thresholds.md": "docs/thresholds.ko.md",
 }
 """Each English document with its Korean one."""
 

@@ -211,3 +211,11 @@ class TestMatcherAgreement:
         options = ["--truth", "anywhere", "--match", "overlap", "--match", strict]
         anywhere = self.run(truth, options, *args)
         assert anywhere == {"overlap": [1, 1, 1, 1], strict: [0, 0, 0, 0]}
+
+
+def test_ngram_embeddings(capsys: pytest.CaptureFixture[str]) -> None:
+    """A text is most like itself, then like one that says the same in other words."""
+    itself, paraphrase, other = example("ngram_embeddings")["main"]()
+    assert itself == pytest.approx(1)
+    assert paraphrase > other + 0.2
+    assert "1.000  환불은" in capsys.readouterr().out

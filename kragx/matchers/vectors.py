@@ -1,0 +1,173 @@
+"""Unit vectors of texts: each distinct text is embedded once, in batches, and may be kept.
+
+The file is SQLite. Its keys are hashes of text and model, so that several models and processes may
+share it; every batch is committed before the next one is asked for, so whatever ends a run loses
+one batch at most.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.errors import DataError, KragxError, shorten
+
+Vector = NDArray[np.float64]
+Embed = Callable[[list[str]], Sequence[Sequence[float]]]
+
+# Numbers that are remembered for texts that may come again: 256 MB.
+_MOST_NUMBERS = 1 << 25
+
+_VERSION = 1
+_WAIT = 60.0  # seconds to wait for another process that writes
+
+
+class Vectors:
+    """Remembers the unit vectors of the texts it has seen; a zero vector stays zero.
+
+    Args:
+        embed: from texts to their vectors.
+        model: what the vectors depend on besides the text; part of the file's keys.
+        batch_size: how many texts are embedded at once.
+        cache: the file, or None.
+    """
+
+    def __init__(
+        self, embed: Embed, model: str, batch_size: int, cache: str | Path | None = None
+    ) -> None:
+        self._embed = embed
+        self._model = model
+        self._batch_size = batch_size
+        self._file = None if cache is None else VectorFile(Path(cache))
+        self._known: dict[str, Vector] = {}
+        self._dimensions: int | None = None
+
+    def of(self, texts: Iterable[str]) -> Mapping[str, Vector]:
+        """The vector of each of these texts, and maybe of others.
+
+        Raises:
+            DataError: what embeds failed, or gave something that is no vector for each text.
+        """
+        wanted = list(dict.fromkeys(texts))
+        if len(self._known) * (self._dimensions or 0) > _MOST_NUMBERS:
+            self._known = {text: self._known[text] for text in wanted if text in self._known}
+        new = [text for text in wanted if text not in self._known]
+        if self._file is not None and new:
+            keys = {self._key(text): text for text in new}
+            for key, vector in self._file.read(list(keys)):
+                self._remember([keys[key]], vector[None, :])
+            new = [text for text in new if text not in self._known]
+        for start in range(0, len(new), self._batch_size):
+            batch = new[start : start + self._batch_size]
+            vectors = self._asked(batch)
+            if self._file is not None:
+                self._file.write(zip(map(self._key, batch), vectors))
+            self._remember(batch, vectors)
+        return self._known
+
+    def _key(self, text: str) -> str:
+        plain = json.dumps([self._model, text])
+        return hashlib.sha256(plain.encode()).hexdigest()
+
+    def _asked(self, batch: list[str]) -> Vector:
+        try:
+            answer = self._embed(batch)
+        except KragxError:
+            raise
+        except Exception as error:  # whatever foreign code raises, the user must learn where
+            kept = "" if self._file is None else f"; what it gave before is in {self._file.path}"
+            raise DataError(
+                f"match.embeddings: embedding {len(batch)} texts failed: "
+                f"{type(error).__name__}: {error}{kept}"
+            ) from error
+        try:
+            vectors = np.array(answer, np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"match.embeddings: not a list of vectors of one length: {error}"
+            ) from None
+        if vectors.ndim != 2 or len(vectors) != len(batch) or not vectors.shape[1]:
+            raise DataError(
+                f"match.embeddings: {len(batch)} texts gave an array of shape {vectors.shape}; "
+                f"one vector for each is expected, shape ({len(batch)}, dimensions)"
+            )
+        bad = ~np.isfinite(vectors).all(axis=1)
+        if bad.any():
+            text = shorten(batch[int(bad.argmax())])
+            raise DataError(f"match.embeddings: the vector of {text} holds a NaN or infinity")
+        return vectors
+
+    def _remember(self, texts: Sequence[str], vectors: Vector) -> None:
+        found = vectors.shape[1]
+        if self._dimensions not in (None, found):
+            raise DataError(
+                f"match.embeddings: the vector of {shorten(texts[0])} has {found} dimensions, "
+                f"and those before have {self._dimensions}; two models cannot be compared "
+                "(if the model behind a name has changed, use another 'cache' or 'model')"
+            )
+        self._dimensions = found
+        # Scaled first, lest squares of very large or small numbers leave the range of floats.
+        largest = np.abs(vectors).max(axis=1, keepdims=True)
+        scaled = vectors / np.where(largest > 0, largest, 1.0)
+        lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+        self._known.update(zip(texts, scaled / np.where(lengths > 0, lengths, 1.0)))
+
+
+class VectorFile:
+    """Vectors by key, in an SQLite file that several processes may share.
+
+    Raises:
+        DataError: the file is something else, or cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self, keys: Sequence[str]) -> Iterator[tuple[str, Vector]]:
+        """Yield the vectors of the keys that are there."""
+        if not self.path.exists():
+            return
+        with self._opened() as db:
+            for start in range(0, len(keys), 500):
+                part = keys[start : start + 500]
+                rows = db.execute(
+                    f"SELECT key, vector FROM vectors WHERE key IN ({', '.join('?' * len(part))})",
+                    part,
+                )
+                for key, blob in rows:
+                    yield key, np.frombuffer(blob, "<f8").astype(np.float64)
+
+    def write(self, vectors: Iterable[tuple[str, Vector]]) -> None:
+        """Add vectors; a key that is there keeps its own."""
+        rows = [(key, vector.astype("<f8").tobytes()) for key, vector in vectors]
+        with self._opened() as db, db:
+            db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=_WAIT)) as db:
+                (version,) = db.execute("PRAGMA user_version").fetchone()
+                (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                if version != _VERSION and (tables or version):
+                    raise DataError(
+                        f"match.cache: {self.path}: an SQLite file of something else; name another"
+                    )
+                if not tables:
+                    with db:
+                        db.execute(
+                            "CREATE TABLE IF NOT EXISTS vectors "
+                            "(key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+                        )
+                        db.execute(f"PRAGMA user_version = {_VERSION}")
+                yield db
+        except (OSError, sqlite3.Error) as error:
+            raise DataError(f"match.cache: {self.path}: cannot be used: {error}") from None

@@ -1,0 +1,232 @@
+"""kragx sweep, calibrate and explain, as people call them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+import yaml
+
+RECORDS = [
+    {
+        "query_id": f"q{number}",
+        "gold": [{"text": f"{word} one two three four five"}],
+        "retrieved": [
+            {"id": f"a{number}", "text": f"{word} one two three four five six"},
+            {"id": f"b{number}", "text": f"{word} one two nine ten"},
+            {"id": f"c{number}", "text": "other words altogether here"},
+        ],
+    }
+    for number, word in enumerate(("환불", "배송", "교환", "문의"), start=1)
+]
+LABELS = [
+    {"query_id": f"q{number}", "rank": rank, "gold": 1, "label": int(rank == 1)}
+    for number in range(1, 5)
+    for rank in (1, 2, 3)
+]
+
+
+def plotting() -> None:
+    """Skip where figures cannot be drawn; the font's package itself is never imported."""
+    if find_spec("koreanize_matplotlib") is None or find_spec("matplotlib") is None:
+        pytest.skip("needs the extra 'plot'")
+
+
+@pytest.fixture
+def results(jsonl) -> Path:
+    """A results file."""
+    return jsonl(*RECORDS)
+
+
+@pytest.fixture
+def folder(kragx, jsonl, here) -> Path:
+    """What kragx run leaves of two retrievers."""
+    jsonl(*RECORDS)
+    other = [{**each, "retrieved": each["retrieved"][::-1]} for each in RECORDS]
+    jsonl(*other, name="other.jsonl")
+    config = {
+        "dataset": "results.jsonl",
+        "retrievers": {"첫째": {"results": "results.jsonl"}, "other": {"results": "other.jsonl"}},
+        "matchers": {"loose": "overlap", "strict": "exact"},
+        "metrics": ["mrr@3", "recall@1"],
+    }
+    (here / "config.yaml").write_text(
+        yaml.safe_dump(config, allow_unicode=True, sort_keys=False), "utf-8"
+    )
+    assert kragx("run", "config.yaml", "-o", "out").code == 0
+    return here / "out"
+
+
+def test_sweep_as_json_csv_and_table(kragx, results):
+    """The same values in each; the chosen threshold is marked."""
+    plain = kragx("sweep", results, "-m", "recall@3", "--format", "json").json()
+    (found,) = plain["sweeps"]
+    assert len(found["thresholds"]) == 100
+    assert found["chosen"] == 0.5
+    rows = list(
+        csv.DictReader(
+            io.StringIO(kragx("sweep", results, "-m", "recall@3", "--format", "csv").out)
+        )
+    )
+    assert [float(row["recall@3"]) for row in rows] == found["values"]["recall@3"]
+    assert [row["threshold"] for row in rows if row["chosen"] == "1"] == ["0.5"]
+    table = kragx("sweep", results, "-m", "recall@3").out
+    assert "0.5 *" in table
+    assert "the chosen 0.5 is inside" in table
+
+
+def test_sweep_steps_and_scores(kragx, results):
+    """--from, --to and --step make the grid; --every-score takes the distinct scores."""
+    args = ("sweep", results, "--format", "json", "--from", 0.2, "--to", 0.6, "--step", 0.2)
+    assert kragx(*args).json()["sweeps"][0]["thresholds"] == [0.2, 0.4, 0.6]
+    found = kragx("sweep", results, "--format", "json", "--every-score").json()
+    assert found["sweeps"][0]["thresholds"] == [0.5, 1.0]
+    piped = kragx("sweep", "-", "--format", "json", stdin=results.read_text("utf-8")).json()
+    assert len(piped["sweeps"][0]["values"]) == 7
+
+
+def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
+    """By the matcher named; the plot is written, and where is said on standard error."""
+    plotting()
+    done = kragx("sweep", folder, "--match", "overlap", "-m", "mrr@3", "--plot", "sweep.svg")
+    assert done.code == 0, done.err
+    assert "첫째" in done.out
+    assert "written: sweep.svg" in done.err
+    assert "첫째" in (here / "sweep.svg").read_text("utf-8")
+    refused = kragx("sweep", folder)
+    assert refused.code == 2
+    assert "'exact' decides yes or no" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--from", 0.5, "--to", 0.2), "--from 0.5 --to 0.2: thresholds lie"),
+        (("--step", 0), "--step: 0.0 is not above 0"),
+        (("--tolerance", -1), "--tolerance: -1.0 is below 0"),
+        (("--format", "xml"), "--format: 'xml'"),
+        (("-m", "recal@3"), "perhaps you meant 'recall'"),
+        (("--match", "{method: [}"), "--match {method: [}: not a mapping"),
+        (("--match", "none.yaml"), "--match none.yaml: cannot be read"),
+        (("--plot", "sweep.gif"), "a figure is written as .png"),
+    ],
+)
+def test_a_wrong_sweep_is_refused(kragx, results, args, message):
+    """Exit code 2 and one line that says what to do."""
+    done = kragx("sweep", results, *args)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_calibrate_writes_a_block_that_a_run_can_use(kragx, results, jsonl, here):
+    """The block stands in the file and on the screen; sweep takes it as --match."""
+    labels = jsonl(*LABELS, name="labels.jsonl")
+    done = kragx("calibrate", results, "--labels", labels, "--out", "match.yaml", "--folds", 2)
+    assert done.code == 0, done.err
+    block = (here / "match.yaml").read_text("utf-8")
+    assert block in done.out
+    assert "12 labelled pairs of 4 queries, 4 of them matches; 2 folds" in done.out
+    match = yaml.safe_load(block)["match"]
+    assert match["method"] in ("text", "contains", "overlap")
+    assert kragx("explain", results, "-q", "q1", "--match", "match.yaml").code == 0
+
+
+def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
+    """By F1, with a tokenizer and a further candidate."""
+    labels = jsonl(*LABELS, name="labels.jsonl")
+    spec = "{method: embedding, embeddings: 'examples.ngram_embeddings:NgramEmbeddings'}"
+    args = ("--by", "f1", "--tokenizer", "whitespace", "--match", spec, "--folds", 2)
+    found = kragx("calibrate", results, "--labels", labels, "--format", "json", *args).json()
+    assert found["by"] == "f1"
+    assert found["chosen"]["f1"] == 1.0
+    methods = [each["match"]["method"] for each in found["candidates"]]
+    assert "embedding" in methods
+    assert {each["match"].get("tokenizer") for each in found["candidates"]} == {"whitespace", None}
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ((), 2, "labels: none are given"),
+        (("--labels", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
+        (("--labels", "results.jsonl"), 3, "neither 'label' nor 'matched'"),
+        (("--labels", "results.jsonl", "--labels-format", "pair"), 2, "perhaps you meant 'pairs'"),
+        (("--labels", "labels.jsonl", "--by", "f2"), 2, "by: unknown value 'f2'"),
+        (("--labels", "labels.jsonl", "--format", "csv"), 2, "--format: 'csv'"),
+    ],
+)
+def test_a_wrong_calibration_is_refused(kragx, results, jsonl, here, args, code, message):
+    """Wrong use is 2, bad data 3; one line says what to do."""
+    jsonl(*LABELS, name="labels.jsonl")
+    done = kragx("calibrate", results, *args)
+    assert (done.code, message in done.err) == (code, True), done.err
+
+
+def test_explain_a_file(kragx, results):
+    """Gold, documents, reasons, marks; and the same as JSON."""
+    done = kragx("explain", results, "--query", "q1")
+    assert done.code == 0, done.err
+    assert "1. [a1] matches gold 1" in done.out
+    assert "«환불 one two three four five» six" in done.out
+    assert "gold 1: rouge2 0.5000 (match from 0.5, +0.0000 from the limit) -> match" in done.out
+    assert "a near match: rank 2, gold 1: rouge2 0.5000, limit 0.5" in done.out
+    plain = kragx("explain", results, "-q", "q1", "--format", "json").json()
+    assert plain["pairs"][0]["matched"] is True
+
+
+def test_explain_obeys_no_color(kragx, results, monkeypatch):
+    """In colour on a terminal, and in marks with NO_COLOR."""
+    assert "\x1b[" in kragx("explain", results, "-q", "q1", terminal=True).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "«환불 one" in kragx("explain", results, "-q", "q1", terminal=True).out
+
+
+def test_explain_a_folder(kragx, folder):
+    """Every retriever, or the one named; the config's matchers stand among the scores."""
+    both = kragx("explain", folder, "-q", "q2", "--format", "json").json()
+    assert [each["retriever"] for each in both["runs"]] == ["첫째", "other"]
+    assert {"loose", "strict"} <= both["runs"][0]["pairs"][0]["scores"].keys()
+    one = kragx("explain", folder, "-q", "q2", "--retriever", "other", "--format", "json").json()
+    assert one["gold"][0]["found_at"] == 2
+    wrong = kragx("explain", folder, "-q", "q2", "--retriever", "othr")
+    assert wrong.code == 2
+    assert "perhaps you meant 'other'" in wrong.err
+
+
+def test_an_unknown_query_is_named(kragx, results):
+    """Exit code 2, and the nearest one."""
+    done = kragx("explain", results, "-q", "q9")
+    assert done.code == 2
+    assert "has no query 'q9'; perhaps you meant 'q" in done.err
+    assert kragx("explain", results, "-q", "q1", "--retriever", "x").code == 2
+
+
+def test_a_run_says_where_its_order_depends_on_the_threshold(kragx, jsonl, here):
+    """Of two retrievers whose order turns around near the threshold, kragx run warns."""
+    gold = "a b c d e f g h i j k"  # ten pairs of words
+    near, far = "a b c d e f", "a b c d e f g h i j k"
+    lists = {"x": [near, near, "z"], "y": [far, "z", "z"]}
+    for name, texts in lists.items():
+        records = [
+            {
+                "query_id": f"q{at}",
+                "gold": [{"text": gold}],
+                "retrieved": [{"text": f"{text} {' '.join(f'n{n}' for n in range(20))}"}],
+            }
+            for at, text in enumerate(texts)
+        ]
+        jsonl(*records, name=f"{name}.jsonl")
+    config = {
+        "dataset": "x.jsonl",
+        "retrievers": {"x": "x.jsonl", "y": "y.jsonl"},
+        "metrics": ["recall@1"],
+    }
+    (here / "config.yaml").write_text(yaml.safe_dump(config), "utf-8")
+    done = kragx("run", "config.yaml", "-o", "out")
+    assert "at 0.5 'x' is ahead of 'y' in recall@1, at 0.525 behind" in " ".join(done.out.split())
+    report = json.loads((here / "out" / "report.json").read_text("utf-8"))
+    assert any("threshold" in each for each in report["comparisons"][0]["cautions"])

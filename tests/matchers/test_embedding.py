@@ -1,0 +1,388 @@
+"""The embedding matcher: cosines of real, deterministic embeddings, batched and cached."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import unicodedata
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from sklearn.metrics.pairwise import cosine_similarity
+
+from examples.ngram_embeddings import NgramEmbeddings
+from kragx import DataError, UsageError, evaluate, matcher
+from kragx.matchers import EmbeddingMatcher, MatchWarning, describe
+
+from .support import decided, item, scored
+
+PATH = "examples.ngram_embeddings:NgramEmbeddings"
+TEXTS = [
+    "환불은 반품 확인 뒤 영업일 기준 3일이 걸립니다.",
+    "환불은 반품을 확인하고 3일 안에 됩니다.",
+    "Replace the water filter every six months.",
+    "The filter is to be replaced every six months.",
+    "🙂🙂🙂",
+]
+
+
+class Counting(NgramEmbeddings):
+    """Embeddings that remember every batch they were asked for."""
+
+    model = "ngrams"
+
+    def __init__(self, fail_at: int | None = None) -> None:
+        super().__init__()
+        self.batches: list[list[str]] = []
+        self.fail_at = fail_at
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """As they are, but for the batch that fails."""
+        if len(self.batches) == self.fail_at:
+            raise ConnectionError("the model went away")
+        self.batches.append(list(texts))
+        return super().embed_documents(texts)
+
+    @property
+    def asked(self) -> Counter[str]:
+        """How often each text was embedded."""
+        return Counter(text for batch in self.batches for text in batch)
+
+
+class Answering(Embeddings):
+    """Embeddings that answer what a function says."""
+
+    def __init__(self, answer: Callable[[list[str]], Any]) -> None:
+        self.answer = answer
+
+    def embed_documents(self, texts: list[str]) -> Any:
+        """The answer."""
+        return self.answer(texts)
+
+    def embed_query(self, text: str) -> Any:
+        """Never asked."""
+        raise AssertionError
+
+
+def by_hand(vectors: dict[str, list[float]]) -> Answering:
+    """Embeddings with these vectors."""
+    return Answering(lambda texts: [vectors[text] for text in texts])
+
+
+def test_a_score_is_the_cosine():
+    """Worked by hand: (3, 4) and (4, 3) have cosine 24/25, at right angles 0, opposite 0 not -1."""
+    given_ = by_hand({"a": [3, 4], "b": [4, 3], "c": [-4, 3], "d": [-3, -4]})
+    found = scored(EmbeddingMatcher(given_, 0.5), ["b", "c", "d"], ["a"])
+    assert found[:, 0] == pytest.approx([0.96, 0, 0], abs=1e-15)
+    assert decided(EmbeddingMatcher(given_, 0.96), ["b", "c"], ["a"]) == [[True], [False]]
+
+
+@pytest.mark.parametrize(
+    "embeddings",
+    [NgramEmbeddings(), NgramEmbeddings(n=3, dimensions=64), DeterministicFakeEmbedding(size=32)],
+    ids=["bigrams", "trigrams", "langchain"],
+)
+def test_scores_are_those_of_scikit_learn(embeddings: Embeddings):
+    """Every pair has scikit-learn's cosine, negatives cut to 0."""
+    docs, golds = TEXTS, [*TEXTS[::-1], "something else"]
+    expected = cosine_similarity(
+        embeddings.embed_documents(docs), embeddings.embed_documents(golds)
+    )
+    found = scored(EmbeddingMatcher(embeddings, 0.5), docs, golds)
+    assert found == pytest.approx(np.maximum(expected, 0), abs=1e-12)
+    assert found.min() >= 0
+    assert found.max() <= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(min_size=2, max_size=12), min_size=1, max_size=6, unique=True))
+def test_equal_texts_score_exactly_one(texts: list[str]):
+    """Rounding never keeps a text from matching itself at a threshold of 1."""
+    chosen = EmbeddingMatcher(DeterministicFakeEmbedding(size=7), 1.0, normalised=False)
+    assert (np.diag(scored(chosen, texts, texts)) == 1.0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.floats(-1e150, 1e150, allow_nan=False), min_size=3, max_size=3),
+        min_size=2,
+        max_size=5,
+    )
+)
+def test_scores_are_numbers_from_0_to_1_whatever_the_vectors(vectors: list[list[float]]):
+    """Against a slow reference in whole fractions of floats: huge, tiny and zero vectors too."""
+    names = [f"text {at}" for at in range(len(vectors))]
+    chosen = EmbeddingMatcher(by_hand(dict(zip(names, vectors))), 0.5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("warnings.warn", lambda *_, **__: None)
+        found = scored(chosen, names[1:], names[:1])
+    for row, vector in enumerate(vectors[1:]):
+        expected = reference(vector, vectors[0])
+        assert found[row, 0] == pytest.approx(expected, abs=1e-9)
+        assert 0 <= found[row, 0] <= 1
+
+
+def reference(one: list[float], other: list[float]) -> float:
+    """The cosine, in fractions until the last step."""
+    from fractions import Fraction
+
+    left, right = [Fraction(each) for each in one], [Fraction(each) for each in other]
+    dot = sum(a * b for a, b in zip(left, right))
+    square = sum(a * a for a in left) * sum(b * b for b in right)
+    if not square or dot <= 0:
+        return 0.0
+    return math.sqrt(dot * dot / square)
+
+
+def test_texts_are_normalised_first():
+    """NFD, as macOS writes Korean, and other white space give the same vector; raw is an option."""
+    text = TEXTS[0]
+    other = unicodedata.normalize("NFD", text).replace(" ", "\n ")
+    strict = by_hand({text: [1, 0], other: [0, 1]})
+    assert decided(EmbeddingMatcher(strict, 1.0), [other], [text]) == [[True]]
+    raw = EmbeddingMatcher(strict, 1.0, normalised=False)
+    assert decided(raw, [other], [text]) == [[False]]
+
+
+def test_each_distinct_text_is_embedded_once_in_batches():
+    """Over queries, runs and evaluations; no batch is larger than asked."""
+    embeddings = Counting()
+    chosen = EmbeddingMatcher(embeddings, 0.5, batch_size=3)
+    golds, docs = [[text] for text in TEXTS], [TEXTS for _ in TEXTS]
+    evaluate(golds, docs, match=chosen)
+    evaluate(golds, [each[::-1] for each in docs], match=chosen)
+    assert set(embeddings.asked) == set(TEXTS)
+    assert set(embeddings.asked.values()) == {1}
+    assert [len(batch) for batch in embeddings.batches] == [3, 2]
+
+
+def test_a_file_keeps_vectors_for_the_next_run(tmp_path: Path):
+    """A second process asks nothing, and gets the same scores to the last bit."""
+    cache = tmp_path / "new" / "vectors.sqlite"
+    first, second = Counting(), Counting()
+    before = scored(EmbeddingMatcher(first, 0.5, cache=cache), TEXTS, TEXTS)
+    after = scored(EmbeddingMatcher(second, 0.5, cache=cache), TEXTS, TEXTS)
+    assert first.batches
+    assert not second.batches
+    assert (before == after).all()
+
+
+def test_the_file_is_kept_apart_by_model(tmp_path: Path):
+    """Another model, or the same class made with other arguments, does not get these vectors."""
+    cache = tmp_path / "vectors.sqlite"
+    golds, docs = TEXTS[:1], TEXTS[:2]
+    alike = {"cache": cache, "threshold": 0.5, "method": "embedding", "embeddings": PATH}
+    small = matcher({**alike, "args": {"dimensions": 8}})
+    large = matcher({**alike, "args": {"dimensions": 2048}})
+    alone = [
+        scored(matcher({**alike, "cache": None, "args": {"dimensions": size}}), docs, golds)
+        for size in (8, 2048)
+    ]
+    found = [scored(small, docs, golds), scored(large, docs, golds)]
+    assert (found[0] == alone[0]).all()
+    assert (found[1] == alone[1]).all()
+    other = Counting()
+    other.model = "another"
+    scored(EmbeddingMatcher(other, 0.5, cache=cache), docs, golds)
+    assert other.batches
+
+
+def test_secrets_are_neither_recorded_nor_part_of_what_the_file_is_kept_by():
+    """A key among the arguments is left out of results; other arguments stand there."""
+    spec = {"method": "embedding", "embeddings": "tests.matchers.test_embedding:Keyed"}
+    made = matcher({**spec, "args": {"api_key": "hush-hush", "n": 3}, "threshold": 0.7})
+    found = describe(made)
+    assert found == {
+        "method": "embedding",
+        "embeddings": "tests.matchers.test_embedding:Keyed",
+        "args": {"n": 3},
+        "threshold": 0.7,
+    }
+    assert "hush" not in str(found)
+
+
+class Keyed(NgramEmbeddings):
+    """Embeddings that want a key."""
+
+    def __init__(self, api_key: str, n: int = 2) -> None:
+        super().__init__(n)
+
+
+def test_a_failure_keeps_what_was_embedded_before(tmp_path: Path):
+    """The model goes away in the third batch; the next run asks for what is left alone."""
+    cache = tmp_path / "vectors.sqlite"
+    texts = [f"text number {at}" for at in range(8)]
+    broken, whole = Counting(fail_at=2), Counting()
+    with pytest.raises(DataError, match=r"ConnectionError: the model went away.*vectors.sqlite"):
+        scored(EmbeddingMatcher(broken, 0.5, batch_size=2, cache=cache), texts, texts[:1])
+    scored(EmbeddingMatcher(whole, 0.5, batch_size=2, cache=cache), texts, texts[:1])
+    assert sum(broken.asked.values()) == 4
+    assert set(whole.asked) == set(texts) - set(broken.asked)
+
+
+def test_an_interrupt_keeps_what_was_embedded_before(tmp_path: Path):
+    """Ctrl-C loses no batch that was answered."""
+    cache = tmp_path / "vectors.sqlite"
+    texts = [f"text number {at}" for at in range(6)]
+    asked = []
+
+    def interrupted(batch: list[str]) -> list[list[float]]:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(batch)
+        return NgramEmbeddings().embed_documents(batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        scored(EmbeddingMatcher(Answering(interrupted), 0.5, None, 2, cache, "m"), texts, texts[:1])
+    whole = Counting()
+    scored(EmbeddingMatcher(whole, 0.5, None, 2, cache, "m"), texts, texts[:1])
+    assert set(whole.asked) == set(texts) - set(asked[0])
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda texts: [[1.0]] * (len(texts) - 1), r"2 texts gave an array of shape \(1, 1\)"),
+        (lambda texts: [1.0 for _ in texts], r"shape \(2,\); one vector for each"),
+        (lambda texts: [[] for _ in texts], r"shape \(2, 0\)"),
+        (lambda texts: [[1.0], [1.0, 2.0]], "not a list of vectors of one length"),
+        (lambda texts: [["x"] for _ in texts], "not a list of vectors"),
+        (lambda texts: None, r"shape \(\)|not a list of vectors"),
+        (lambda texts: [[float("nan")] for _ in texts], "vector of 'one' holds a NaN"),
+        (lambda texts: [[math.inf] for _ in texts], "holds a NaN or infinity"),
+    ],
+)
+def test_what_is_no_vector_for_each_text_is_an_error(answer: Any, message: str):
+    """Too few, none, ragged, no numbers, NaN: a DataError that says what came."""
+    with pytest.raises(DataError, match=message):
+        scored(EmbeddingMatcher(Answering(answer), 0.5), ["one"], ["two"])
+
+
+def test_vectors_of_another_length_than_before_are_an_error():
+    """A model that changes its mind between two batches is caught."""
+    lengths = iter([2, 3])
+    changing = Answering(lambda texts: [[1.0] * next(lengths)] * len(texts))
+    with pytest.raises(DataError, match="has 3 dimensions, and those before have 2"):
+        scored(EmbeddingMatcher(changing, 0.5, batch_size=1), ["one"], ["two"])
+
+
+def test_a_zero_vector_matches_nothing_and_is_said():
+    """No NaN, a score of 0 even with itself, a count and a warning."""
+    notes: Counter[str] = Counter()
+    chosen = EmbeddingMatcher(NgramEmbeddings(), 0.1)
+    with pytest.warns(MatchWarning, match="whose vector is zero.*: 1, for example '가'"):
+        (found,) = chosen.scores([item(["가", "가나"], ["가", "가나"])], notes)
+    assert np.asarray(found).tolist() == [[0.0, 0.0], [0.0, 1.0]]
+    assert notes["n_texts_without_vector"] == 1
+
+
+def test_a_class_that_is_asynchronous_alone_is_asked():
+    """Embeddings whose embed_documents is not implemented are awaited instead."""
+
+    class Slow(NgramEmbeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise NotImplementedError
+
+        async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+    expected = scored(EmbeddingMatcher(NgramEmbeddings(), 0.5), TEXTS, TEXTS)
+    assert (scored(EmbeddingMatcher(Slow(), 0.5), TEXTS, TEXTS) == expected).all()
+
+
+def test_an_import_path_is_made_when_it_is_needed(monkeypatch: pytest.MonkeyPatch):
+    """Checking a config does not load a model; the first match does, once."""
+    made = []
+    monkeypatch.setattr(
+        "examples.ngram_embeddings.NgramEmbeddings.__init__",
+        lambda self, n=2, dimensions=64: (
+            made.append(n),
+            self.__dict__.update(n=n, dimensions=dimensions),
+        )[0],
+    )
+    chosen = matcher(
+        {"method": "embedding", "embeddings": PATH, "args": {"n": 3}, "threshold": 0.5}
+    )
+    assert not made
+    scored(chosen, TEXTS, TEXTS)
+    scored(chosen, TEXTS, TEXTS)
+    assert made == [3]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 0.5}, "match.embeddings: missing"),
+        ({"embeddings": PATH}, "match.threshold: 'embedding' has no default"),
+        ({"embeddings": PATH, "threshold": 0}, "match.threshold: 0 is out of range"),
+        ({"embeddings": PATH, "threshold": 1.5}, "match.threshold: 1.5 is out of range"),
+        ({"embeddings": "nowhere_at_all:X", "threshold": 0.5}, "cannot import 'nowhere_at_all'"),
+        ({"embeddings": PATH, "threshold": 0.5, "args": {"m": 2}}, "perhaps you meant|valid: n"),
+        ({"embeddings": PATH, "threshold": 0.5, "args": [2]}, "match.args: a mapping"),
+        ({"embeddings": "ngrams", "threshold": 0.5}, "'ngrams' is not an import path"),
+        ({"embeddings": NgramEmbeddings(), "threshold": 0.5, "args": {}}, "belong to an import"),
+        ({"embeddings": 5, "threshold": 0.5}, "5 has no 'embed_documents'"),
+        ({"embeddings": NgramEmbeddings, "threshold": 0.5}, "has no 'embed_documents'"),
+        ({"embeddings": PATH, "threshold": 0.5, "batch_size": 0}, "match.batch_size: 0"),
+        ({"embeddings": PATH, "threshold": 0.5, "batch_size": True}, "match.batch_size: True"),
+        ({"embeddings": PATH, "threshold": 0.5, "cache": 5}, "match.cache: the path"),
+        ({"embeddings": PATH, "threshold": 0.5, "model": ""}, "match.model: a name"),
+        ({"embeddings": PATH, "threshold": 0.5, "embed_as": "docs"}, "match.embed_as: unknown"),
+        ({"embeddings": PATH, "threshold": 0.5, "normalised": 1}, "match.normalised"),
+        ({"embeddings": PATH, "threshold": 0.5, "treshold": 1}, "perhaps you meant 'threshold'"),
+        (
+            {"embeddings": NgramEmbeddings(), "threshold": 0.5, "cache": "x.sqlite"},
+            "match.cache: it is kept by model",
+        ),
+    ],
+)
+def test_a_wrong_option_is_a_usage_error(options: dict[str, Any], message: str):
+    """Each names the option, the value and the remedy."""
+    with pytest.raises(UsageError, match=message):
+        matcher({"method": "embedding", **options})
+
+
+def test_a_path_that_makes_no_embeddings_is_an_error():
+    """What an import path makes is looked at when it is made."""
+    chosen = EmbeddingMatcher("collections:Counter", 0.5)
+    with pytest.raises(UsageError, match="made a Counter, which has no 'embed_documents'"):
+        scored(chosen, ["a"], ["b"])
+
+
+@pytest.mark.parametrize("content", [b"no database at all, but text", None])
+def test_a_cache_that_is_something_else_is_refused(tmp_path: Path, content: bytes | None):
+    """A file of another kind, or another SQLite file, is never written to."""
+    path = tmp_path / "other.sqlite"
+    if content is None:
+        with sqlite3.connect(path) as db:
+            db.execute("CREATE TABLE mine (x)")
+        db.close()
+    else:
+        path.write_bytes(content)
+    before = path.read_bytes()
+    with pytest.raises(DataError, match=r"match.cache: .*other.sqlite"):
+        scored(EmbeddingMatcher(PATH, 0.5, cache=path), ["a b"], ["c d"])
+    assert path.read_bytes() == before
+
+
+def test_texts_without_a_text_are_named():
+    """A document or gold item without text is the same error as for every matcher of texts."""
+    chosen = EmbeddingMatcher(PATH, 0.5)
+    with pytest.raises(DataError, match=r"rank 1.*'d1' has no text.*'embedding' compares texts"):
+        evaluate([["gold"]], [[{"id": "d1"}]], match=chosen)
+
+
+def test_alternatives_and_empty_lists():
+    """The best of a gold item's alternatives counts; nothing retrieved is no error."""
+    gold = {"id": "g", "alternatives": [{"text": TEXTS[2]}, {"text": TEXTS[0]}]}
+    chosen = EmbeddingMatcher(PATH, 0.99)
+    result = evaluate([[gold], [TEXTS[1]]], [[TEXTS[0]], []], match=chosen, metrics=["mrr@5"])
+    assert [each["mrr@5"] for each in result.queries.values()] == [1.0, 0.0]

@@ -1,0 +1,1 @@
+"""Sweeps, calibration and explanations."""
