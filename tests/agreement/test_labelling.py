@@ -19,6 +19,7 @@ from rich.console import Console
 from kragx.agreement import Candidate, LabelFile, Sample, Scale, label
 from kragx.agreement.labelling import plain
 from kragx.errors import DataError, UsageError
+from tests import interrupts
 
 SCALE = Scale(0, 3)
 SAMPLE = Sample(
@@ -164,8 +165,7 @@ def test_in_a_terminal(jsonl, tmp_path):
         stderr=theirs,
         env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2])},
         start_new_session=True,
-        # A test run in the background of a shell ignores interrupts, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        preexec_fn=interrupts.heeded,  # noqa: PLW1509
     )
     shown = ""
 

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests import interrupts
+
 GOOD = {
     "query_id": "q1",
     "gold": [{"id": "g1", "text": "the quick brown fox jumps"}],
@@ -256,6 +258,7 @@ def test_interrupted_for_real(jsonl, here):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=interrupts.heeded,  # noqa: PLW1509
     ) as process:
         for _ in range(600):  # until the retriever is being asked
             if (here / "asked").exists() or process.poll() is not None:

@@ -16,6 +16,7 @@ import pytest
 from kragx.errors import JudgingError
 from kragx.evaluation import evaluate
 from kragx.judging import Judge, Store
+from tests import interrupts
 from tests.judging.server import serving
 from tests.judging.support import openai_client
 
@@ -29,6 +30,7 @@ def start(server, store, number):
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=interrupts.heeded if os.name == "posix" else None,  # noqa: PLW1509
     )
 
 

@@ -47,7 +47,8 @@ def test_it_runs_and_makes_sense(offline):
                 assert value > 0
         assert evaluation["recall@5"] > 0.5
     asked = {name.partition("@")[0] for name in found["hybrid"].mean}
-    assert set(MEASURES) <= asked
+    # Coverage, density and IoU are for gold that shares no ids with the chunks.
+    assert set(MEASURES) - {"coverage", "density", "iou"} <= asked
 
 
 def test_the_gold_set_is_valid():
