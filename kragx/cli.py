@@ -48,11 +48,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(judgements, name="judgements")
-cli_goldsets.register(app)
-cli_compare.register(app)
-cli_agreement.register(app)
-cli_thresholds.register(app)
 
 
 class Format(StrEnum):
@@ -144,7 +139,10 @@ def run(
     anyway: Anyway = False,
     summary: Summary = None,
 ) -> None:
-    """Evaluate and compare the retrievers of a config file; 1 if a gate fails."""
+    """Evaluate and compare the retrievers of a config file.
+
+    Ends with 1 if a gate fails.
+    """
     from kragx import config as configs
     from kragx import pipeline
     from kragx.cli_goldsets import print_config, print_dataset
@@ -237,7 +235,7 @@ def score(
     per_query: Annotated[bool, typer.Option("--per-query", help="Also each query.")] = False,
     format: Annotated[Format, typer.Option(help="How to print.")] = Format.TABLE,  # noqa: A002
 ) -> None:
-    """Score a results file, TREC runs, or a competition's submission."""
+    """Score a results file, TREC runs or a competition's file."""
     from kragx.evaluation import evaluate, evaluate_submission
     from kragx.formats.trec import read_qrels, read_runs
 
@@ -290,7 +288,10 @@ def match(
     direction: Direction = None,
     casefold: Casefold = None,
 ) -> None:
-    """Write every pair's score and decision, a line for each query."""
+    """Write every pair's score and decision.
+
+    JSON Lines, a line for each query.
+    """
     from kragx.evaluation import match_pairs
     from kragx.formats.jsonl import write_records
 
@@ -312,7 +313,7 @@ def match(
 def metrics(
     format: Annotated[Format, typer.Option(help="How to print.")] = Format.TABLE,  # noqa: A002
 ) -> None:
-    """List the metrics: what each answers, its options, range and direction."""
+    """List the metrics: what each answers, range and options."""
     from kragx.report.metrics import metrics_csv, metrics_json, print_metrics
     from kragx.report.text import console
 
@@ -384,6 +385,14 @@ def _print(
 def _short(path: Path) -> str:
     """A path as a reader recognises it: relative, where it lies below the current folder."""
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+# In this order they stand in the help, after those above.
+cli_compare.register(app)
+cli_goldsets.register(app)
+cli_thresholds.register(app)
+app.add_typer(judgements, name="judgements")
+cli_agreement.register(app)
 
 
 def main() -> None:

@@ -85,7 +85,7 @@ def agree(
     seed: Seed = 0,
     format: Format = "table",  # noqa: A002
 ) -> None:
-    """Say how far a judge's labels are from people's, with intervals."""
+    """Say how far a judge's labels are from people's."""
     from kragx import agreement
 
     _check(format)
@@ -120,7 +120,7 @@ def corrected(
     confidence: Confidence = 0.95,
     format: Format = "table",  # noqa: A002
 ) -> None:
-    """Correct a judge's mean metrics by people's labels of some queries."""
+    """Correct a judge's means by people's labels of some queries."""
     from kragx import agreement
 
     _check(format)
@@ -160,7 +160,7 @@ def fill(
     ] = False,
     format: Format = "table",  # noqa: A002
 ) -> None:
-    """Score runs by human labels, and with the judge's where people have none."""
+    """Score by people's labels, and the judge's in the holes."""
     from kragx import agreement
 
     _check(format)
@@ -226,7 +226,7 @@ def label(
     rubric: RubricId = None,
     seed: Seed = 0,
 ) -> None:
-    """Draw a sample of pairs and label it in the terminal, blind to the judge's grades."""
+    """Label a sample of pairs, blind to the judge's grades."""
     from rich.text import Text
 
     from kragx.agreement import LabelFile, Labels, labelling
@@ -308,7 +308,10 @@ def probe(
     seed: Seed = 0,
     format: Format = "table",  # noqa: A002
 ) -> None:
-    """Measure how far a judge is moved by the query's words and by orders in irrelevant text."""
+    """Measure how easily a judge is misled.
+
+    By the query's words, and by orders, in irrelevant text.
+    """
     from kragx import agreement, pipeline
     from kragx.config import filled, load
     from kragx.errors import nearest

@@ -67,7 +67,11 @@ def compare(
     summary: Summary = None,
     format: Annotated[str, typer.Option(help="table, json or markdown.")] = "table",  # noqa: A002
 ) -> None:
-    """Say what got better and what got worse, by metric and by query."""
+    """Say what got better and what got worse.
+
+    By metric and by query, between two result folders or two retrievers of one. Ends with 1 if a
+    gate fails.
+    """
     from kragx.formats.jsonl import to_json
     from kragx.pipeline import compare_folders
     from kragx.report.comparison import print_change, print_gates

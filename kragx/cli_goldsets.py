@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the command."""
-    for command in (validate, schema, init, report):
+    for command in (report, validate, init, schema):
         app.command()(command)
 
 
@@ -55,7 +55,7 @@ def validate(
     ] = None,
     format: Annotated[str, typer.Option(help="table or json.")] = "table",  # noqa: A002
 ) -> None:
-    """Report everything that is wrong with a gold set, and what it is made of."""
+    """Report every problem of a gold set, and what it holds."""
     from kragx import validation
     from kragx.formats.jsonl import to_json
     from kragx.report.text import console
@@ -113,7 +113,7 @@ def init(
         Path, typer.Argument(metavar="[FOLDER]", help="Where to write (default: here).")
     ] = Path(),
 ) -> None:
-    """Write a commented config with a small gold set and retriever, so that it runs."""
+    """Write a commented config that runs, with a gold set."""
     from kragx.starter import write_starter
 
     for path in write_starter(folder):
@@ -150,7 +150,10 @@ def report(
         str, typer.Option(help="table, json, csv, markdown or html.")
     ] = "table",
 ) -> None:
-    """Compute every number of a result folder again, without retrieving; 1 if a gate fails."""
+    """Compute a result folder's numbers again, without retrieving.
+
+    Ends with 1 if a gate fails.
+    """
     from kragx import pipeline
     from kragx.formats.jsonl import to_json
     from kragx.report.files import means_csv

@@ -56,7 +56,7 @@ def sweep(
     ] = None,
     format: Annotated[str, typer.Option(help="table, json or csv.")] = "table",  # noqa: A002
 ) -> None:
-    """Show metrics against the threshold, from one scoring; mark where they are stable."""
+    """Show metrics against the threshold, and where they are stable."""
     from kragx import sweeps
     from kragx.formats.jsonl import to_json
     from kragx.report.sweeps import print_sweeps, sweep_figure, sweeps_csv
@@ -141,7 +141,7 @@ def calibrate(
     ] = None,
     format: Annotated[str, typer.Option(help="table or json.")] = "table",  # noqa: A002
 ) -> None:
-    """Choose matcher, measure and threshold by agreement with labelled pairs."""
+    """Choose matcher and threshold by labelled pairs."""
     from kragx import calibration
     from kragx.formats.jsonl import to_json
     from kragx.formats.labels import read_labels
@@ -189,7 +189,7 @@ def explain(
     full: Annotated[bool, typer.Option("--full", help="Whole texts, however long.")] = False,
     format: Annotated[str, typer.Option(help="table or json.")] = "table",  # noqa: A002
 ) -> None:
-    """Show why each retrieved document of a query did or did not match each gold item."""
+    """Show why each document of a query matched or did not."""
     from kragx.formats.jsonl import to_json
     from kragx.report.explanations import print_explanation
     from kragx.report.text import console

@@ -329,22 +329,22 @@ def _deepest(comparison: Comparison) -> str | None:
     deepest: tuple[float, int, str] | None = None
     for metric in comparison.metrics:
         name, k = _cut(metric)
-        if name in _FOUND and "(" not in metric:
+        if name in _FOUND and k is not None:
             deepest = max(deepest or (0, 0, ""), (k, -_FOUND.index(name), metric))
     return None if deepest is None else deepest[2]
 
 
-def _cut(metric: str) -> tuple[str, float]:
-    name, _, rest = metric.partition("(")[0].partition("@")
+def _cut(metric: str) -> tuple[str, float | None]:
+    """A metric's name and its k, infinite for the whole list; None with options or a budget."""
+    name, _, rest = metric.partition("@")
+    if "(" in metric or not (rest.isdigit() or not rest):
+        return name, None
     return name, float(rest) if rest else np.inf
 
 
 def _reranking(comparison: Comparison, scored: Sequence[Scored]) -> Iterator[Recommendation]:
-    recalls = sorted(
-        (_cut(metric)[1], metric)
-        for metric in comparison.metrics
-        if _cut(metric)[0] == "recall" and "(" not in metric
-    )
+    cuts = ((*_cut(metric), metric) for metric in comparison.metrics)
+    recalls = sorted((k, metric) for name, k, metric in cuts if name == "recall" and k is not None)
     leader = comparison.overall.leaders.get(comparison.primary)
     if len(recalls) < 2 or (leader is None and len(scored) > 1):
         return

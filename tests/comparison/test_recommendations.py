@@ -126,6 +126,17 @@ def test_reranking_and_saturation():
     assert found["saturated"].values["metrics"] == ["recall@10", "hit_rate@10"]
 
 
+def test_budgets_and_options_are_no_depth():
+    """A metric cut at a budget, or with options, is no deeper or shallower than another."""
+    dataset = gold_set(20)
+    metrics = ["recall@5", "recall@500tokens", "recall@50chars", "recall@10(rel=2)"]
+    found = advice(
+        [evaluation(dataset, n, lambda i: 1 if i else None, metrics=metrics) for n in "ab"]
+    )
+    assert found["unfound"].values["metric"] == "recall@5"
+    assert "reranking" not in found
+
+
 def test_one_retriever():
     """Alone there is nothing to choose, which is said."""
     found = advice([evaluation(gold_set(12), "a", lambda i: 1)])
