@@ -238,7 +238,7 @@ def score(
     format: Annotated[Format, typer.Option(help="How to print.")] = Format.TABLE,  # noqa: A002
 ) -> None:
     """Score a results file, TREC runs, or a competition's submission."""
-    from kragx.evaluation import evaluate, evaluate_submission
+    from kragx.evaluating import evaluate, evaluate_submission
     from kragx.formats.trec import read_qrels, read_runs
 
     options = {
@@ -291,7 +291,7 @@ def match(
     casefold: Casefold = None,
 ) -> None:
     """Write every pair's score and decision, a line for each query."""
-    from kragx.evaluation import match_pairs
+    from kragx.evaluating import match_pairs
     from kragx.formats.jsonl import write_records
 
     spec = _spec(
