@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from kragx.dataset import Gold, GoldDataset, Query
     from kragx.document import Doc
     from kragx.errors import ConfigError, DataError, KragxError, MissingExtraError, UsageError
-    from kragx.evaluation import Evaluation, aevaluate, evaluate, match_pairs
+    from kragx.evaluating import aevaluate, evaluate, match_pairs
+    from kragx.evaluation import Evaluation
     from kragx.evaluators import (
         AveragingMethod,
         EmbeddingRougeOfflineRetrievalEvaluators,
@@ -72,15 +73,15 @@ _WHERE = {
     "Tokenizer": "tokenizers",
     "TokenizerType": "evaluators",
     "UsageError": "errors",
-    "aevaluate": "evaluation",
+    "aevaluate": "evaluating",
     "agree": "agreement",
     "aretrieve": "retrieval",
     "calibrate": "calibration",
     "compare": "comparison",
-    "evaluate": "evaluation",
+    "evaluate": "evaluating",
     "explain": "explanations",
     "flips": "sweeps",
-    "match_pairs": "evaluation",
+    "match_pairs": "evaluating",
     "matcher": "matchers",
     "read_dataset": "formats.datasets",
     "read_gold": "formats.jsonl",

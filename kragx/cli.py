@@ -236,7 +236,7 @@ def score(
     format: Annotated[Format, typer.Option(help="How to print.")] = Format.TABLE,  # noqa: A002
 ) -> None:
     """Score a results file, TREC runs or a competition's file."""
-    from kragx.evaluation import evaluate, evaluate_submission
+    from kragx.evaluating import evaluate, evaluate_submission
     from kragx.formats.trec import read_qrels, read_runs
 
     options = {
@@ -292,7 +292,7 @@ def match(
 
     JSON Lines, a line for each query.
     """
-    from kragx.evaluation import match_pairs
+    from kragx.evaluating import match_pairs
     from kragx.formats.jsonl import write_records
 
     spec = _spec(

@@ -219,7 +219,7 @@ def explain(
 
 def _evaluations(results: Path, spec: object, metrics: list[str] | None) -> list[Evaluation]:
     """The evaluations of a results file, or of a folder, by another matcher if one is named."""
-    from kragx.evaluation import evaluate
+    from kragx.evaluating import evaluate
     from kragx.revisit import evaluations_of
 
     if not results.is_dir():

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError, nearest
-from kragx.evaluation import Evaluation, MetricWarning, evaluate, match_pairs
+from kragx.evaluating import evaluate, match_pairs
+from kragx.evaluation import Evaluation
 from kragx.matchers import CombinedMatcher, Matcher, check_threshold, matcher
 from kragx.matchers.combine import Step
+from kragx.measurement import MetricWarning
 from kragx.metrics import PROFILES
 from kragx.tokenizers import KragTokenizer
 

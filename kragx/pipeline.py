@@ -33,7 +33,8 @@ from kragx.comparison import (
 from kragx.config import CallbackConfig, HtmlConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
 from kragx.errors import DataError, UsageError
-from kragx.evaluation import Evaluation, evaluate, versions
+from kragx.evaluating import evaluate
+from kragx.evaluation import Evaluation, versions
 from kragx.folder import Partial, asked_hash, partial_path, write_parquet
 from kragx.formats.corpus import read_corpus
 from kragx.formats.datasets import read_dataset

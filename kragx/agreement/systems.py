@@ -12,7 +12,8 @@ import numpy as np
 from kragx.agreement.labels import Labels, Scale, document_name
 from kragx.dataset import Gold, GoldDataset, Query
 from kragx.errors import DataError, UsageError
-from kragx.evaluation import Evaluation, evaluate
+from kragx.evaluating import evaluate
+from kragx.evaluation import Evaluation
 from kragx.results import Run
 from kragx.table import Floats
 

@@ -46,7 +46,7 @@ class JudgeMatcher:
             ``auto``: support if any query has gold.
         threshold: the least grade that is a match; None for the rubric's (2 of 3).
         depth: of relevance, how many documents of each list are pooled; None for all.
-        pool: the documents judged together with other runs (`kragx.evaluation.pooled`).
+        pool: the documents judged together with other runs (`kragx.pooling.pooled`).
 
     Raises:
         UsageError: no judge is named, or an option is wrong.
@@ -342,7 +342,7 @@ class PoolMatcher:
         if known:
             raise UsageError(
                 f"query {item.query.id!r}: {len(known)} retrieved documents are not in the pool; "
-                "a run is scored in a pool that it is a part of (kragx.evaluation.pooled)"
+                "a run is scored in a pool that it is a part of (kragx.pooling.pooled)"
             )
         gold = tuple(
             Gold(text=text, grade=_MISSING if found.grade is None else float(found.grade))

@@ -30,9 +30,9 @@ def evaluation(dataset, name, rank, *, metrics=METRICS, match="id", seconds=None
     """An evaluation in which query i finds its gold at rank ``rank(i)``, or not for None."""
     lists = {}
     for i, query in enumerate(dataset):
-        docs = [{"id": f"other{at}"} for at in range(10)]
+        docs = [{"id": f"other{at}", "text": f"text {at}"} for at in range(10)]
         if rank(i) is not None:
-            docs.insert(rank(i) - 1, {"id": query.gold[0].id})
+            docs.insert(rank(i) - 1, {"id": query.gold[0].id, "text": "gold"})
         lists[query.id] = docs
     run = replace(Run.from_documents(lists), name=name)
     if seconds is not None:

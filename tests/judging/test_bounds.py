@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kragx.errors import JudgingError
-from kragx.evaluation import evaluate
+from kragx.evaluating import evaluate
 from kragx.judging import Failure
 from kragx.metrics import parse_all
 from kragx.metrics.engine import compute
@@ -160,7 +160,7 @@ def test_kept_after_the_error(store):
 
 def test_match_pairs_say_null(store, tmp_path):
     """A pair without a judgement is null, neither 0 nor a decision."""
-    from kragx.evaluation import match_pairs
+    from kragx.evaluating import match_pairs
 
     client = ScriptedClient([3, Failure("refusal"), 1])
     judge = judge_of(client, store, max_missing=1.0, concurrency=1)

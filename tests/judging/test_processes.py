@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kragx.errors import JudgingError
-from kragx.evaluation import evaluate
+from kragx.evaluating import evaluate
 from kragx.judging import Judge, Store
 from tests import interrupts
 from tests.judging.server import serving

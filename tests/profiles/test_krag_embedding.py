@@ -14,7 +14,7 @@ from langchain_core.embeddings import Embeddings
 
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import EmbeddingRougeOfflineRetrievalEvaluators, UsageError, evaluate
-from kragx.evaluation import MetricWarning
+from kragx.measurement import MetricWarning
 
 from .support import TINY, StoredTokens
 from .test_krag_goldens import METHODS
@@ -28,7 +28,7 @@ TOKENS: dict[str, dict[str, list[str]]] = {
 }
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::kragx.matchers.base.MatchWarning", "ignore::kragx.evaluation.MetricWarning"
+    "ignore::kragx.matchers.base.MatchWarning", "ignore::kragx.measurement.MetricWarning"
 )
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from kragx import DataError, KragxError, UsageError
-from kragx.evaluation import MetricWarning
 from kragx.evaluators import OfflineRetrievalEvaluators, RougeOfflineRetrievalEvaluators
 from kragx.matchers import MatchWarning
+from kragx.measurement import MetricWarning
 from kragx.tokenizers import KragTokenizer
 
 from .support import TINY, StoredTokens
@@ -39,7 +39,7 @@ METHODS = {
 
 # A text of one token has no bigram: kragx says so, K-RAG does not.
 pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.base.MatchWarning")
-above_one = pytest.mark.filterwarnings("ignore::kragx.evaluation.MetricWarning")
+above_one = pytest.mark.filterwarnings("ignore::kragx.measurement.MetricWarning")
 
 evaluators = pytest.mark.parametrize(
     "kind", [OfflineRetrievalEvaluators, RougeOfflineRetrievalEvaluators]

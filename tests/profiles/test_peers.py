@@ -9,9 +9,9 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
 from kragx import Evaluation, evaluate
-from kragx.evaluation import MetricWarning
 from kragx.evaluators import RAGEvaluator
 from kragx.matchers import MatchWarning
+from kragx.measurement import MetricWarning
 
 from .support import TINY, by_id
 

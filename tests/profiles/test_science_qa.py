@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kragx import DataError, GoldDataset, Retrieved, Run, evaluate
-from kragx.evaluation import Evaluation, evaluate_submission
+from kragx.evaluating import evaluate_submission
+from kragx.evaluation import Evaluation
 from kragx.formats.science_qa import read_gold, read_submission
 
 from .support import TINY, by_id, quick

@@ -48,7 +48,7 @@ def test_the_walk_finds_what_is_public():
     module = importlib.import_module("kragx.evaluation")
     names = {where for where, _ in public(module, "kragx.evaluation")}
     assert {
-        "kragx.evaluation.evaluate",
+        "Evaluation.with_metrics",
         "kragx.evaluation.Evaluation",
         "Evaluation.at_threshold",
     } <= names
