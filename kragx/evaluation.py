@@ -64,14 +64,15 @@ class Evaluation:
     def mean(self) -> dict[str, float | None]:
         """The macro average of each metric by canonical name; None where no query has a value.
 
-        Measures follow the metrics; of a percentile or throughput the value is the run's own.
+        In the order asked for; of a percentile or throughput the value is the run's own.
         """
         return {str(scores.spec): scores.mean for scores in self.all_scores}
 
-    @property
+    @cached_property
     def all_scores(self) -> tuple[MetricScores | MeasureScores, ...]:
-        """Metrics, then measures."""
-        return (*self.scores, *self.measures)
+        """Metrics and measures, in the order asked for."""
+        at = {name: position for position, name in enumerate(self.settings["metrics"])}
+        return tuple(sorted((*self.scores, *self.measures), key=lambda each: at[str(each.spec)]))
 
     @cached_property
     def maximum(self) -> dict[str, float]:
@@ -144,7 +145,7 @@ class Evaluation:
             counts=found.counted(self.counts),
             settings={
                 **self.settings,
-                "metrics": asked.names,
+                "metrics": list(asked.names),
                 "deviations": deviations(asked.metrics, self.profile, chosen),
                 **text_settings(self.evidence),
             },
@@ -180,7 +181,9 @@ class Evaluation:
                     settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
             evidence = replace(evidence, table=table, facts=facts)
         asked = Wanted(
-            tuple(each.spec for each in self.scores), tuple(each.spec for each in self.measures)
+            tuple(each.spec for each in self.scores),
+            tuple(each.spec for each in self.measures),
+            tuple(self.mean),
         )
         found = measure(table, asked, self._chosen, evidence)
         return replace(

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kragx import measures
-from kragx.measures import Evidence, MeasureScores, MeasureSpec, parse_lists
+from kragx.measures import Evidence, MeasureScores, MeasureSpec, parse, parse_lists
 from kragx.metrics import Budget, MetricSpec, Profile, parse_all
 from kragx.metrics.engine import MetricScores, compute
 from kragx.table import MatchTable
@@ -27,26 +27,26 @@ class Wanted:
     Attributes:
         metrics: computed from the match table.
         measures: computed from documents as well.
+        names: canonical names of both, in the order asked for.
     """
 
     metrics: tuple[MetricSpec, ...]
     measures: tuple[MeasureSpec, ...]
+    names: tuple[str, ...]
 
     @property
     def looks(self) -> tuple[MetricSpec | MeasureSpec, ...]:
         """Those that look at documents: measures, and metrics of lists cut at a budget."""
         return (*self.measures, *(each for each in self.metrics if isinstance(each.k, Budget)))
 
-    @property
-    def names(self) -> list[str]:
-        """Canonical names, metrics first."""
-        return [str(spec) for spec in (*self.metrics, *self.measures)]
-
 
 def wanted(metrics: Iterable[str | MetricSpec | MeasureSpec] | None, profile: Profile) -> Wanted:
     """Read a list of metrics and measures; it may hold either kind alone."""
-    listed, measured = parse_lists(metrics, profile)
-    return Wanted(() if measured and not listed else parse_all(listed, profile), measured)
+    given = None if metrics is None else list(metrics)
+    listed, measured = parse_lists(given, profile)
+    found = () if measured and not listed else parse_all(listed, profile)
+    asked = [parse(each, profile) for each in given] if given else (*found, *measured)
+    return Wanted(found, measured, tuple(dict.fromkeys(map(str, asked))))
 
 
 @dataclass(frozen=True)

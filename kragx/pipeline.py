@@ -16,6 +16,7 @@ from kragx import config as configs
 from kragx import plugins
 from kragx.comparison import (
     NEEDS_EARLIER,
+    NO_VALUE,
     Change,
     Comparison,
     Gate,
@@ -29,10 +30,11 @@ from kragx.comparison import (
     parse_gates,
     read_results_folder,
     recommend,
+    sliced,
 )
 from kragx.config import CallbackConfig, HtmlConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluating import evaluate
 from kragx.evaluation import Evaluation, versions
 from kragx.folder import Partial, asked_hash, partial_path, write_parquet
@@ -289,6 +291,7 @@ def run(
         )
     earlier = _earlier(config, folder)
     dataset = load_dataset(config)
+    _check_slices(config, dataset)
     files = file_names(config.retrievers)
     runs = {
         name: _retrieved(
@@ -302,6 +305,31 @@ def run(
     }
     evaluations = evaluated(config, dataset, runs, judging)
     return RunReport(config, dataset, runs, evaluations, earlier, anyway)
+
+
+def _check_slices(config: RunConfig, dataset: GoldDataset) -> None:
+    """Refuse slices that the gold set does not have, before any work.
+
+    Raises:
+        UsageError: naming each mistake.
+    """
+    problems = []
+    labels: dict[str, list[str]] = {}
+    for field in config.slices or ():
+        try:
+            found = sliced(list(dataset), [field])
+            labels[field] = [NO_VALUE if value is None else value for _, value, _ in found]
+        except UsageError as error:
+            problems.append(str(error))
+    for gate in config.parsed_gates:
+        known = labels.get(gate.field or "")
+        if known is not None and gate.value not in known:
+            problems.append(
+                f"{gate.path}: no query has the value {gate.value!r}; "
+                f"{nearest(gate.value or '', known)}"
+            )
+    if problems:
+        raise UsageError("\n".join(problems))
 
 
 def _earlier(config: RunConfig, folder: Path | None) -> Results | None:

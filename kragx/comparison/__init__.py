@@ -31,6 +31,7 @@ from kragx.comparison.model import (
 )
 from kragx.comparison.recommendations import Recommendation, recommend
 from kragx.comparison.scored import Scored
+from kragx.comparison.slices import sliced
 
 __all__ = [
     "CORRECTIONS",
@@ -60,4 +61,5 @@ __all__ = [
     "parse_gates",
     "read_results_folder",
     "recommend",
+    "sliced",
 ]

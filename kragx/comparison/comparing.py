@@ -103,7 +103,10 @@ def compare_scored(
     chosen = _metrics(scored, metrics, cautions)
     aligned = Aligned.of(scored, chosen, cautions)
     first = names[0] if baseline is None else baseline
-    view = aligned.view(first, settings, {each.name: each.means for each in scored})
+    # Over the queries that all have, so that differences are those of the means.
+    shared, whole = aligned.means(), len(aligned.query_ids)
+    means = {s.name: s.means if len(s.query_ids) == whole else shared[s.name] for s in scored}
+    view = aligned.view(first, settings, means)
     n_tests = sum(each.p is not None for each in view.differences)
     if settings.correction == "holm" and n_tests > settings.alpha * (settings.resamples + 1):
         cautions.append(

@@ -55,6 +55,8 @@ FORMS = (
 )
 
 
+_ITSELF = "{!r} is the baseline, which is not held to itself"
+
 NEEDS_EARLIER = (
     "'no worse than earlier' needs earlier results: --earlier FOLDER, or earlier: FOLDER in the "
     "config"
@@ -288,6 +290,10 @@ def gate_problems(
                 f"{gate.path}: 'no worse than baseline' needs one; name a retriever: baseline: "
                 + (retrievers[0] if retrievers else "NAME")
             )
+        elif gate.than == "baseline" and {gate.retriever or baseline, *retrievers} == {baseline}:
+            yield f"{gate.path}: there is no retriever besides the baseline {baseline!r}"
+        elif gate.than == "baseline" and gate.retriever == baseline:
+            yield f"{gate.path}: {_ITSELF.format(baseline)}"
 
 
 def check_gates(
@@ -328,6 +334,8 @@ def _checked(
     if gate.retriever is not None and gate.retriever not in comparison.retrievers:
         hint = nearest(gate.retriever, comparison.retrievers)
         raise UsageError(f"{gate.path}: no retriever {gate.retriever!r}; {hint}")
+    if gate.than == "baseline" and gate.retriever == comparison.baseline:
+        raise UsageError(f"{gate.path}: {_ITSELF.format(gate.retriever)}")
     names = comparison.retrievers if gate.retriever is None else (gate.retriever,)
     for name in names:
         if gate.than == "baseline":

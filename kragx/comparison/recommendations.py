@@ -93,7 +93,7 @@ def _winner(comparison: Comparison) -> Iterator[Recommendation]:
     if leader.decided:
         text = (
             f"Use {leader.best}: in {metric} it is better than every other retriever, with "
-            f"{_estimate(best)}. The next is {second.against}; {_difference(second)}."
+            f"{_estimate(best)}. The next is {second.against}; the {_difference(second)}."
         )
         yield Recommendation("winner", text, values=values)
         return

@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.errors import DataError, UsageError
 from kragx.evaluation import Evaluation
-from kragx.measures import higher_is_better
+from kragx.measures import higher_is_better, summary_of
 from kragx.table import Floats
 
 _CLOSE = 1e-9
@@ -88,6 +88,8 @@ class Scored:
         It is not for percentiles and throughput, nor for K-RAG's F1 of means: the run has one
         number, and no query has a part in it that could be resampled.
         """
+        if summary_of(metric) is not None:
+            return False
         shown = self.means[metric]
         known = self.values[metric][~np.isnan(self.values[metric])]
         if shown is None:

@@ -86,14 +86,13 @@ Some = TypeVar("Some")
 def _print_fitting(
     columns: Sequence[Some], build: Callable[[Sequence[Some]], Table], out: Console
 ) -> None:
-    """Print a table of these columns, or several of fewer columns where it is too wide."""
-    table = build(columns)
-    if len(columns) == 1 or _fits(table, out):
-        out.print(table)
-        return
-    half = (len(columns) + 1) // 2
-    _print_fitting(columns[:half], build, out)
-    _print_fitting(columns[half:], build, out)
+    """Print a table of these columns, or several of as many columns as fit."""
+    rest = list(columns)
+    while rest:
+        counts = range(len(rest), 1, -1)
+        fitting = next((count for count in counts if _fits(build(rest[:count]), out)), 1)
+        out.print(build(rest[:fitting]))
+        rest = rest[fitting:]
 
 
 def _fits(table: Table, out: Console) -> bool:
@@ -211,7 +210,7 @@ def _slice_differences(comparison: Comparison, parts: Sequence[Slice]) -> Table:
     table = Table("metric", *map(right, map(_slice_head, parts)))
     name = next(each for each in comparison.retrievers if each != comparison.baseline)
     for metric in comparison.metrics:
-        if metric not in comparison.run_level:
+        if any(comparison.is_in(metric, each.view) for each in parts):
             cells = (_cell(each.view.difference(metric, name)) for each in parts)
             table.add_row(Text(metric), *cells)
     return table
@@ -224,7 +223,7 @@ def _slice_head(part: Slice) -> str:
 def _slices(comparison: Comparison, parts: Sequence[Slice]) -> Table:
     table = Table("metric", *map(right, map(_slice_head, parts)))
     for metric in comparison.metrics:
-        if metric not in comparison.run_level:
+        if any(comparison.is_in(metric, each.view) for each in parts):
             table.add_row(Text(metric), *(_best(comparison, metric, each.view) for each in parts))
     return table
 
@@ -239,7 +238,7 @@ def _best(comparison: Comparison, metric: str, view: View) -> Text:
     shown = f"{leader.best} {number(found.value)}"
     if leader.decided:
         return _two_lines(f"{shown} *", "bold green", found)
-    return _two_lines(f"not decided, {shown}", "", found)
+    return _two_lines(f"not decided, {shown}" if leader.tested else shown, "", found)
 
 
 def print_recommendations(advice: Iterable[Recommendation], out: Console) -> None:

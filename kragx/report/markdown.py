@@ -187,9 +187,7 @@ def _means(comparison: Comparison, view: View, same: Sequence[Evaluation]) -> It
         shown = f"**{escaped(shown)}**" if mark in ("*", "=") else escaped(shown)
         return f"{shown} {_MARKDOWN.get(mark, mark)} {escaped(ends)}".replace("  ", " ").strip()
 
-    metrics = [
-        metric for metric in comparison.metrics if whole or metric not in comparison.run_level
-    ]
+    metrics = [metric for metric in comparison.metrics if whole or comparison.is_in(metric, view)]
     yield from _table(
         ["metric", *map(escaped, comparison.retrievers)],
         (

@@ -97,6 +97,16 @@ def test_gates_end_with_1_and_a_table(run, here):
         ("gates: {mrr@5: 1}", "gates.mrr@5: 1 is no condition"),
         ("gates: {retrievers: {min: {mrr@5: '> 0'}}}", "perhaps you meant 'mine'?"),
         (AGAINST_EARLIER, "gates.retrievers.mine.mrr@5: 'no worse than earlier' needs earlier re"),
+        (
+            "gates: {slices: {query_type: {lokup: {mrr@5: '> 0'}}}}",
+            "gates.slices.query_type.lokup.mrr@5: no query has the value 'lokup'; perhaps you "
+            "meant 'lookup'?",
+        ),
+        (
+            "gates:\n  mrr@5: >= 0.5",
+            'a value that begins with > or | needs quotes, for example ">=',
+        ),
+        ("gates:\n  mrr@5: > 0.5", "needs quotes"),
     ],
 )
 def test_gates_that_cannot_be_checked(run, here, more, problem):
@@ -104,7 +114,16 @@ def test_gates_that_cannot_be_checked(run, here, more, problem):
     outcome = run("new", more=more)
     assert outcome.code == 2
     assert problem in outcome.err
-    assert not (here / "new" / "report.json").exists()
+    assert list((here / "new").rglob("*.jsonl")) == []
+
+
+def test_unknown_slices_are_told_before_anything_is_asked(run, here):
+    """Fields that no query has are all named, and no retriever answers in vain."""
+    outcome = run("new", "--set", "slices=[query_typ, nothing]")
+    assert outcome.code == 2
+    assert "no query has a value of 'query_typ'; perhaps you meant 'query_type'?" in outcome.err
+    assert "no query has a value of 'nothing'" in outcome.err
+    assert list((here / "new").rglob("*.jsonl*")) == []
 
 
 def test_all_mistakes_of_the_new_keys_at_once(kragx, here, gold):
@@ -304,3 +323,5 @@ def test_narrow_terminal(run, monkeypatch):
     outcome = run("new", "--set", "retrievers.third.class=toy_compared:new", more="")
     assert outcome.code == 0
     assert "…" not in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 60
+    assert "│ mrr@5       │ 0.8750 = │ 0.7500 ≈ │ 0.8750 = │" in outcome.out
