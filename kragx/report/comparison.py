@@ -134,7 +134,7 @@ def print_differences(comparison: Comparison, out: Console) -> None:
     others = [name for name in comparison.retrievers if name != comparison.baseline]
     if len(others) == 1:
         out.print(Text(f"{others[0]} against {comparison.baseline}:"))
-        out.print(_pair(comparison))
+        _print_pair(comparison, out)
     else:
         out.print(Text(f"difference from {comparison.baseline}, and p:"))
         _print_fitting(others, lambda some: _differences(comparison, some), out)
@@ -166,36 +166,49 @@ def _cell(found: Difference | None) -> Text:
     return Text(f"{signed(found.value)}{p} {mark or ' '}", style=_STYLES.get(found.verdict, ""))
 
 
-def _pair(comparison: Comparison, *, means: bool = False) -> Table:
-    """One retriever against another in full."""
-    names = comparison.retrievers if means else ()
-    table = Table(
-        "metric",
-        *map(right, names),
-        right("difference"),
-        right("interval"),
-        right("p"),
-        right("d_z"),
-        right("win/tie/loss"),
-        right("n"),
-        "",
-    )
+def _print_pair(comparison: Comparison, out: Console, *, means: bool = False) -> None:
+    """Print one retriever against another in full; in a narrow window what decides comes first."""
+    view = comparison.overall
+    columns = [_mean_column(view, name) for name in (comparison.retrievers if means else ())]
+    columns += [_DIFFERENCE, *_SURE, _VERDICT]
+    if not _fits(_pair(comparison, columns), out):
+        columns = [*columns[: columns.index(_DIFFERENCE)], _DIFFERENCE, _VERDICT, *_SURE]
+    _print_fitting(columns, lambda some: _pair(comparison, some), out)
+
+
+_Cell = tuple[str, Callable[[Difference], Text]]
+
+
+def _mean_column(view: View, name: str) -> _Cell:
+    return name, lambda found: Text(number(view.means[name][found.metric].value))
+
+
+_DIFFERENCE: _Cell = ("difference", lambda found: Text(signed(found.value)))
+_SURE: tuple[_Cell, ...] = (
+    (
+        "interval",
+        lambda found: Text(interval(found.low, found.high, plus=True) or "-"),
+    ),
+    ("p", lambda found: Text(probability(found.p_adjusted))),
+    ("d_z", lambda found: Text("-" if found.effect is None else f"{found.effect:+.2f}")),
+    (
+        "win/tie/loss",
+        lambda found: Text("-" if found.p is None else f"{found.wins}/{found.ties}/{found.losses}"),
+    ),
+    ("n", lambda found: Text(str(found.n))),
+)
+_VERDICT: _Cell = (
+    "",
+    lambda found: Text(
+        f"{MARKS[found.verdict]} {found.verdict}".strip(), style=_STYLES.get(found.verdict, "")
+    ),
+)
+
+
+def _pair(comparison: Comparison, columns: Sequence[_Cell]) -> Table:
+    table = Table("metric", *(right(head) if head else "" for head, _ in columns))
     for found in comparison.overall.differences:
-        tested = found.p is not None
-        table.add_row(
-            Text(found.metric),
-            *(number(comparison.overall.means[name][found.metric].value) for name in names),
-            signed(found.value),
-            Text(interval(found.low, found.high, plus=True) or "-"),
-            probability(found.p_adjusted),
-            "-" if found.effect is None else f"{found.effect:+.2f}",
-            f"{found.wins}/{found.ties}/{found.losses}" if tested else "-",
-            str(found.n),
-            Text(
-                f"{MARKS[found.verdict]} {found.verdict}".strip(),
-                style=_STYLES.get(found.verdict, ""),
-            ),
-        )
+        table.add_row(Text(found.metric), *(cell(found) for _, cell in columns))
     return table
 
 
@@ -254,7 +267,7 @@ def print_change(change: Change, out: Console, *, matchers: bool = False) -> Non
     before, after = comparison.retrievers
     under = f", match {comparison.match}" if matchers else ""
     out.print(Text(f"{change.retriever}: {after} against {before}{under}", style="bold"))
-    out.print(_pair(comparison, means=True))
+    _print_pair(comparison, out, means=True)
     out.print(Text(differences_legend(comparison), style="dim"))
     for field in comparison.fields:
         out.print(Text(f"difference by {field}, and p:"))

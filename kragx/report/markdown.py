@@ -168,9 +168,12 @@ def _advice(advice: Iterable[Recommendation]) -> list[str]:
     ]
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], others: str = "---:"
+) -> Iterator[str]:
+    """A table; `others` aligns the columns after the first: numbers, or ``---`` for words."""
     yield f"| {' | '.join(header)} |"
-    yield f"|---|{'---:|' * (len(header) - 1)}"
+    yield f"|---|{f'{others}|' * (len(header) - 1)}"
     for row in rows:
         yield f"| {' | '.join(row)} |"
 
@@ -270,6 +273,7 @@ def _change(change: Change, *, several: bool, level: str = "###") -> Iterator[st
                     [escaped(q.query_id), escaped(q.text or ""), escaped(changed_values(q))]
                     for q in found[:SHOWN]
                 ),
+                "---",
             )
             if len(found) > SHOWN:
                 yield from ("", f"and {len(found) - SHOWN} more")
@@ -293,4 +297,5 @@ def gates_table(results: Sequence[GateResult]) -> Iterator[str]:
             ]
             for each in results
         ),
+        "---",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -185,6 +186,19 @@ def test_compare_two_folders(run, kragx):
     assert [each["by"] for each in mine["worse"]] == [-0.5] * 4
     back = kragx("compare", "new", "old", "--format", "json").json()["changes"][0]
     assert {each["query_id"] for each in back["worse"]} == {e["query_id"] for e in mine["better"]}
+
+
+def test_compare_in_a_narrow_window(run, kragx, monkeypatch):
+    """In 80 columns nothing is cut: what decides comes first, how sure it is below."""
+    run("old")
+    run("new")
+    monkeypatch.setenv("COLUMNS", "80")
+    out = kragx("compare", "old", "new", "--retriever", "mine").out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    cells = [re.split(r" *│ *", line)[2:-1] for line in out.splitlines() if "│ mrr@5 " in line]
+    assert cells[0][-1] in ("undecided", "▲ better")
+    assert cells[1][0].startswith("[")
 
 
 def test_compare_two_retrievers_of_one_folder(run, kragx):

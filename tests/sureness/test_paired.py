@@ -159,12 +159,12 @@ def null_comparisons(n=50, comparisons=10_000):
 
 
 def test_verdicts_hold_the_level():
-    """Of 10,000 null comparisons 5 % at most are called better or worse, and not far fewer.
+    """Of 4,000 null comparisons 5 % at most are called better or worse, and not far fewer.
 
     A verdict is a small p and an interval without 0. With Holm's correction it is 5 % of the
-    tables, here 250 of 40 metrics each, in which any metric is.
+    tables, here 100 of 40 metrics each, in which any metric is.
     """
-    one, other = null_comparisons()
+    one, other = null_comparisons(comparisons=4_000)
     metrics = tuple(f"m{column}" for column in range(40))
     queries = tuple(f"q{row}" for row in range(len(one)))
     decided = {"none": [], "holm": []}
@@ -182,8 +182,8 @@ def test_verdicts_hold_the_level():
             found.append([each.verdict for each in view.differences if each.decided])
     ways = [sum(table.count(way) for table in decided["none"]) for way in ("better", "worse")]
     assert 0.04 <= sum(ways) / one.shape[1] <= 0.057
-    assert abs(ways[0] - ways[1]) < 100
-    assert np.mean(list(map(bool, decided["holm"]))) <= 0.08
+    assert abs(ways[0] - ways[1]) < 60
+    assert np.mean(list(map(bool, decided["holm"]))) <= 0.1
     assert np.mean(list(map(bool, decided["none"]))) > 0.8
 
 
