@@ -257,7 +257,7 @@ class RunConfig(_Model):
     @property
     def metric_names(self) -> list[str]:
         """The canonical names of what is computed."""
-        return list(wanted(self.metrics, self.chosen_profile).names)
+        return wanted(self.metrics, self.chosen_profile).names
 
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""

@@ -133,7 +133,7 @@ def evaluate(
             "profile": asdict(named),
             "deviations": deviations(asked.metrics, named, chosen),
             "match": matchers.describe(matcher),
-            "metrics": list(asked.names),
+            "metrics": asked.names,
             "dataset": source.dataset_settings(),
             **({} if facts is None else {"facts_match": matchers.describe(facts)}),
             "run": {"name": source.name, **source.run_settings},

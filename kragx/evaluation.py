@@ -145,7 +145,7 @@ class Evaluation:
             counts=found.counted(self.counts),
             settings={
                 **self.settings,
-                "metrics": list(asked.names),
+                "metrics": asked.names,
                 "deviations": deviations(asked.metrics, self.profile, chosen),
                 **text_settings(self.evidence),
             },
@@ -181,9 +181,7 @@ class Evaluation:
                     settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
             evidence = replace(evidence, table=table, facts=facts)
         asked = Wanted(
-            tuple(each.spec for each in self.scores),
-            tuple(each.spec for each in self.measures),
-            tuple(self.mean),
+            tuple(each.spec for each in self.scores), tuple(each.spec for each in self.measures)
         )
         found = measure(table, asked, self._chosen, evidence)
         return replace(

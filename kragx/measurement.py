@@ -27,17 +27,22 @@ class Wanted:
     Attributes:
         metrics: computed from the match table.
         measures: computed from documents as well.
-        names: canonical names of both, in the order asked for.
+        order: canonical names of both, in the order asked for; empty for metrics first.
     """
 
     metrics: tuple[MetricSpec, ...]
     measures: tuple[MeasureSpec, ...]
-    names: tuple[str, ...]
+    order: tuple[str, ...] = ()
 
     @property
     def looks(self) -> tuple[MetricSpec | MeasureSpec, ...]:
         """Those that look at documents: measures, and metrics of lists cut at a budget."""
         return (*self.measures, *(each for each in self.metrics if isinstance(each.k, Budget)))
+
+    @property
+    def names(self) -> list[str]:
+        """Canonical names in order."""
+        return list(self.order) or [str(spec) for spec in (*self.metrics, *self.measures)]
 
 
 def wanted(metrics: Iterable[str | MetricSpec | MeasureSpec] | None, profile: Profile) -> Wanted:
@@ -45,8 +50,8 @@ def wanted(metrics: Iterable[str | MetricSpec | MeasureSpec] | None, profile: Pr
     given = None if metrics is None else list(metrics)
     listed, measured = parse_lists(given, profile)
     found = () if measured and not listed else parse_all(listed, profile)
-    asked = [parse(each, profile) for each in given] if given else (*found, *measured)
-    return Wanted(found, measured, tuple(dict.fromkeys(map(str, asked))))
+    asked = [str(parse(each, profile)) for each in given or ()]
+    return Wanted(found, measured, tuple(dict.fromkeys(asked)))
 
 
 @dataclass(frozen=True)

@@ -159,7 +159,7 @@ def sweep(
     if metrics is not None:
         evaluation = evaluation.with_metrics([metrics] if isinstance(metrics, str) else metrics)
     at = _thresholds(evaluation, thresholds)
-    names = list(evaluation.mean)
+    names = _names(evaluation)
     counts, rows = [], []
     for count, means in _means(evaluation, at):
         counts.append(count)
@@ -320,7 +320,7 @@ def all_flips(
         grid = chosen + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
         at = sorted({round(float(each), 6) for each in grid if 0 < each <= 1} | {chosen})
     tables = [[means for _, means in _means(each, at)] for each in evaluations]
-    columns = [list(each.mean) for each in evaluations]
+    columns = [_names(each) for each in evaluations]
     shared = [name for name in columns[0] if all(name in listed for listed in columns)]
     names = tuple(each.name for each in evaluations)
     return {
@@ -449,6 +449,12 @@ def _means(
                 means += [each.mean for each in measures.compute(evidence, measured)]
             before = (count, means)
         yield before
+
+
+def _names(evaluation: Evaluation) -> list[str]:
+    """The metrics in the order of `_means`."""
+    names = [str(each.spec) for each in evaluation.scores]
+    return names + [str(each.spec) for each in evaluation.measures]
 
 
 def _pruned(table: MatchTable) -> MatchTable:

@@ -341,3 +341,17 @@ def test_a_figure_that_cannot_be_written_is_an_error(tmp_path: Path, name: str):
     plotting()
     with pytest.raises(UsageError, match="written"):
         sweep(given(["0.5"])).plot(tmp_path / name)
+
+
+def test_columns_are_those_of_their_metrics():
+    """Where a measure was asked for before a metric, each still has its own values."""
+    gold, lists = [["one two three"], ["four five six"]], [["one two x"], ["four y z"]]
+    metrics = ["seconds_mean", "mrr@5", "judged@1", "recall@1"]
+    found = evaluate(gold, lists, match={"method": "rouge1", "threshold": 0.5}, metrics=metrics)
+    swept = sweep(found, [0.2, 0.5, 0.9])
+    for threshold in swept.thresholds:
+        at = found.at_threshold(threshold)
+        assert list(at.mean) == metrics
+        for metric in ("mrr@5", "judged@1"):
+            position = swept.thresholds.index(threshold)
+            assert swept.values[metric][position] == at.mean[metric]
