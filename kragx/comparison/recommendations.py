@@ -146,7 +146,7 @@ def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
 def _cost(comparison: Comparison) -> Iterator[Recommendation]:
     leader = comparison.overall.leaders.get(comparison.primary)
     metric = next((name for name in _TIMES if name in comparison.metrics), None)
-    if leader is None or metric is None or comparison.primary == metric:
+    if leader is None or metric is None or comparison.primary in (*_TIMES, "throughput"):
         return
     seconds = {name: each[metric].value for name, each in comparison.overall.means.items()}
     candidates = [leader.best, *leader.tied] if leader.tied else list(comparison.retrievers)

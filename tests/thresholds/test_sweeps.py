@@ -348,7 +348,7 @@ def test_columns_are_those_of_their_metrics():
     gold, lists = [["one two three"], ["four five six"]], [["one two x"], ["four y z"]]
     metrics = ["seconds_mean", "mrr@5", "judged@1", "recall@1"]
     found = evaluate(gold, lists, match={"method": "rouge1", "threshold": 0.5}, metrics=metrics)
-    swept = sweep(found, [0.2, 0.5, 0.9])
+    swept = sweep(found, thresholds=[0.2, 0.5, 0.9])
     for threshold in swept.thresholds:
         at = found.at_threshold(threshold)
         assert list(at.mean) == metrics
