@@ -17,6 +17,7 @@ from kragx import plugins
 from kragx.comparison import (
     NEEDS_EARLIER,
     NO_VALUE,
+    REMEDY,
     Change,
     Comparison,
     Gate,
@@ -27,6 +28,7 @@ from kragx.comparison import (
     changes,
     check_gates,
     compare_scored,
+    gold_differs,
     parse_gates,
     read_results_folder,
     recommend,
@@ -292,6 +294,8 @@ def run(
     earlier = _earlier(config, folder)
     dataset = load_dataset(config)
     _check_slices(config, dataset)
+    if earlier is not None:
+        _check_earlier(earlier, config, dataset, anyway=anyway)
     files = file_names(config.retrievers)
     runs = {
         name: _retrieved(
@@ -330,6 +334,22 @@ def _check_slices(config: RunConfig, dataset: GoldDataset) -> None:
             )
     if problems:
         raise UsageError("\n".join(problems))
+
+
+def _check_earlier(
+    earlier: Results, config: RunConfig, dataset: GoldDataset, *, anyway: bool
+) -> None:
+    """Refuse earlier results of other retrievers, or of another gold set, before any work."""
+    if not set(earlier.retrievers) & set(config.retrievers):
+        raise UsageError(
+            f"earlier: {earlier.name} has no retriever of this config; it has "
+            f"{', '.join(earlier.retrievers)}"
+        )
+    differing = gold_differs(earlier.scored[0].settings["dataset"], dataset.settings)
+    if differing is not None and not anyway:
+        raise UsageError(
+            f"earlier: {earlier.name} cannot be compared with this config: {differing} ({REMEDY})"
+        )
 
 
 def _earlier(config: RunConfig, folder: Path | None) -> Results | None:

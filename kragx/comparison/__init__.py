@@ -7,7 +7,7 @@ results beside the present ones, and `check_gates` holds numbers against what th
 from __future__ import annotations
 
 from kragx.comparison.changes import Change, QueryChange, Results, changes, read_results_folder
-from kragx.comparison.comparable import check_comparable
+from kragx.comparison.comparable import REMEDY, check_comparable, gold_differs
 from kragx.comparison.comparing import compare, compare_scored
 from kragx.comparison.gates import (
     NEEDS_EARLIER,
@@ -37,6 +37,7 @@ __all__ = [
     "CORRECTIONS",
     "NEEDS_EARLIER",
     "NO_VALUE",
+    "REMEDY",
     "Change",
     "Comparison",
     "Difference",
@@ -58,6 +59,7 @@ __all__ = [
     "compare_scored",
     "failed",
     "gate_problems",
+    "gold_differs",
     "parse_gates",
     "read_results_folder",
     "recommend",

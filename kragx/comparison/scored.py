@@ -70,7 +70,7 @@ class Scored:
             return cls(
                 name=row["retriever"],
                 match=row["match"],
-                settings=row["settings"],
+                settings=_settings(row["settings"]),
                 query_ids=tuple(queries),
                 values={
                     name: np.array([of_query.get(name) for of_query in queries.values()], float)
@@ -95,6 +95,13 @@ class Scored:
         if shown is None:
             return not known.size
         return known.size > 0 and abs(float(known.mean()) - shown) <= _CLOSE * max(1, abs(shown))
+
+
+def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a report; what an earlier version did not write is unknown."""
+    gold = {"name": None, "version": None, "hash": None, **recorded["dataset"]}
+    needed = {name: recorded[name] for name in ("profile", "match")}
+    return {"deviations": {}, "versions": {}, **recorded, **needed, "dataset": gold}
 
 
 def direction(metric: str) -> str:

@@ -339,3 +339,55 @@ def test_narrow_terminal(run, monkeypatch):
     assert "…" not in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 60
     assert "│ mrr@5       │ 0.8750 = │ 0.7500 ≈ │ 0.8750 = │" in outcome.out
+
+
+def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, jsonl):
+    """Other gold or other retrievers are told at once, not when every question was answered."""
+    run("old")
+    records = [json.loads(line) for line in (here / "gold.jsonl").read_text("utf-8").splitlines()]
+    jsonl(*records[:20], name="gold.jsonl")
+    outcome = run("new", "--earlier", "old", folder="other")
+    assert outcome.code == 2
+    assert "cannot be compared with this config: the gold sets differ" in outcome.err
+    assert list((here / "other").rglob("*.jsonl*")) == []
+    told = run("new", "--earlier", "old", "--anyway", folder="told")
+    assert told.code == 0
+    assert "compared all the same: the gold sets differ" in told.out
+    assert "left out of the comparison: 4" in told.out
+    path = here / "old" / "report.json"
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    for each in plain["evaluations"]:
+        each["retriever"] = f"was {each['retriever']}"
+    path.write_text(json.dumps(plain), encoding="utf-8")
+    renamed = run("new", "--earlier", "old", folder="renamed")
+    assert renamed.code == 2
+    assert "old has no retriever of this config; it has was mine, was other" in renamed.err
+
+
+@pytest.mark.parametrize(
+    ("without", "code", "message"),
+    [
+        (("settings", "deviations"), 0, ""),
+        (("settings", "versions"), 0, "computed by different versions of kragx (None and"),
+        (("settings", "dataset", "hash"), 0, "has no content hash"),
+        (("settings", "profile", "rel"), 0, ""),
+        (("settings", "profile", "over"), 2, "the profiles differ (over None and 'k')"),
+        (("settings", "match"), 3, "evaluations: not what kragx writes: KeyError('match')"),
+        (("mean",), 3, "not what kragx writes"),
+    ],
+)
+def test_a_report_that_lacks_something(run, here, kragx, without, code, message):
+    """What an older version did not write is unknown, and said; what is needed is an error."""
+    run("old")
+    run("new")
+    path = here / "old" / "report.json"
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    for each in plain["evaluations"]:
+        part = each
+        for key in without[:-1]:
+            part = part[key]
+        del part[without[-1]]
+    path.write_text(json.dumps(plain), encoding="utf-8")
+    outcome = kragx("compare", "old", "new")
+    assert outcome.code == code
+    assert message in outcome.out + outcome.err
