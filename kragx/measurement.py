@@ -44,6 +44,12 @@ class Wanted:
         """Canonical names in order."""
         return list(self.order) or [str(spec) for spec in (*self.metrics, *self.measures)]
 
+    def replaced(self, metrics: Sequence[MetricSpec]) -> Wanted:
+        """The same with other options of each metric, in the same places."""
+        names = dict(zip(map(str, self.metrics), map(str, metrics)))
+        order = tuple(names.get(name, name) for name in self.order)
+        return Wanted(tuple(metrics), self.measures, order)
+
 
 def wanted(metrics: Iterable[str | MetricSpec | MeasureSpec] | None, profile: Profile) -> Wanted:
     """Read a list of metrics and measures; it may hold either kind alone."""

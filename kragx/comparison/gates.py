@@ -329,8 +329,11 @@ def _checked(
     gate: Gate, comparison: Comparison, earlier: Sequence[tuple[str, Comparison]]
 ) -> Iterator[GateResult]:
     if gate.metric not in comparison.metrics:
-        hint = nearest(gate.metric, comparison.metrics)
-        raise UsageError(f"{gate.path}: {gate.metric} was not computed; {hint}")
+        pooled = [each for each in comparison.metrics if _without_rel(each) == gate.metric]
+        if len(pooled) != 1:
+            hint = nearest(gate.metric, comparison.metrics)
+            raise UsageError(f"{gate.path}: {gate.metric} was not computed; {hint}")
+        gate = replace(gate, metric=pooled[0])
     if gate.retriever is not None and gate.retriever not in comparison.retrievers:
         hint = nearest(gate.retriever, comparison.retrievers)
         raise UsageError(f"{gate.path}: no retriever {gate.retriever!r}; {hint}")
@@ -346,6 +349,13 @@ def _checked(
             yield _against_earlier(gate, name, comparison, earlier)
         else:
             yield _bounded(gate, name, comparison)
+
+
+def _without_rel(metric: str) -> str:
+    """The metric that was asked for: a pool says from which grade on a document is relevant."""
+    name, _, options = metric.removesuffix(")").partition("(")
+    kept = [each for each in options.split(", ") if each and not each.startswith("rel=")]
+    return f"{name}({', '.join(kept)})" if kept else name
 
 
 def _view(gate: Gate, comparison: Comparison) -> View | None:

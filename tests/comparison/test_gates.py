@@ -101,6 +101,16 @@ def test_percentiles_within_a_slice():
     assert holds("why", {"throughput": "> 0"}) == {("a", "query_type = why"): False}
 
 
+def test_the_grade_of_a_pool_need_not_be_said():
+    """In a pool mrr@10 is computed as mrr@10(rel=2); a gate names what the config asked for."""
+    graded = evaluation(GOLD, "a", lambda i: 2, metrics=["mrr@10(rel=1)", "ndcg@5"])
+    assert passed({"mrr@10": ">= 0.5"}, compare([graded])) == {("a", ""): True}
+    assert passed({"mrr@10": ">= 0.6"}, compare([graded])) == {("a", ""): False}
+    both = evaluation(GOLD, "a", lambda i: 2, metrics=["mrr@10(rel=1)", "mrr@10(rel=0.5)"])
+    with pytest.raises(UsageError, match=r"gates.mrr@10: mrr@10 was not computed; perhaps"):
+        check_gates(parsed({"mrr@10": ">= 0.5"}), [compare([both])])
+
+
 def test_blocks_in_each_other():
     """Retrievers, slices and matchers narrow what a gate concerns, in any order."""
     gates = {
