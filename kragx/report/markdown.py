@@ -219,9 +219,11 @@ def _leaders(comparison: Comparison, view: View) -> Iterator[str]:
 
 
 def _differences(comparison: Comparison, view: View) -> Iterator[str]:
+    # Of two the numbers stand beside their difference; of more in a table of their own.
+    pair = comparison.retrievers if len(comparison.retrievers) == 2 else ()
     header = [
         "metric",
-        "retriever",
+        *(map(escaped, pair) if pair else ["retriever"]),
         "difference",
         "interval",
         "p",
@@ -230,16 +232,17 @@ def _differences(comparison: Comparison, view: View) -> Iterator[str]:
         "n",
         "",
     ]
-    yield from _table(header, (_difference(each) for each in view.differences))
+    yield from _table(header, (_difference(each, view, pair) for each in view.differences))
     yield ""
     yield escaped(differences_legend(comparison))
 
 
-def _difference(found: Difference) -> list[str]:
+def _difference(found: Difference, view: View, pair: Sequence[str]) -> list[str]:
     tested = found.p is not None
+    means = [escaped(number(view.means[name][found.metric].value)) for name in pair]
     return [
         _code(found.metric),
-        escaped(found.retriever),
+        *(means or [escaped(found.retriever)]),
         escaped(signed(found.value)),
         escaped(interval(found.low, found.high, plus=True) or "-"),
         escaped(probability(found.p_adjusted)),

@@ -201,6 +201,17 @@ def test_compare_in_a_narrow_window(run, kragx, monkeypatch):
     assert cells[1][0].startswith("[")
 
 
+def test_changes_in_markdown_show_both_numbers(run, kragx):
+    """What a retriever had before and has now stands beside the difference."""
+    run("old")
+    run("new")
+    out = kragx("compare", "old", "new", "--retriever", "mine", "--format", "markdown").out
+    assert "| metric | earlier | now | difference | interval |" in out
+    assert (
+        "| `mrr@5` | 0.7500 | 0.9167 | +0.1667 |" in out or "| `mrr@5` | 0.7500 | 0.8750 |" in out
+    )
+
+
 def test_compare_two_retrievers_of_one_folder(run, kragx):
     """Two retrievers are named; the second is set against the first."""
     run("new")
