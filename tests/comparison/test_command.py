@@ -197,8 +197,8 @@ def test_compare_in_a_narrow_window(run, kragx, monkeypatch):
     assert "…" not in out
     assert max(map(len, out.splitlines())) <= 80
     cells = [re.split(r" *│ *", line)[2:-1] for line in out.splitlines() if "│ mrr@5 " in line]
-    assert cells[0][-1] in ("undecided", "▲ better")
-    assert cells[1][0].startswith("[")
+    assert cells[0][:4] == ["0.7500", "0.8750", "+0.1250", "undecided"]
+    assert any(cell.startswith("[") for row in cells for cell in row)
 
 
 def test_changes_in_markdown_show_both_numbers(run, kragx):
@@ -207,9 +207,7 @@ def test_changes_in_markdown_show_both_numbers(run, kragx):
     run("new")
     out = kragx("compare", "old", "new", "--retriever", "mine", "--format", "markdown").out
     assert "| metric | earlier | now | difference | interval |" in out
-    assert (
-        "| `mrr@5` | 0.7500 | 0.9167 | +0.1667 |" in out or "| `mrr@5` | 0.7500 | 0.8750 |" in out
-    )
+    assert "| `mrr@5` | 0.7500 | 0.8750 | +0.1250 |" in out
 
 
 def test_compare_two_retrievers_of_one_folder(run, kragx):

@@ -11,6 +11,7 @@ from kragx import UsageError, compare, evaluate
 from kragx.comparison import check_comparable, compare_scored
 from kragx.comparison.model import Settings
 from kragx.comparison.scored import Scored
+from kragx.report.rows import standing
 
 from .support import evaluation, gold_set
 
@@ -352,3 +353,17 @@ def test_what_is_kept_of_a_report_is_enough():
 def test_check_comparable_says_nothing_of_equal_settings():
     """What differs in nothing that matters has no cautions."""
     assert check_comparable([GOOD, FAIR, BAD]) == ()
+
+
+def test_sums_that_differ_in_their_last_bits_are_the_same_best_value():
+    """Two means of thirds that come out a bit apart are both shown as the best."""
+    ranks = [1, 2, 3] * 14
+    one = evaluation(gold_set(42), "one", lambda i: ranks[i])
+    other = evaluation(gold_set(42), "other", lambda i: sorted(ranks)[i])
+    last = evaluation(gold_set(42), "last", lambda i: 3)
+    bits = np.nextafter(one.mean["mrr@10"], 1)
+    scored = [Scored.of(each) for each in (one, other, last)]
+    scored[1] = replace(scored[1], means={**scored[1].means, "mrr@10": float(bits)})
+    found = compare_scored(scored, Settings()).overall
+    marks = [standing(found, "mrr@10", name) for name in ("one", "other", "last")]
+    assert marks == ["=", "=", ""]
