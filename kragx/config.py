@@ -28,7 +28,7 @@ from kragx.measures import parse, parse_lists
 from kragx.metrics import KRAGX, Profile, parse_all, profile_for
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.tokenizers import tokenizer
-from kragx.validation import SLICES
+from kragx.validation import target_problems
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
@@ -68,10 +68,10 @@ class DatasetConfig(_Model):
 
     @field_validator("targets")
     @classmethod
-    def _known_slices(cls, value: Any) -> Any:
-        for name in value or {}:
-            if name not in SLICES:
-                raise ValueError(f"unknown key {name!r}; {nearest(name, SLICES)}")
+    def _real_shares(cls, value: Any) -> Any:
+        problems = "; ".join(target_problems(value or {}))
+        if problems:
+            raise ValueError(problems)
         return value
 
 

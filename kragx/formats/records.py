@@ -365,7 +365,10 @@ def _science_qa(fields: Fields) -> Read | None:
         fields.report("refs", "missing; write [] where a question has no gold")
     groups = fields.id_groups("refs")
     gold = tuple(_with_texts(list(group), 1.0, {}) for group in dict.fromkeys(groups))
-    return None if query_id is None else (Query(query_id, fields.text("query"), gold), None)
+    # The competition's way to say that nothing should be found.
+    answerable = False if fields.record.get("refs") == [] else None
+    query = Query(query_id or "", fields.text("query"), gold, answerable=answerable)
+    return None if query_id is None else (query, None)
 
 
 def _extra(fields: Fields, known: Iterable[str]) -> dict[str, Any]:
