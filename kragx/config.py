@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -88,6 +88,11 @@ ASKING = ("concurrency", "timeout", "retries", "on_error", "warmup", "repeat", "
 """The options of a retriever that is asked, rather than read from a file."""
 
 
+def _source_of(value: str) -> str:
+    """Which key a retriever that is written as a mere text means."""
+    return "class" if _IMPORT_PATH.fullmatch(value) else "results"
+
+
 class RetrieverConfig(_Model):
     """One retriever: a class or function by import path, a results file or a TREC run."""
 
@@ -123,7 +128,7 @@ class RetrieverConfig(_Model):
     @classmethod
     def _short_form(cls, value: Any) -> Any:
         if isinstance(value, str):
-            return {"class" if _IMPORT_PATH.fullmatch(value) else "results": value}
+            return {_source_of(value): value}
         return value
 
     @model_validator(mode="after")
@@ -349,11 +354,8 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
             raise UsageError(f"--set {setting}: {_yaml_problem(error)}") from None
         at: Any = changed
         for depth, key in enumerate(keys[:-1]):
-            if depth == 0 and isinstance(at.get(key), str):
-                # The short forms: 'match: overlap' is a method, 'dataset: gold.jsonl' a path.
-                short = {"match": "method", "dataset": "path"}.get(key)
-                if short is not None:
-                    at[key] = {short: at[key]}
+            if isinstance(at, dict) and isinstance(at.get(key), str):
+                at[key] = _long_form(keys[:depth], key, at[key])
             at = _step(at, key, setting, ".".join(keys[: depth + 1]), make=True)
         if isinstance(at, list):
             _step(at, keys[-1], setting, path, make=False)
@@ -361,6 +363,18 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
         else:
             at[keys[-1]] = value
     return changed
+
+
+def _long_form(parents: Sequence[str], key: str, value: str) -> Any:
+    """A short form spelt out: ``match: overlap`` is a method, ``dataset: gold.jsonl`` a path."""
+    match (*parents, key):
+        case ("match" | "facts_match",) | ("matchers", _):
+            return {"method": value}
+        case ("dataset",):
+            return {"path": value}
+        case ("retrievers", _):
+            return {_source_of(value): value}
+    return value
 
 
 def _step(at: Any, key: str, setting: str, path: str, *, make: bool) -> Any:
