@@ -114,7 +114,7 @@ def validate(
         report = problems.at(line, query.id)
         if query.text is None and loaded.format != "qrels":
             report("query", "no text, so that no retriever can be asked", "warning")
-        _check_query(query, report)
+        _check_query(query, report, loaded.format)
         for field, text in _gold_texts(query):
             _check_text(field, text, report, texts)
         if texts is not None:
@@ -159,9 +159,13 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
             yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
 
 
-def _check_query(query: Query, report: Report) -> None:
+def _check_query(query: Query, report: Report, format: str) -> None:  # noqa: A002
     wanted = [gold for gold in query.gold if gold.grade > 0]
-    if not wanted and query.answerable is not False:
+    if not wanted and format in ("qrels", "llamaindex"):
+        # Neither has a word for what cannot be answered; in qrels such queries are usual.
+        level = "warning" if format == "qrels" else "error"
+        report("gold", "nothing is relevant; add gold, or leave the query out", level)
+    elif not wanted and query.answerable is not False:
         report("gold", "no gold, and not marked unanswerable; add some, or answerable: false")
     if wanted and query.answerable is False:
         report("answerable", f"false, but there are {len(wanted)} gold items; keep one of the two")
@@ -172,6 +176,12 @@ def _check_query(query: Query, report: Report) -> None:
         _check_unicode(f"expected_doc_types[{at}]", each, report)
     for field, doc_id in _ids(query):
         _check_unicode(field, doc_id, report)
+        if doc_id != doc_id.strip():
+            report(
+                field,
+                f"{doc_id!r} begins or ends with white space, as no id should; remove it",
+                "warning",
+            )
     seen: dict[str, int] = {}
     for at, gold in enumerate(query.gold):
         if gold.text is not None:

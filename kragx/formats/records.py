@@ -291,7 +291,8 @@ def _with_texts(ids: list[str], grade: float, texts: Mapping[str | None, Gold]) 
 
 
 def _autorag(fields: Fields) -> Read | None:
-    extra = _extra(fields, ("qid", "query", "retrieval_gt", "generation_gt", "metadata"))
+    known = ("qid", "query", "retrieval_gt", "generation_gt", "answerable", "metadata")
+    extra = _extra(fields, known)
     query_id = fields.id("qid")
     answers = fields.texts("generation_gt")
     if "retrieval_gt" not in fields.record:
@@ -301,6 +302,7 @@ def _autorag(fields: Fields) -> Read | None:
         id=query_id or "",
         text=fields.text("query", needed=True),
         gold=tuple(_with_texts(list(group), 1.0, {}) for group in groups),
+        answerable=fields.flag("answerable"),
         reference=answers[0] if answers else None,
         metadata=fields.metadata(**extra, other_references=answers[1:]),
     )
@@ -315,6 +317,7 @@ _RAGAS = (
     "retrieved_context_ids",
     "reference",
     "response",
+    "answerable",
     "query_id",
     "metadata",
 )
@@ -352,6 +355,7 @@ def _ragas(fields: Fields) -> Read | None:
         id=query_id,
         text=fields.text("user_input", needed=True),
         gold=gold,
+        answerable=fields.flag("answerable"),
         reference=fields.text("reference"),
         metadata=fields.metadata(**extra, response=fields.text("response")),
     )

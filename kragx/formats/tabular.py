@@ -14,6 +14,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +138,12 @@ def read_excel(path: str | Path) -> Iterator[Row]:
     try:
         frame = pandas.read_excel(path, dtype=str, keep_default_na=False)
     except ImportError:
-        raise MissingExtraError("reading Excel files", "pandas") from None
-    except (OSError, ValueError, KeyError) as error:
+        if find_spec("openpyxl") is None:
+            raise MissingExtraError("reading Excel files", "pandas") from None
+        raise DataError(
+            f"{path}: a workbook of an old kind, or one with a password; save it as .xlsx without"
+        ) from None
+    except Exception as error:  # a damaged file makes its readers raise whatever they meet
         raise DataError(f"{path}: cannot be read as Excel: {error}") from None
     yield from rows_of_frame(frame)
 

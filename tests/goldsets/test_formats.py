@@ -264,6 +264,34 @@ def test_format_is_that_of_the_first_record_with_fields_of_its_own(tmp_path):
         read_dataset([plain, lists])
 
 
+def test_workbooks_that_cannot_be_read(tmp_path):
+    """A damaged workbook, one of an old kind and one with a password are bad data, said so."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("openpyxl")
+    whole = tmp_path / "whole.xlsx"
+    pandas.DataFrame({"query_id": range(99), "query": "x", "refs": "c"}).to_excel(whole)
+    old = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600)
+    for name, content, hint in (
+        ("cut.xlsx", whole.read_bytes()[:2000], "cannot be read as Excel"),
+        ("text.xlsx", b"query_id,query", "cannot be read as Excel"),
+        ("locked.xlsx", old, "save it as .xlsx"),
+        ("old.xls", old, "save it as .xlsx"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=f"{name}: .*{hint}"):
+            read_dataset(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "row", [AUTORAG | {"retrieval_gt": []}, {"user_input": "Who?", "reference_contexts": []}]
+)
+def test_rows_of_other_tools_may_be_marked(row):
+    """`answerable: false` marks a row without gold in the formats of other tools as well."""
+    (query,) = read_dataset([row | {"answerable": False}])
+    assert query.answerable is False
+    assert "answerable" not in query.metadata
+
+
 def test_the_competitions_questions_without_gold(tmp_path):
     """Empty refs are the competition's way to say that nothing should be found: no mistake."""
     (tmp_path / "refs.jsonl").write_text(

@@ -99,6 +99,7 @@ def test_every_problem_is_reported(problems):
         ({"query": "half \ufffd"}, "query", "warning", "lost"),
         ({"relevant_chunk_ids": [NFD]}, "gold[0].id", "warning", "NFC"),
         ({"relevant_chunk_ids": [["d1", NFD]]}, "gold[0].alternatives[0].id", "warning", "NFC"),
+        ({"relevant_chunk_ids": ["c1 "]}, "gold[0].id", "warning", "white space"),
         ({"expected_doc_types": ["faq", NFD]}, "expected_doc_types[1]", "warning", "NFC"),
         ({"gold": [{"text": "  "}]}, "gold[1].text", "error", "everything"),
         ({"gold": [{"text": "14 days"}]}, "gold[1].text", "warning", "7 characters"),
@@ -115,6 +116,20 @@ def test_one_problem(problems, changes, field, level, hint):
 def test_unanswerable(problems):
     """Empty gold that is marked is fine."""
     assert problems(row(1, relevant_chunk_ids=[], answerable=False)) == []
+
+
+def test_formats_that_cannot_mark(tmp_path):
+    """Where a format has no word for the unanswerable, that is no remedy; in qrels it is usual."""
+    (tmp_path / "set.qrels").write_text("q1 0 d1 0\n", encoding="utf-8")
+    (tmp_path / "set.json").write_text(
+        '{"queries": {"q1": "who?"}, "corpus": {}, "relevant_docs": {}}', encoding="utf-8"
+    )
+    for name, n_errors in (("set.qrels", 0), ("set.json", 1)):
+        found = validate(str(tmp_path / name))
+        assert found.n_errors == n_errors
+        assert [each.message for each in found.problems if each.field == "gold"] == [
+            "nothing is relevant; add gold, or leave the query out"
+        ]
 
 
 def test_questions_that_stand_twice(problems):
