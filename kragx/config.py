@@ -23,6 +23,7 @@ from pydantic import (
 from kragx.comparison import Gate, Settings, gate_problems, parse_gates
 from kragx.environment import load_env
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest, shorten
+from kragx.facts import FACTS_HAVE_NO_IDS
 from kragx.matchers import METHODS, label, matcher, needed
 from kragx.measures import parse, parse_lists
 from kragx.metrics import KRAGX, Profile, parse_all, profile_for
@@ -330,6 +331,7 @@ def parse_config(
         problems += _readable(error, filled)
     problems += _semantic(filled)
     if config is not None and not problems:
+        problems += _facts(config)
         problems += _gates(config)
     if problems or config is None:
         raise ConfigError(name, problems)
@@ -550,6 +552,16 @@ def _gates(config: RunConfig) -> list[str]:
         baseline=config.baseline,
     )
     return problems
+
+
+def _facts(config: RunConfig) -> list[str]:
+    """What is wrong with how facts are matched, known before anything is retrieved."""
+    measured = parse_lists(config.metrics, config.chosen_profile)[1]
+    if all(each.name != "context_completeness" for each in measured):
+        return []
+    named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
+    methods = (each.get("method") if isinstance(each, dict) else each for each in named)
+    return [f"facts_match: {FACTS_HAVE_NO_IDS}"] if "id" in methods else []
 
 
 def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:

@@ -120,6 +120,12 @@ def test_set_is_checked_like_the_file(written):
         ("retrievers: {a: {class: 'm:x', on_error: stp}}", "retrievers.a.on_error", "stop"),
         ("retrievers: {a: {class: 'm:x', timeot: 1}}", "retrievers.a.timeot", "'timeout'"),
         ("facts_match: overlp", "facts_match", "'overlap'"),
+        ("{match: id, metrics: [context_completeness@5]}", "facts_match", "facts_match: text"),
+        (
+            "{facts_match: {method: id}, metrics: [context_completeness]}",
+            "facts_match",
+            "have no ids",
+        ),
         ("metrics: [source_diversty@5]", "metrics[0]", "'source_diversity'"),
     ],
 )
