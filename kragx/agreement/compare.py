@@ -11,7 +11,7 @@ import numpy as np
 from kragx.agreement import kappa
 from kragx.agreement.intervals import Interval, bootstrap, check_confidence
 from kragx.agreement.labels import Labels, Pair, Scale, Side, read_labels, read_scale
-from kragx.agreement.systems import METRIC, SystemAgreement, rank_systems
+from kragx.agreement.systems import METRIC, SystemAgreement, lowest_is_zero, rank_systems
 from kragx.errors import DataError
 from kragx.results import Run
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
@@ -203,6 +203,7 @@ def agree(
         notes=(
             *_notes(matrix, chosen, len(counts), strange),
             *_without_interval(values, intervals, len(counts)),
+            *(lowest_is_zero(chosen) if runs else ()),
         ),
         systems=rank_systems(theirs, ours, runs, chosen, metric=metric, top=top) if runs else None,
         settings={

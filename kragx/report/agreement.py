@@ -149,10 +149,8 @@ def print_corrected(found: Corrected, out: Console | None = None) -> None:
                 f"{each.n_labelled} of {each.n_queries}",
             )
     out.print(table)
-    for system, count in found.partly.items():
-        if count:
-            line = f"{system}: {count} queries labelled in part, not used for the correction"
-            out.print(Text(line, style="yellow"))
+    for line in _not_used(found):
+        out.print(Text(line, style="yellow"), soft_wrap=True)
     out.print(
         Text(
             "judge alone, people alone: uncorrected means over all, and over the labelled queries. "
@@ -160,6 +158,31 @@ def print_corrected(found: Corrected, out: Console | None = None) -> None:
         ),
         soft_wrap=True,
     )
+
+
+def _not_used(found: Corrected) -> list[str]:
+    lines = []
+    for system, estimates in found.estimates.items():
+        if count := found.partly[system]:
+            lines.append(f"{system}: {count} queries labelled in part, not used for the correction")
+        if count := found.unscored[system]:
+            lines.append(f"{system}: {count} queries without a label by the judge, in no mean")
+        share = found.judged[system]
+        if share is not None and share < 1:
+            lines.append(
+                f"{system}: judged@{found.depths[system]} {share:.1%}: what the judge has not "
+                "labelled counts as not relevant in its values"
+            )
+        if any(each.interval is None for each in estimates.values()):
+            lines.append(
+                f"{system}: no interval where people's values are all the same: nothing varies"
+            )
+    if found.n_human_only:
+        lines.append(
+            f"{found.n_human_only} queries with human labels have none by the judge, and are not "
+            "used"
+        )
+    return [*lines, *found.notes]
 
 
 def print_filled(found: Filled, out: Console | None = None, *, labels: bool = False) -> None:
@@ -190,6 +213,14 @@ def print_filled(found: Filled, out: Console | None = None, *, labels: bool = Fa
         table.add_row(Text(alone.name), found.judged_name, *shares)
     out.print(table)
     out.print(Text(f"{len(found.dataset)} queries; one without a relevant label scores 0"))
+    if found.n_without_human:
+        line = (
+            f"{found.n_without_human} of them have no human label at all, and score 0 by human "
+            "labels only"
+        )
+        out.print(Text(line, style="yellow"), soft_wrap=True)
+    for line in found.notes:
+        out.print(Text(line, style="yellow"), soft_wrap=True)
 
 
 def print_probe(found: Probe, out: Console | None = None) -> None:
@@ -234,7 +265,8 @@ def print_probe(found: Probe, out: Console | None = None) -> None:
 
 
 def _some(shown: Sequence[str], total: int) -> str:
-    return "; ".join(shown) + ("; ..." if total > len(shown) else "")
+    more = f"; ... and {total - len(shown)} more: --format json lists all"
+    return "; ".join(shown) + (more if total > len(shown) else "")
 
 
 def _interval(ends: Interval | None) -> str:
