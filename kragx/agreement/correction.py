@@ -59,9 +59,7 @@ class Estimate:
             "interval": None if self.interval is None else list(self.interval),
             "plain": self.plain,
             "human": self.human,
-            "human_interval": (
-                None if self.human_interval is None else list(self.human_interval)
-            ),
+            "human_interval": (None if self.human_interval is None else list(self.human_interval)),
             "weight": self.weight,
             "n_labelled": self.n_labelled,
             "n_queries": self.n_queries,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx.agreement.labels import Pair, Scale
+from kragx.agreement.labels import Pair, Scale, collected
 from kragx.agreement.sampling import Candidate, Sample
 from kragx.errors import DataError, UsageError
 from kragx.formats.trec import iter_qrels
@@ -35,6 +35,10 @@ class LabelFile:
         path: the file; what it holds already is kept, in its order.
         scale: of the labels.
         grades: by pair, in the order in which they were given.
+
+    Raises:
+        DataError: the file holds a label off the scale, or two different ones of a pair.
+        UsageError: the file's name is that of a compressed one.
     """
 
     path: Path
@@ -42,15 +46,24 @@ class LabelFile:
     grades: dict[Pair, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.path.suffix == ".gz":
+            raise UsageError(
+                f"{self.path}: labels are written one by one, not compressed; name a file without "
+                ".gz"
+            )
         if not self.path.exists():
             return
+        rows = []
         for number, query, document, grade in iter_qrels(self.path):
             if grade not in self.scale:
                 raise DataError(
                     f"{self.path}:{number}: the label {grade:g} is not on the scale of "
                     f"{self.scale}; name the scale it belongs to with --scale, or another file"
                 )
-            self.grades[query, document] = int(grade)
+            rows.append((query, document, grade, f"line {number}"))
+        if rows:
+            found = collected(rows, str(self.path)).grades
+            self.grades.update((pair, int(grade)) for pair, grade in found.items())
 
     def put(self, pair: Pair, grade: int) -> None:
         """Add a label, or change one, and write the file."""
@@ -102,7 +115,8 @@ def label(
     """Show each pair that has no label yet, and keep what is said of it.
 
     Keys: the labels' digits; u takes the last label back, s skips, h shows what the labels mean, q
-    ends. Neither the judge's grade nor rank or retriever is shown.
+    ends. After the last pair any key but u ends. Neither the judge's grade nor rank or retriever is
+    shown.
 
     Args:
         sample: what to label; pairs that the file has labels for are not shown again.
@@ -118,6 +132,7 @@ def label(
     total = len(sample.items)
     skipped: set[Pair] = set()
     history: list[Pair] = []
+    first = True
     while True:
         item = next(
             (
@@ -128,7 +143,14 @@ def label(
             None,
         )
         if item is None:
-            break
+            _at_the_end(sample, file, skipped, out)
+            if _next(read_key) != UNDO:
+                break
+            _undo(sample, file, skipped, history)
+            continue
+        if out.is_terminal and not first:  # what was said before the first pair stays to be read
+            out.clear()
+        first = False
         _show(item, out, _done(sample, file), sample, file.scale, rubric)
         key = _next(read_key)
         while key not in (*keys, QUIT, UNDO, SKIP, HELP, ""):
@@ -194,8 +216,6 @@ def _show(
     from rich.rule import Rule
     from rich.text import Text
 
-    if out.is_terminal:
-        out.clear()
     out.print(Rule(Text(f"{done + 1} / {len(sample.items)}")))
     against = "gold text" if sample.settings.get("asks") == "support" else "query"
     out.print(Text(against, style="dim"))
@@ -209,6 +229,17 @@ def _show(
     out.print(
         Text(f"{scale.low}-{scale.high} label · u undo · s skip · h help · q quit", style="dim")
     )
+
+
+def _at_the_end(sample: Sample, file: LabelFile, skipped: set[Pair], out: Console) -> None:
+    from rich.rule import Rule
+    from rich.text import Text
+
+    if out.is_terminal:
+        out.clear()
+    out.print(Rule(Text(f"{_done(sample, file)} / {len(sample.items)}")))
+    out.print(Text("no pair is left" + (f" but {len(skipped)} skipped" if skipped else "")))
+    out.print(Text("u undo · any other key ends", style="dim"))
 
 
 def _meanings(scale: Scale, rubric: Mapping[int, str] | None, out: Console) -> None:

@@ -128,6 +128,26 @@ class TestSystems:
         assert found.tau is None
         assert "scores all of these systems the same" in found.undefined["tau"]
 
+    def test_rounding_breaks_no_ties(self):
+        """The same precisions in another order sum to other last digits; the systems still tie."""
+        labels = {f"q{at}": {f"d{each}": int(each < 3) for each in range(10)} for at in range(3)}
+        other = {**labels, "q0": {**labels["q0"], "d9": 1}}
+
+        def run(name, found):
+            ranked = {
+                f"q{at}": [{"id": f"{'d' if each < n else 'x'}{each}"} for each in range(10)]
+                for at, n in enumerate(found)
+            }
+            return Run.from_documents(ranked, name=name)
+
+        runs = [run("up", (1, 2, 3)), run("down", (3, 2, 1)), run("best", (3, 3, 3))]
+        found = agree(labels, other, runs=runs, metric="precision@10", resamples=50).systems
+        assert found.human["up"] != found.human["down"]  # by their last digits, or this tests none
+        assert found.top == ("best", "up", "down")
+        assert found.tau == pytest.approx(1)
+        two = agree(labels, other, runs=runs[:2], metric="precision@10", resamples=50).systems
+        assert two.tau is None
+
     def test_tau_stands_beside_kappa(self, capsys):
         """What is printed never has a tau without a kappa on the same line."""
         agree(self.human, self.judge, runs=self.runs, resamples=50).print()
