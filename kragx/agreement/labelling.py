@@ -17,11 +17,14 @@ from kragx.formats.trec import iter_qrels
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 QUIT, UNDO, SKIP, HELP = "q", "u", "s", "h"
 
 # What the same keys give while a Korean keyboard (two-set) is in Hangul mode.
 _HANGUL_KEYS = {"ㅂ": QUIT, "ㅕ": UNDO, "ㄴ": SKIP, "ㅗ": HELP}
+
+_AROUND = 11  # rows around the two texts: rules, titles, the rubric, the keys
 
 # Retrieved text must not be able to move the cursor, or to colour or clear the screen.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -219,16 +222,25 @@ def _show(
     out.print(Rule(Text(f"{done + 1} / {len(sample.items)}")))
     against = "gold text" if sample.settings.get("asks") == "support" else "query"
     out.print(Text(against, style="dim"))
-    out.print(Text(plain(item.query), style="bold"))
+    query, passage = Text(plain(item.query), style="bold"), Text(plain(item.document))
+    out.print(query)
     out.print(Text("\npassage", style="dim"))
-    out.print(Text(plain(item.document)))
+    out.print(passage)
     out.print(Rule())
+    if out.is_terminal and _rows(out, query, passage) + _AROUND > out.height:
+        out.print(Text(f"{against}, which has scrolled away", style="dim"))
+        out.print(query)
+        out.print(Rule())
     if rubric:
         for grade in scale.labels:
             out.print(Text(f"{grade}  {plain(rubric.get(grade, ''))}"))
     out.print(
         Text(f"{scale.low}-{scale.high} label · u undo · s skip · h help · q quit", style="dim")
     )
+
+
+def _rows(out: Console, *texts: Text) -> int:
+    return sum(len(out.render_lines(text)) for text in texts)
 
 
 def _at_the_end(sample: Sample, file: LabelFile, skipped: set[Pair], out: Console) -> None:

@@ -168,6 +168,16 @@ def test_what_is_shown(path):
     assert "gold text" in session(path, "q", support)[2]
 
 
+def test_the_question_is_in_sight():
+    """Below a passage that is longer than the window the question stands again, else once."""
+    item = Candidate("q", "d", "the question", "a long passage " * 60)
+    for height, times in ((15, 2), (60, 1)):
+        file = io.StringIO()
+        out = Console(file=file, width=60, height=height, force_terminal=True, color_system=None)
+        label(Sample((item,), {}), LabelFile(Path("none.qrels"), SCALE), lambda: "q", out)
+        assert file.getvalue().count("the question") == times
+
+
 def test_passages_cannot_steer_the_terminal():
     """Escape sequences and the like in a passage are shown, not obeyed."""
     assert plain("a\x1b[2Jb\x07c\x9bd\u202ee") == "a\ufffd[2Jb\ufffdc\ufffdd\ufffde"
