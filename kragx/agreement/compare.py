@@ -18,7 +18,7 @@ from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.table import Floats
 
 FEW_QUERIES = 10
-"""With fewer queries than this an interval is said to be a rough one."""
+"""An interval that rests on fewer queries than this is said to be a rough one."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,11 @@ class Agreement:
             "notes": list(self.notes),
             "settings": dict(self.settings),
         }
-        return plain if self.systems is None else {**plain, "systems": self.systems.to_dict()}
+        if self.systems is None:
+            return plain
+        # Whoever takes only this part takes the kappa with the tau.
+        kappas = {name: self.values[name] for name in ("kappa", "kappa_quadratic")}
+        return {**plain, "systems": {**self.systems.to_dict(), **kappas}}
 
     def print(self) -> None:
         """Print it as tables."""
@@ -203,6 +207,7 @@ def agree(
         notes=(
             *_notes(matrix, chosen, len(counts), strange),
             *_without_interval(values, intervals, len(counts)),
+            *_of_few_queries(counts, intervals, chosen),
             *(lowest_is_zero(chosen) if runs else ()),
         ),
         systems=rank_systems(theirs, ours, runs, chosen, metric=metric, top=top) if runs else None,
@@ -301,6 +306,33 @@ def _without_interval(
     if n_queries < 2 or not names:
         return []
     return [f"no interval, as every resample gives the same value: {', '.join(names)}"]
+
+
+def _of_few_queries(
+    counts: Floats, intervals: Mapping[str, Interval | None], scale: Scale
+) -> list[str]:
+    """Which intervals rest on human labels that only few of many queries have."""
+    if len(counts) < FEW_QUERIES:
+        return []
+    has = counts.sum(2) > 0
+    resting = {f"bias.{label}": has[:, at].sum() for at, label in enumerate(scale.labels)}
+    for at, label in enumerate(scale.labels):
+        if at:
+            below, above = has[:, :at].any(1).sum(), has[:, at:].any(1).sum()
+            resting[f"kappa_binary.{label}"] = min(below, above)
+    names = [
+        name
+        for name in intervals
+        if intervals[name] and resting.get(name, FEW_QUERIES) < FEW_QUERIES
+    ]
+    return (
+        [
+            f"rough intervals, as fewer than {FEW_QUERIES} queries have such human labels: "
+            f"{', '.join(names)}"
+        ]
+        if names
+        else []
+    )
 
 
 def _nothing_common(

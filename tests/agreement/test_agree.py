@@ -95,6 +95,18 @@ def test_one_query_has_no_interval():
     assert any("all pairs belong to one query" in note for note in found.notes)
 
 
+def test_rare_labels():
+    """Of many queries only four have a human 2: intervals that rest on those are called rough."""
+    human = {f"q{at}": {"a": at % 2, "b": 0 if at % 5 else 2} for at in range(20)}
+    judge = {f"q{at}": {"a": at % 3 % 2, "b": 0 if at % 3 else 2} for at in range(20)}
+    found = agree(human, judge, resamples=200)
+    (note,) = (note for note in found.notes if note.startswith("rough intervals"))
+    assert note.split(": ")[1] == "kappa_binary.2, bias.2"
+    few = agree({q: human[q] for q in list(human)[:6]}, judge, resamples=200)
+    assert not any(note.startswith("rough intervals") for note in few.notes)
+    assert any("6 queries are few" in note for note in few.notes)
+
+
 def run_of(name, order):
     """A run that returns the documents of that order for every query."""
     lists = {query: [{"id": each} for each in order] for query in ("q1", "q2")}
@@ -155,6 +167,9 @@ class TestSystems:
         lines = [line for line in out.splitlines() if "tau" in line]
         assert lines
         assert all("kappa" in line for line in lines)
+        plain = agree(self.human, self.judge, runs=self.runs, resamples=50).to_dict()
+        assert plain["systems"]["kappa"] == plain["kappa"]
+        assert plain["systems"]["kappa_quadratic"] == plain["kappa_quadratic"]
 
     def test_scale_from_one_on(self):
         """On a scale of 1 to 4 the lowest label is no relevance."""
