@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -180,7 +181,7 @@ def agree(
     }
     both = [pair for pair in theirs.grades if pair in ours.grades and pair not in left_out]
     if not both:
-        raise DataError(_nothing_common(theirs, ours, chosen, strange))
+        raise DataError(_nothing_common(theirs, ours, chosen, strange, missing))
     counts = _counts(both, theirs, ours, chosen)
     matrix = counts.sum(0)
     values = {name: _known(found) for name, found in statistics(matrix, chosen).items()}
@@ -208,6 +209,7 @@ def agree(
             *_notes(matrix, chosen, len(counts), strange),
             *_without_interval(values, intervals, len(counts)),
             *_of_few_queries(counts, intervals, chosen),
+            *_other_forms(missing),
             *(lowest_is_zero(chosen) if runs else ()),
         ),
         systems=rank_systems(theirs, ours, runs, chosen, metric=metric, top=top) if runs else None,
@@ -335,8 +337,27 @@ def _of_few_queries(
     )
 
 
+def _other_forms(missing: Mapping[Side, Sequence[Pair]]) -> list[str]:
+    """Ids that look alike and are not: one side's were composed, the other's taken apart."""
+    human, judge = (
+        {(normalize("NFC", query), normalize("NFC", document)) for query, document in pairs}
+        for pairs in (missing["human"], missing["judge"])
+    )
+    count = len(human & judge)
+    if not count:
+        return []
+    return [
+        f"pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
+        f"{count}; write both files in one form"
+    ]
+
+
 def _nothing_common(
-    human: Labels, judge: Labels, scale: Scale, strange: Sequence[OutOfScale]
+    human: Labels,
+    judge: Labels,
+    scale: Scale,
+    strange: Sequence[OutOfScale],
+    missing: Mapping[Side, Sequence[Pair]],
 ) -> str:
     example = [
         f"query {query!r}, document {document!r}"
@@ -346,6 +367,7 @@ def _nothing_common(
     return (
         f"no pair has a label from both sides{off}. {human.name} has {example[0]}, {judge.name} "
         f"{example[1]}: pairs are joined by query id and document id"
+        + "".join(f"; {line}" for line in _other_forms(missing))
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import ClassVar
 
 import pytest
@@ -86,6 +87,17 @@ def test_nothing_in_common():
         agree({"q1": {"d1": 1, "d2": 0}}, {"1": {"d1": 1}})
     with pytest.raises(DataError, match="1 labels are not on the scale of 0 to 1"):
         agree({"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 9}})
+
+
+def test_ids_in_two_unicode_forms():
+    """Ids that look alike and differ in their form are not joined, and it is said why."""
+    apart = unicodedata.normalize("NFD", "질의")
+    with pytest.raises(DataError, match=r"differ in their Unicode form alone .*: 2; write both"):
+        agree({"질의": {"a": 1, "b": 0}}, {apart: {"a": 1, "b": 0}})
+    some = agree({"질의": {"a": 1}, "q": {"b": 0}}, {apart: {"a": 1}, "q": {"b": 0}})
+    assert some.pairs == 1
+    assert any("Unicode form alone" in note for note in some.notes)
+    assert not any("Unicode" in note for note in agree(HUMAN, JUDGE, resamples=50).notes)
 
 
 def test_one_query_has_no_interval():
