@@ -138,6 +138,7 @@ class Corrected:
             labelled counts as not relevant in its values.
         depths: by system, the deepest cut.
         n_human_only: queries with human labels but none by the judge; they are not used.
+        n_out_of_scale: labels of either side that are not on the scale, and not used.
         scale: of the labels.
         settings: confidence, the least number of queries, names.
     """
@@ -149,6 +150,7 @@ class Corrected:
     judged: dict[str, float | None]
     depths: dict[str, int]
     n_human_only: int
+    n_out_of_scale: int
     scale: Scale
     settings: dict[str, Any]
 
@@ -174,6 +176,7 @@ class Corrected:
                 for system, of_system in self.estimates.items()
             },
             "n_human_only": self.n_human_only,
+            "n_out_of_scale": self.n_out_of_scale,
             "notes": list(self.notes),
             "settings": dict(self.settings),
         }
@@ -280,6 +283,7 @@ def correct(
         judged_by,
         depths,
         sum(query not in ours.queries for query in theirs.queries),
+        sum(grade not in chosen for each in (theirs, ours) for grade in each.grades.values()),
         chosen,
         {
             "human": theirs.name,

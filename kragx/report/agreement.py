@@ -12,6 +12,7 @@ from kragx.agreement.compare import Agreement
 from kragx.agreement.correction import Corrected
 from kragx.agreement.holes import Filled
 from kragx.agreement.intervals import Interval
+from kragx.agreement.labels import Scale
 from kragx.agreement.probing import VARIANTS, Probe
 from kragx.agreement.systems import SystemAgreement
 from kragx.report.rows import number
@@ -182,7 +183,17 @@ def _not_used(found: Corrected) -> list[str]:
             f"{found.n_human_only} queries with human labels have none by the judge, and are not "
             "used"
         )
+    if found.n_out_of_scale:
+        lines.append(_off_scale(found.n_out_of_scale, found.scale))
     return [*lines, *found.notes]
+
+
+def _off_scale(count: int, scale: Scale) -> str:
+    line = f"out of scale, not used: {count} labels"
+    if scale.inferred:
+        line += f"; the scale, {scale}, was taken from the human labels: name it (--scale 0-3) if "
+        line += "they belong to it"
+    return line
 
 
 def print_filled(found: Filled, out: Console | None = None, *, labels: bool = False) -> None:
@@ -196,8 +207,8 @@ def print_filled(found: Filled, out: Console | None = None, *, labels: bool = Fa
         )
     )
     if found.n_out_of_scale:
-        line = f"out of scale, not used: {found.n_out_of_scale} labels"
-        out.print(Text(line, style="yellow"))
+        line = _off_scale(found.n_out_of_scale, found.scale)
+        out.print(Text(line, style="yellow"), soft_wrap=True)
     if labels:
         each_label = Table("query", "document", _right("label"), "by")
         for row in found.rows():

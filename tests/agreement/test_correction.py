@@ -130,6 +130,21 @@ def test_what_is_left_out_is_counted():
     assert (plain["systems"]["mine"]["n_unscored"], plain["n_human_only"]) == (1, 1)
 
 
+def test_labels_off_the_scale(capsys):
+    """What people's labels do not reach is not used, counted, and the remedy is named."""
+    human, judge, run = files()
+    low = {
+        query: {doc: min(grade, 1) for doc, grade in docs.items()} for query, docs in human.items()
+    }
+    found = correct(low, judge, [run], metrics=["precision@5"])
+    off = sum(grade > 1 for docs in judge.values() for grade in docs.values())
+    assert found.n_out_of_scale == found.to_dict()["n_out_of_scale"] == off > 0
+    found.print()
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"not used: {off} labels; the scale, 0 to 1, was taken from the human labels" in out
+    assert correct(low, judge, [run], metrics=["precision@5"], scale="0-3").n_out_of_scale == 0
+
+
 def test_no_interval_without_width(capsys):
     """Where people's values are all the same there is no interval, and it is said."""
     human, judge, run = files()
