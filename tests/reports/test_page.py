@@ -24,8 +24,8 @@ from kragx import (
     evaluate,
     write_html,
 )
-from kragx.report.page.cells import rounded_score
 from kragx.report.page.packing import Texts, packed
+from kragx.report.page.rounding import rounded_score
 from kragx.report.page.standings import fields_of
 
 HOSTILE = "</script><script>alert(1)</script> <!-- {{script}} \u2028 \u202e \ud800 '\"&"

@@ -81,7 +81,7 @@ function curvesFigure() {
   const chosen = kinds.includes(state.curve) ? state.curve : kinds.includes(own) ? own : kinds[0];
   const series = at.map((r) => ({ r, curve: cell(r).curves.find((each) => each.metric === chosen) })).filter(({ curve }) => curve);
   const ks = series[0].curve.ks;
-  const width = narrow() ? 350 : 560, height = narrow() ? 280 : 300, left = 40, right = narrow() ? 122 : 140, top = 14, bottom = 40;
+  const width = narrow() ? 350 : 560, height = narrow() ? 280 : 300, left = 40, right = narrow() ? 136 : 160, top = 14, bottom = 40;
   const x = (i) => left + (ks.length > 1 ? i / (ks.length - 1) : 0.5) * (width - left - right);
   const most = Math.max(0.1, ...series.flatMap(({ curve }) => curve.values.filter((v) => v !== null)));
   const limit = most > 1 ? most : most > 0.5 ? 1 : Math.ceil(most * 10) / 10;
@@ -110,7 +110,7 @@ function curvesFigure() {
   for (const end of ends) {
     parts.push(svg("line.leader", { x1: end.from[0] + 6, y1: end.from[1], x2: width - right + 16, y2: end.at, style: { stroke: colour(end.r) } }));
     parts.push(marker(end.r, width - right + 21, end.at, null, 3.6));
-    parts.push(label({ x: width - right + 30, y: end.at + 4, class: "name", style: { fill: "currentColor" } }, clipped(data.retrievers[end.r], narrow() ? 14 : 17)));
+    parts.push(label({ x: width - right + 30, y: end.at + 4, class: "name", style: { fill: "currentColor" } }, clipped(data.retrievers[end.r], narrow() ? 14 : 18)));
   }
   const tabs = kinds.length > 1 ? el("div.tabs", { role: "group" }, kinds.map((kind) =>
     el("button", { "aria-pressed": String(kind === chosen), onclick: () => choosing({ curve: kind }) }, kind))) : null;
@@ -152,7 +152,7 @@ function timesFigure() {
   if (!at.length) return figure("figure-times", t("figTimes"), t("figTimesNone"));
   const width = narrow() ? 350 : 560, left = narrow() ? 118 : 140, right = narrow() ? 62 : 70, line = 30, top = 10, height = top + at.length * line + 28;
   const least = Math.log10(Math.max(1e-6, Math.min(...at.map((r) => cell(r).times.p5)))), most = Math.log10(Math.max(1e-6, ...at.map((r) => cell(r).times.p95)));
-  const from = Math.floor(least * 2 - 0.2) / 2, to = Math.max(from + 0.5, Math.ceil(most * 2 + 0.2) / 2);
+  const from = Math.floor(least - 0.1), to = Math.max(from + 1, Math.ceil(most + 0.1));
   const x = (v) => left + ((Math.log10(Math.max(1e-6, v)) - from) / (to - from)) * (width - left - right);
   const parts = [];
   for (let power = Math.ceil(from); power <= to + 1e-9; power += 1) {

@@ -17,7 +17,10 @@ function choosing(change) {
     state.slice = "";
     if (!cell(state.a) || !cell(state.b)) pickSides();
   }
-  if ("metric" in change) state.curve = null;
+  if ("metric" in change) {
+    state.curve = null;
+    if (!state.picked) pickSides(); // the winner by this metric, unless the reader chose whom to compare
+  }
   if (data.cells[state.match].every((each) => !each)) return;
   renderAll();
   if (state.open !== null) drawDetail();

@@ -10,8 +10,9 @@ function renderTop() {
   const top = document.getElementById("top");
   top.replaceChildren(
     el("div.brand", {},
+      el("p.kind", {}, t("title")),
       el("h1", {}, name(set.name || "gold"), set.version ? el("small", {}, t("version", plain(set.version))) : null),
-      el("p", {}, phrase(names.length === 1 ? "intro1" : "intro", grouped(n), names.length === 1 ? name(match().label) : names.length, name(match().label)))),
+      el("p", { title: plain(match().label) }, phrase(names.length === 1 ? "intro1" : "intro", grouped(n), names.length === 1 ? name(match().name) : names.length, name(match().name)))),
     el("div.controls", {},
       data.matches.length > 1
         ? choose(t("matcher"), data.matches.map((each, at) => [at, each.name]), state.match, (at) => choosing({ match: Number(at) }))
@@ -60,7 +61,8 @@ function verdict() {
   }
   add(section, [
     el("div.verdict-head", {},
-      el("div.figure-number", {}, el("b", {}, number(own.value, of)), el("span", {}, range(own.low, own.high, of))),
+      el("div.figure-number", {}, el("b", {}, number(own.value, of)), el("span", {}, range(own.low, own.high, of)),
+        own.low === null || own.low === undefined ? null : el("small.muted", {}, t("interval", Math.round(standing().statistics.confidence * 100)))),
       el("div", {}, el("p.headline", {}, headline, " ", badge), how ? el("p.how", {}, how) : null)),
     el("div.verdict-more", {}, closest(lead, of), failures(best, of)),
     advice(),
@@ -111,19 +113,19 @@ function failures(best, of) {
   const lost = asked.filter((at) => failed(best, at));
   const counts = new Map();
   for (const at of lost) counts.set(reason(best, at), (counts.get(reason(best, at)) || 0) + 1);
-  const k = of.k;
+  const within = reach();
   const box = el("div.panel", {}, el("h3", {}, t("fails")));
   if (!asked.length) return add(box, [el("p", {}, t("noGold"))]);
-  if (!lost.length) return add(box, [el("p", {}, phrase(k === null ? "failsNone" : "failsNoneK", bold(best), grouped(asked.length), k))]);
+  if (!lost.length) return add(box, [el("p", {}, phrase(within ? "failsNoneK" : "failsNone", bold(best), grouped(asked.length), within))]);
   const worst = hardest(lost, asked);
   const list = [...counts].sort((one, other) => other[1] - one[1]);
   return add(box, [
-    el("p", {}, phrase(k === null ? "failsHead" : "failsHeadK", bold(best), el("b", {}, grouped(lost.length)), grouped(asked.length), k)),
+    el("p", {}, phrase(within ? "failsHeadK" : "failsHead", bold(best), el("b", {}, grouped(lost.length)), grouped(asked.length), within)),
     el("div.share", { "aria-hidden": "true" }, list.map(([why, count]) => el("span." + why, { style: { flexGrow: count } })),
       el("span.rest", { style: { flexGrow: asked.length - lost.length } })),
     el("ul.reasons", {}, list.map(([why, count]) =>
-      el("li", {}, el("button.reason", { title: t("show"), onclick: () => showing({ result: "failedA", why, a: best }) },
-        el("i." + why, { "aria-hidden": "true" }), el("b", {}, grouped(count)), " ", t(`why_${why}`, k))))),
+      el("li", {}, el("button.reason", { onclick: () => showing({ result: "failedA", why, a: best }) },
+        el("i." + why, { "aria-hidden": "true" }), el("b", {}, grouped(count)), " ", whyText(why), " ", el("span.show", {}, t("show")))))),
     worst ? el("p.muted", {}, phrase("failsWhere", el("button.link", { onclick: () => showing({ result: "failedA", a: best, slice: worst.key }) }, plain(worst.label)), grouped(worst.lost), grouped(worst.asked))) : null,
   ]);
 }
@@ -190,7 +192,7 @@ function metricCell(each, at, view, lead) {
     el("span.number", {}, mark, number(mean, each)),
     el("span.interval", {}, own ? range(own.low, own.high, each) : "",
       most === undefined ? null : " " + t("ofMax", number(most, each))),
-    bounds ? el("span.interval", { title: t("boundsHint", range(bounds[0], bounds[1], each)) }, "± ", range(bounds[0], bounds[1], each)) : null);
+    bounds && bounds[1] - bounds[0] > 1e-9 ? el("span.interval", { title: t("boundsHint", range(bounds[0], bounds[1], each)) }, t("possible", range(bounds[0], bounds[1], each))) : null);
 }
 
 // -- slices ------------------------------------------------------------------------------------
