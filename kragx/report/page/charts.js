@@ -23,15 +23,14 @@ function marker(at, x, y, label, size = 4.5) {
 /** A phone's figures are drawn smaller, so that their letters are not. */
 const narrow = () => window.innerWidth < 640;
 
-/** A name cut to a width, in letters; wide letters count twice. */
+/** A name cut to a width, in letters; wide letters count twice. The end stays: names often differ there. */
 function clipped(text, room) {
-  let used = 0, kept = "";
-  for (const letter of plain(text)) {
-    used += letter.codePointAt(0) > 0x1100 ? 1.8 : 1;
-    if (used > room) return `${kept}…`;
-    kept += letter;
-  }
-  return kept;
+  const letters = [...plain(text)], wide = (some) => some.reduce((sum, letter) => sum + (letter.codePointAt(0) > 0x1100 ? 1.8 : 1), 0);
+  if (wide(letters) <= room) return letters.join("");
+  let head = 0, tail = 0;
+  while (wide(letters.slice(0, head + 1)) <= room * 0.55) head += 1;
+  while (wide(letters.slice(letters.length - tail - 1)) <= room * 0.45 - 1) tail += 1;
+  return `${letters.slice(0, head).join("").trimEnd()}…${letters.slice(letters.length - tail).join("").trimStart()}`;
 }
 
 const label = (attributes, text) => svg("text", { ...attributes, direction: "ltr", style: { unicodeBidi: "isolate" } }, text);
@@ -49,18 +48,20 @@ function figuresSection() {
 
 function metricsFigure() {
   const view = standing()?.overall, at = present();
-  const listed = data.metrics.filter((each) => each.unit && each.kind === "metric" && at.some((r) => cell(r).mean[each.name] !== null)).slice(0, 9);
+  const listed = data.metrics.filter((each) => each.share && at.some((r) => (cell(r).mean[each.name] ?? null) !== null)).slice(0, 12);
   if (!listed.length) return null;
   const width = 340, left = 128, right = 44, line = 19, top = 8, height = top + at.length * line + 20;
-  const x = (v) => left + Math.min(1, v) * (width - left - right);
   const panel = (each) => {
+    // Credited document by document, as other tools do it, a value may be above 1.
+    const limit = Math.max(1, ...at.map((r) => estimate(view, r, each.name)?.high ?? cell(r).mean[each.name] ?? 0));
+    const x = (v) => left + (v / limit) * (width - left - right);
     const parts = [0, 0.5, 1].map((tick) => [
       svg("line.grid", { x1: x(tick), x2: x(tick), y1: top - 4, y2: height - 18 }),
       label({ x: x(tick), y: height - 5, class: "tick", "text-anchor": "middle" }, String(tick))]);
     const spoken = at.map((r, row) => {
       const own = estimate(view, r, each.name), mean = cell(r).mean[each.name], y = top + row * line + line / 2 - 3;
       parts.push(label({ x: left - 10, y: y + 4, class: "name", "text-anchor": "end" }, clipped(data.retrievers[r], 18)));
-      if (mean === null) return null;
+      if (mean === null || mean === undefined) return null;
       const said = `${plain(data.retrievers[r])}: ${number(mean, each)} ${range(own?.low, own?.high, each)}`;
       if (own && own.low !== null) parts.push(svg("line.whisker", { x1: x(own.low), x2: x(own.high), y1: y, y2: y, style: { stroke: colour(r) } }));
       parts.push(marker(r, x(mean), y, said));
@@ -74,7 +75,7 @@ function metricsFigure() {
 }
 
 function curvesFigure() {
-  const at = present().filter((r) => cell(r).curves.length);
+  const at = present().filter((r) => cell(r).curves.some((each) => each.values.some((v) => v !== null)));
   if (!at.length) return null;
   const kinds = cell(at[0]).curves.map((each) => each.metric);
   const own = metric().name.replace(/@\d+/, "");
@@ -121,6 +122,7 @@ function curvesFigure() {
 function scoresFigure() {
   const at = present().filter((r) => cell(r).histogram);
   if (!at.length) return figure("figure-scores", t("figScores"), t(match().pool ? "figScoresPool" : "figScoresNone"));
+  if (!at.some((r) => cell(r).histogram.nothing || cell(r).histogram.counts.some(Boolean))) return null; // no gold
   const most = Math.max(...at.flatMap((r) => [...cell(r).histogram.counts, cell(r).histogram.nothing]));
   const width = 300, height = 118, left = 12, right = 12, top = 22, bottom = 24, gap = 34;
   const panel = (r) => {

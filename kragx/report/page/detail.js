@@ -170,11 +170,15 @@ function listSide(query, list, side, compared, main, known, texts) {
   else if (status === "m" || status === "-" || !run) body = el("p.problem", {}, t("missingList"));
   else if (status === "f") body = el("p.problem", {}, phrase("failedList", el("code", {}, shown(run.error || ""))));
   else if (!run.docs.length) body = el("p.problem", {}, t("emptyList"));
-  else body = [run.docs.map((doc, at) => [docCard(doc, at, list, compared, main, known, texts), at + 1 === cut && at + 1 < run.n ? el("p.cut", {}, el("span", {}, t("cutLine", metric().name))) : null]),
+  else body = [cut === 0 ? cutLine() : null,
+    run.docs.map((doc, at) => [docCard(doc, at, list, compared, main, known, texts), at + 1 === cut && at + 1 < run.n ? cutLine() : null]),
     run.n > run.docs.length ? el("p.muted", {}, t("docsLeft", run.docs.length + 1, run.n)) : null];
   return el("section.side.list.series-" + letter, { "aria-label": plain(names[list.retriever]) }, head,
     ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, {}, whyText(why))), body);
 }
+
+/** Below the last document that the chosen metric looks at. */
+const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
 
 function docCard(doc, at, list, compared, main, known, texts) {
   const [id, number_, score, repeated] = doc;

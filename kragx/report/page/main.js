@@ -15,13 +15,11 @@ function choosing(change) {
   if ("match" in change) {
     keepMetric();
     state.slice = "";
-    if (!cell(state.a) || !cell(state.b)) pickSides();
   }
-  if ("metric" in change) {
-    state.curve = null;
-    if (!state.picked) pickSides(); // the winner by this metric, unless the reader chose whom to compare
-  }
+  if ("metric" in change) state.curve = null;
   if (data.cells[state.match].every((each) => !each)) return;
+  // The winner by this metric against another, unless the reader chose whom to compare.
+  if (("match" in change || "metric" in change) && !state.picked || !cell(state.a) || !cell(state.b)) pickSides();
   renderAll();
   if (state.open !== null) drawDetail();
   window.scrollTo(0, scroll);
@@ -53,8 +51,11 @@ function setTheme(theme) {
 }
 
 function cautions() {
-  const listed = standing()?.cautions || [];
-  return listed.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, listed.map((each) => el("li", {}, plain(each))))) : null;
+  const count = (at, letter) => cell(at).status.split(letter).length - 1;
+  const gone = [["f", "cautionFailed"], ["m", "cautionMissing"]].flatMap(([letter, key]) =>
+    present().filter((at) => count(at, letter)).map((at) => el("li", {}, phrase(key, bold(at), grouped(count(at, letter)), grouped(size())))));
+  const listed = (standing()?.cautions || []).map((each) => el("li", { lang: "en" }, plain(each)));
+  return gone.length + listed.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, gone, listed)) : null;
 }
 
 function aboutSection() {

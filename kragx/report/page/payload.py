@@ -16,7 +16,7 @@ from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.measures import higher_is_better, measure
 from kragx.metrics import METRICS
 from kragx.report.answers import Answer, answers, kept_answers, pool_gold, texts_by_id
-from kragx.report.charts import curves
+from kragx.report.charts import curves, is_share
 from kragx.report.page.cells import Cell, cell_values
 from kragx.report.page.details import QUERIES_A_BLOCK, Details, Sources
 from kragx.report.page.packing import Texts, packed, starts
@@ -218,4 +218,5 @@ def _metric(name: str) -> dict[str, Any]:
         "budget": None if budget is None else {"n": int(budget[1]), "unit": budget[2]},
         "higher": higher_is_better(name),
         "unit": (least, most) == (0, 1),
+        "share": is_share(name),
     }

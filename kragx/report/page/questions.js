@@ -29,7 +29,7 @@ function renderFilters() {
     two ? chooser("b", t("with"), which, state.b, (at) => filter({ b: Number(at), picked: true }), ".series-b") : null,
     two ? chooser("outcome", t("outcome"), [["all", t("all")], ["a", t("aWins", a)], ["b", t("bWins", b)], ["tie", t("ties")], ["differ", t("differ")]], state.outcome, (outcome) => filter({ outcome })) : null,
     chooser("result", t("failed"), [["any", t("anyResult")], ["failedA", t("failedBy", a)], ...(two ? [["failedB", t("failedBy", b)], ["failedBoth", t("failedBoth")]] : []), ["foundA", t("foundBy", a)]], state.result, (result) => filter({ result })),
-    chooser("why", `${t("why")} (${a})`, [["", t("anyWhy")], ...WHYS.filter((why) => data.queries.ids.some((_, at) => reason(state.a, at) === why)).map((why) => [why, t(`short_${why}`)])], state.why, (why) => filter({ why })),
+    chooser("why", `${t("why")} (${clipped(data.retrievers[state.a], 13)})`, [["", t("anyWhy")], ...WHYS.filter((why) => data.queries.ids.some((_, at) => reason(state.a, at) === why)).map((why) => [why, t(`short_${why}`)])], state.why, (why) => filter({ why })),
     listed.length ? chooser("slice", t("slice"), [["", t("allSlices")], ...listed.map((each) => [each.key, plain(`${short(each.field)}: ${each.value ?? t("noValue")}`)])], state.slice, (slice) => filter({ slice })) : null,
     el("button", { id: "reset", onclick: () => filter({ search: "", outcome: "all", result: "any", slice: "", why: "", sort: { by: "order", down: false } }) }, t("reset")),
   ].filter(Boolean));

@@ -12,7 +12,7 @@ function renderTop() {
     el("div.brand", {},
       el("p.kind", {}, t("title")),
       el("h1", {}, name(set.name || "gold"), set.version ? el("small", {}, t("version", plain(set.version))) : null),
-      el("p", { title: plain(match().label) }, phrase(names.length === 1 ? "intro1" : "intro", grouped(n), names.length === 1 ? name(match().name) : names.length, name(match().name)))),
+      el("p", { title: plain(match().label) }, phrase("intro", t(n === 1 ? "nQuestions1" : "nQuestions", grouped(n)), t(names.length === 1 ? "nRetrievers1" : "nRetrievers", names.length), name(match().name)))),
     el("div.controls", {},
       data.matches.length > 1
         ? choose(t("matcher"), data.matches.map((each, at) => [at, each.name]), state.match, (at) => choosing({ match: Number(at) }))
@@ -41,7 +41,8 @@ function verdict() {
   const named = el("strong.metric", {}, of.name);
   const section = el("section.verdict", { "aria-labelledby": "verdict-title" }, el("h2.unseen", { id: "verdict-title" }, t("summary")));
   if (own?.value === null || own?.value === undefined) {
-    return add(section, [el("p.headline", {}, phrase("novalue", named))]);
+    const gold = data.queries.ids.some((_, at) => !["", "nogold"].includes(reason(best, at)));
+    return add(section, [el("p.headline", {}, phrase("novalue", named)), gold ? null : el("p.how", {}, t("noneGold"))]);
   }
   const certain = lead?.decided;
   const equal = lead ? present().filter((at) => Math.abs((cell(at).mean[of.name] ?? Infinity) - own.value) <= 1e-9) : [];
@@ -95,7 +96,7 @@ function closest(lead, of) {
     el("p.muted", {}, next.low === null ? null : [t("interval", Math.round(confidence * 100)), ": ", inside ? t("includes0") : t("excludes0"), " · "],
       next.p_adjusted === null ? null : [next.p_adjusted < 0.001 ? t("pLess", "0.001") : t("p", next.p_adjusted.toFixed(3)), " · "],
       t("wlt", next.wins, next.ties, next.losses)),
-    !inside && next.low !== null && next.verdict === "undecided" ? el("p.muted", {}, t("corrected", (1 - confidence).toFixed(2))) : null);
+    !inside && next.low !== null && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", (1 - confidence).toFixed(2))) : null);
 }
 
 function differenceBar(difference) {
@@ -175,7 +176,7 @@ function metricsTable() {
         groups.map((group, at) => el("tbody", {},
           at ? el("tr.group", {}, el("th", { colspan: shownAt.length + 1, scope: "colgroup" }, t("measures"))) : null,
           group.map(row))))),
-    el("p.legend", {}, el("span.best-mark", {}, "★"), " ", t("best"), "   ", el("span.tie-mark", {}, "≈"), " ", t("tied"), "   ",
+    el("p.legend", {}, shownAt.length < 2 ? null : [el("span.best-mark", {}, "★"), " ", t("best"), "   ", el("span.tie-mark", {}, "≈"), " ", t("tied"), "   "],
       confidence === null ? t("metricsNotePlain") : t("metricsNote", confidence)));
 }
 
@@ -208,7 +209,7 @@ function slicesSection() {
   const rows = listed.filter((each) => each.field === state.field).map((each) => {
     const lead = each.leaders[of.name];
     return el("tr", {},
-      el("th", { scope: "row" }, el("button.link", { onclick: () => showing({ slice: each.key }) }, each.value === null ? t("noValue") : name(each.value))),
+      el("th", { scope: "row" }, el("button.link", { onclick: () => showing({ slice: each.key }) }, each.value === null ? t("noValue") : breakable(String(each.value)))),
       el("td.n", {}, grouped(each.n)),
       at.map((retriever) => {
         const own = estimate(each, retriever, of.name), who = data.retrievers[retriever];
@@ -223,7 +224,7 @@ function slicesSection() {
     tabs,
     el("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": "slices-title" },
       el("table.metrics", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, plain(short(state.field))), el("th.n", { scope: "col" }, t("n")),
-        at.map((retriever) => el("th", { scope: "col" }, name(data.retrievers[retriever]))), at.length > 1 ? el("th.decision", { scope: "col" }, t("sliceBest")) : null)),
+        at.map((retriever) => el("th", { scope: "col" }, breakable(data.retrievers[retriever]))), at.length > 1 ? el("th.decision", { scope: "col" }, t("sliceBest")) : null)),
         el("tbody", {}, rows))),
-    el("p.legend", {}, t("slicesNote")));
+    at.length > 1 ? el("p.legend", {}, t("slicesNote")) : null);
 }
