@@ -256,7 +256,8 @@ def _height(name: str) -> float:
 
 def _columns(inches: float, names: Sequence[str]) -> int:
     """How many of these names stand side by side in a legend."""
-    return max(1, min(6, len(names), int(inches / (0.085 * max(map(_width, names)) + 0.6))))
+    widest = max(_width(line) for name in names for line in _wrapped(name).split("\n"))
+    return max(1, min(6, len(names), int(inches / (0.085 * widest + 0.6))))
 
 
 def _metric_at_k(shown: _Shown) -> Figure | None:
@@ -278,7 +279,7 @@ def _metric_at_k(shown: _Shown) -> Figure | None:
                 linewidth=1.8,
                 alpha=0.85,
                 clip_on=False,
-                label=name if not name.startswith("_") else f" {name}",
+                label=_wrapped(name) if not name.startswith("_") else f" {_wrapped(name)}",
             )
         ks = known[0][at].ks
         axes.set_xticks(range(len(ks)), [str(k) for k in ks])

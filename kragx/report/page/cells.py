@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,7 @@ import numpy as np
 from kragx import matchers
 from kragx.dataset import Gold, Query
 from kragx.evaluation import Evaluation
-from kragx.matchers import MatchItem
+from kragx.matchers import MatchItem, MatchWarning
 from kragx.measures import MeasureScores, measure
 from kragx.metrics import Budget
 from kragx.report.answers import Answer, Found, found
@@ -188,9 +189,11 @@ def _alike(cell: Cell, got: Found, texts: Mapping[str, str]) -> dict[int, list[f
             rows.append(row)
     overlap = matchers.matcher("overlap")
     likeness = {}
-    for row, scored in zip(rows, overlap.scores(items, Counter()), strict=True):
-        best = np.asarray(scored).max(axis=1)
-        likeness[row] = [int(best.argmax()) + 1, round(float(best.max()), 4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
+        for row, scored in zip(rows, overlap.scores(items, Counter()), strict=True):
+            best = np.asarray(scored).max(axis=1)
+            likeness[row] = [int(best.argmax()) + 1, round(float(best.max()), 4)]
     return likeness
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from kragx.dataset import Gold, GoldDataset, Query
 from kragx.document import Doc
 from kragx.errors import UsageError
-from kragx.matchers import Matcher, MatchItem
+from kragx.matchers import Matcher, MatchItem, MatchWarning
 from kragx.matchers.combine import CombinedMatcher
 from kragx.report.page.cells import Cell, pairs
 from kragx.report.page.decisions import Decision, Decisions
@@ -186,9 +187,10 @@ class Details:
     def _decided_rows(self, decisions: Decisions, cell: Cell) -> list[list[Decision]]:
         """The decisions about each row of a cell, as far as its documents are kept."""
         most = self._sources.max_docs
-        return list(
-            decisions.of(MatchItem(each.query, each.docs[:most]) for each in cell.answers or ())
-        )
+        items = (MatchItem(each.query, each.docs[:most]) for each in cell.answers or ())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
+            return list(decisions.of(items))
 
     def _decided_of(self, cell: Cell, at: int) -> list[Decision]:
         row, decided = self._rows[id(cell)][at], self._decided.get(id(cell))
