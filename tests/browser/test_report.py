@@ -27,7 +27,7 @@ def test_the_verdict_names_the_winner_and_says_how_sure(opened):
     assert verdict.locator(".badge").inner_text() == "certain"
     assert "leaves out 0" in verdict.inner_text()
     assert (
-        "finds none of the gold passages in its first 5 documents for 5 of 39 questions"
+        "finds none of the gold passages in the first 5 documents for 5 of 39 questions"
         in verdict.inner_text()
     )
     assert verdict.bounding_box()["y"] + verdict.bounding_box()["height"] < 900
@@ -194,13 +194,13 @@ def test_a_budget_is_where_the_page_says_so(opened, combined):
     """Failing means not within the budget, in words too, and a list shows where it ends."""
     page = opened(path=combined)
     page.select_option(".controls select", label="recall@40chars")
-    assert "none of the gold passages in its first 40 characters" in page.inner_text(".verdict")
+    assert "none of the gold passages in the first 40 characters" in page.inner_text(".verdict")
     page.select_option("#a", "0")
     page.select_option("#why", "late")
     page.click("#rows tr[data-at='0']")
     page.wait_for_selector("dialog .cut")
     why = page.inner_text("dialog .list.series-a .why-line")
-    assert why == "gold found, but not in its first 40 characters"
+    assert why == "gold found, but not in the first 40 characters"
     cards = page.locator("dialog .list.series-a > *").all_inner_texts()
     assert cards.index("recall@40chars looks no further") == 4  # below head, reason and two
 

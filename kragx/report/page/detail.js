@@ -66,8 +66,8 @@ function detailHead(query) {
     el("div.detail-bar", {},
       el("span.muted", {}, name(data.queries.ids[query]), at >= 0 ? ` · ${t("of", grouped(at + 1), grouped(filtered.length))}` : ""),
       el("span.grow"),
-      el("button", { id: "previous", disabled: at <= 0, onclick: () => step(-1), "aria-keyshortcuts": "k ArrowLeft" }, "‹ ", el("span", {}, t("previous"))),
-      el("button", { id: "next", disabled: at < 0 || at >= filtered.length - 1, onclick: () => step(1), "aria-keyshortcuts": "j ArrowRight" }, el("span", {}, t("next")), " ›"),
+      el("button", { id: "previous", "aria-label": t("previous"), disabled: at <= 0, onclick: () => step(-1), "aria-keyshortcuts": "k ArrowLeft" }, "‹ ", el("span", {}, t("previous"))),
+      el("button", { id: "next", "aria-label": t("next"), disabled: at < 0 || at >= filtered.length - 1, onclick: () => step(1), "aria-keyshortcuts": "j ArrowRight" }, el("span", {}, t("next")), " ›"),
       el("button", { id: "close", onclick: closeQuestion, "aria-label": t("close") }, "✕")),
     el("h2", { id: "detail-title", dir: "auto", tabindex: -1, autofocus: true }, text ? shown(text) : name(data.queries.ids[query])),
     el("div.tags", {}, slices().filter((each) => each.value !== null && each.rows.includes(query)).map((each) => el("span.tag", {}, `${plain(short(each.field))}: `, name(each.value)))));

@@ -109,8 +109,14 @@ function pressed(event) {
   event.preventDefault();
 }
 
+/** On paper: the light theme, every question as far as there is room, and advice unfolded. */
 function printing(on) {
-  document.documentElement.classList.toggle("printing", on);
+  const root = document.documentElement;
+  if (on === root.classList.contains("printing")) return;
+  root.classList.toggle("printing", on);
+  if (on) printing.theme = root.dataset.theme;
+  root.dataset.theme = on ? "light" : printing.theme;
+  document.querySelectorAll("details.advice").forEach((each) => { each.open = on; });
   renderRows(true);
 }
 

@@ -64,11 +64,17 @@ function verdict() {
     el("div.verdict-head", {},
       el("div.figure-number", {}, el("b", {}, number(own.value, of)), el("span", {}, range(own.low, own.high, of)),
         own.low === null || own.low === undefined ? null : el("small.muted", {}, t("interval", Math.round(standing().statistics.confidence * 100)))),
-      el("div", {}, el("p.headline", {}, headline, " ", badge), how ? el("p.how", {}, how) : null)),
+      el("div", {}, el("p.headline", {}, headline, " ", badge), meaning(of), how ? el("p.how", {}, how) : null)),
     el("div.verdict-more", {}, closest(lead, of), failures(best, of)),
     advice(),
   ]);
   return section;
+}
+
+/** What the metric says, in a sentence; of those with options, and of measures, docs/metrics.md does. */
+function meaning(of) {
+  const key = `is_${of.name.split("@")[0]}`;
+  return WORDS.en[key] ? el("p.muted.small", {}, `${of.name}: `, t(key, reach() || t("reach_all"))) : null;
 }
 
 /** What the comparison recommends; the sentences are kragx's own and stand in English. */
@@ -117,7 +123,9 @@ function failures(best, of) {
   const within = reach();
   const box = el("div.panel", {}, el("h3", {}, t("fails")));
   if (!asked.length) return add(box, [el("p", {}, t("noGold"))]);
-  if (!lost.length) return add(box, [el("p", {}, phrase(within ? "failsNoneK" : "failsNone", bold(best), grouped(asked.length), within))]);
+  const bare = data.queries.ids.filter((_, at) => reason(best, at) === "nogold").length;
+  const without = bare ? el("p.muted", {}, t(bare === 1 ? "withoutGold1" : "withoutGold", grouped(bare))) : null;
+  if (!lost.length) return add(box, [el("p", {}, phrase(within ? "failsNoneK" : "failsNone", bold(best), grouped(asked.length), within)), without]);
   const worst = hardest(lost, asked);
   const list = [...counts].sort((one, other) => other[1] - one[1]);
   return add(box, [
@@ -128,6 +136,7 @@ function failures(best, of) {
       el("li", {}, el("button.reason", { onclick: () => showing({ result: "failedA", why, a: best }) },
         el("i." + why, { "aria-hidden": "true" }), el("b", {}, grouped(count)), " ", whyText(why), " ", el("span.show", {}, t("show")))))),
     worst ? el("p.muted", {}, phrase("failsWhere", el("button.link", { onclick: () => showing({ result: "failedA", a: best, slice: worst.key }) }, plain(worst.label)), grouped(worst.lost), grouped(worst.asked))) : null,
+    without,
   ]);
 }
 
