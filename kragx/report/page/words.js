@@ -47,7 +47,7 @@ const WORDS = {
     figTimesNone: "No times were recorded.", threshold: "threshold {0}", nothingAlike: "no score", k: "k (length of the list)",
     slices: "Slices", sliceField: "Field", sliceBest: "Best", notDecided: "not decided", noValue: "(no value)", n: "n",
     slicesNote: "The best retriever of a slice stands there only where the data says so. Click a slice to see its questions.",
-    search: "Search questions and ids", searchLabel: "Search", compare: "Compare", with: "with", outcome: "Show", all: "all questions",
+    search: "question or id", searchLabel: "Search", compare: "Compare", with: "with", outcome: "Show", all: "all questions",
     aWins: "where {0} is better", bWins: "where {0} is better", ties: "where they are equal", differ: "where they differ",
     failed: "Result", anyResult: "any result", failedBy: "where {0} finds no gold", failedBoth: "where neither finds gold", foundBy: "where {0} finds gold",
     slice: "Slice", allSlices: "all", why: "Reason", anyWhy: "any", reset: "Reset", shownOf: "{0} of {1} questions",
