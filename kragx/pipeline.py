@@ -329,10 +329,10 @@ def _check_slices(config: RunConfig, dataset: GoldDataset) -> None:
     """
     problems = []
     labels: dict[str, list[str]] = {}
-    for field in config.slices or ():
+    for name in config.slices or ():
         try:
-            found = sliced(list(dataset), [field])
-            labels[field] = [NO_VALUE if value is None else value for _, value, _ in found]
+            found = sliced(list(dataset), [name])
+            labels[name] = [NO_VALUE if value is None else value for _, value, _ in found]
         except UsageError as error:
             problems.append(str(error))
     for gate in config.parsed_gates:
