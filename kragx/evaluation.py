@@ -135,7 +135,7 @@ class Evaluation:
         for spec in asked.metrics:
             if beyond(spec.k, depth):
                 raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
-        chosen = self._chosen
+        chosen = self.chosen_profile
         found = measure(self.table, asked, chosen, self.evidence)
         return replace(
             self,
@@ -151,7 +151,14 @@ class Evaluation:
         )
 
     @property
-    def _chosen(self) -> Profile:
+    def wanted(self) -> Wanted:
+        """The metrics and measures that were computed."""
+        return Wanted(
+            tuple(each.spec for each in self.scores), tuple(each.spec for each in self.measures)
+        )
+
+    @property
+    def chosen_profile(self) -> Profile:
         """The profile with the rule for queries without gold that was asked for."""
         return replace(self.profile, no_gold=self.no_gold)
 
@@ -171,18 +178,10 @@ class Evaluation:
             raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
         table = self.table.at_threshold(threshold)
         settings = {**self.settings, "match": {**match, "threshold": threshold}}
-        evidence = self.evidence
-        if evidence is not None:
-            facts = evidence.facts
-            if isinstance(facts, Facts) and facts.follows:
-                facts = facts.at_threshold(threshold)
-                if "facts_match" in settings:
-                    settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
-            evidence = replace(evidence, table=table, facts=facts)
-        asked = Wanted(
-            tuple(each.spec for each in self.scores), tuple(each.spec for each in self.measures)
-        )
-        found = measure(table, asked, self._chosen, evidence)
+        if follows(self.evidence) and "facts_match" in settings:
+            settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
+        evidence = decided(self.evidence, table)
+        found = measure(table, self.wanted, self.chosen_profile, evidence)
         return replace(
             self,
             table=table,
@@ -235,6 +234,21 @@ class Evaluation:
         from kragx.report.html import evaluations_html
 
         return evaluations_html([self])
+
+
+def follows(evidence: Evidence | None) -> bool:
+    """Whether facts are matched at the gold's threshold."""
+    return evidence is not None and isinstance(evidence.facts, Facts) and evidence.facts.follows
+
+
+def decided(evidence: Evidence | None, table: MatchTable) -> Evidence | None:
+    """The evidence with these matches, and with facts at their threshold where they follow it."""
+    if evidence is None:
+        return None
+    facts = evidence.facts
+    if isinstance(facts, Facts) and facts.follows:
+        facts = facts.at_threshold(table.threshold)
+    return replace(evidence, table=table, facts=facts)
 
 
 def judged_share(table: MatchTable) -> float | None:

@@ -56,6 +56,12 @@ class Measured:
     metrics: tuple[MetricScores, ...]
     measures: tuple[MeasureScores, ...]
 
+    @property
+    def means(self) -> list[float | None]:
+        """Their means, metrics first."""
+        means = [each.mean for each in self.metrics]
+        return means + [each.mean for each in self.measures]
+
     def counted(self, counts: Mapping[str, Any]) -> dict[str, Any]:
         """Counts of a run with those of single metrics.
 

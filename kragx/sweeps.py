@@ -6,6 +6,7 @@ metric can change only where a score lies, so thresholds between which none does
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from kragx import measures
 from kragx.errors import MissingExtraError, UsageError
-from kragx.evaluation import Evaluation
+from kragx.evaluation import Evaluation, decided, follows
 from kragx.matchers import check_threshold
+from kragx.measurement import MetricWarning, measure
 from kragx.measures import higher_is_better
-from kragx.metrics.engine import compute
 from kragx.table import Floats, MatchTable
 
 if TYPE_CHECKING:
@@ -430,24 +430,23 @@ def _means(
     evaluation: Evaluation, thresholds: Sequence[float]
 ) -> Iterator[tuple[int, list[float | None]]]:
     """At each threshold, ascending, how many pairs match and every metric's mean."""
-    profile = replace(evaluation.profile, no_gold=evaluation.no_gold)
-    specs = [each.spec for each in evaluation.scores]
-    measured = [each.spec for each in evaluation.measures]
+    asked, profile = evaluation.wanted, evaluation.chosen_profile
     table = evaluation.table
     # What a low threshold leaves out no higher one lets in, unless a metric reads scores as such.
-    prune = all(spec.gain != "score" for spec in specs) and not measured
+    prune = all(spec.gain != "score" for spec in asked.metrics) and not asked.measures
+    # The same matches give the same values, unless facts are matched at the threshold as well.
+    once = not follows(evaluation.evidence)
     before: tuple[int, list[float | None]] | None = None
     for threshold in thresholds:
         table = replace(table, threshold=threshold)
         count = int(table.matched.sum())
         if prune:
             table = _pruned(table)
-        if before is None or before[0] != count:
-            means = [each.mean for each in compute(table, specs, profile)]
-            if evaluation.evidence is not None:
-                evidence = replace(evaluation.evidence, table=table)
-                means += [each.mean for each in measures.compute(evidence, measured)]
-            before = (count, means)
+        if before is None or before[0] != count or not once:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
+                found = measure(table, asked, profile, decided(evaluation.evidence, table))
+            before = (count, found.means)
         yield before
 
 
