@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from kragx import matchers
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError, nearest
-from kragx.facts import Facts
 from kragx.measurement import Wanted, measure, wanted
 from kragx.measures import Evidence, MeasureScores, MeasureSpec, parse
 from kragx.metrics import MetricSpec, Profile
@@ -23,6 +22,7 @@ from kragx.metrics.engine import MetricScores
 from kragx.metrics.profiles import NoGold
 from kragx.pooling import beyond
 from kragx.table import MatchTable
+from kragx.thresholds import NEIGHBOURHOOD, Means, Nearby, decided, follows, means_at, neighbours
 
 if TYPE_CHECKING:
     import pandas
@@ -192,6 +192,27 @@ class Evaluation:
             settings=settings,
         )
 
+    def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
+        """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
+        listed = sorted(thresholds)
+        return means_at(listed, self.table, self.wanted, self.chosen_profile, self.evidence)
+
+    @cached_property
+    def nearby(self) -> Nearby | None:
+        """The means at thresholds near the chosen one; None where there is nothing to vary."""
+        return self.around(NEIGHBOURHOOD)
+
+    def around(self, neighbourhood: float) -> Nearby | None:
+        """`nearby` within another distance."""
+        match = self.settings["match"]
+        if "threshold" not in match or "pool" in self.settings:
+            return None
+        chosen = float(match["threshold"])
+        at = neighbours(chosen, neighbourhood, match.get("top"))
+        found = [means for _, means in self.means_at(at)]
+        means = {name: tuple(each[name] for each in found) for name in self.mean}
+        return Nearby(chosen, neighbourhood, at, means)
+
     def to_dict(self, *, queries: bool = False) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries."""
         plain: dict[str, Any] = {
@@ -234,21 +255,6 @@ class Evaluation:
         from kragx.report.html import evaluations_html
 
         return evaluations_html([self])
-
-
-def follows(evidence: Evidence | None) -> bool:
-    """Whether facts are matched at the gold's threshold."""
-    return evidence is not None and isinstance(evidence.facts, Facts) and evidence.facts.follows
-
-
-def decided(evidence: Evidence | None, table: MatchTable) -> Evidence | None:
-    """The evidence with these matches, and with facts at their threshold where they follow it."""
-    if evidence is None:
-        return None
-    facts = evidence.facts
-    if isinstance(facts, Facts) and facts.follows:
-        facts = facts.at_threshold(table.threshold)
-    return replace(evidence, table=table, facts=facts)
 
 
 def judged_share(table: MatchTable) -> float | None:

@@ -57,10 +57,10 @@ class Measured:
     measures: tuple[MeasureScores, ...]
 
     @property
-    def means(self) -> list[float | None]:
-        """Their means, metrics first."""
-        means = [each.mean for each in self.metrics]
-        return means + [each.mean for each in self.measures]
+    def means(self) -> dict[str, float | None]:
+        """The mean of each by its canonical name."""
+        means = {str(each.spec): each.mean for each in self.metrics}
+        return means | {str(each.spec): each.mean for each in self.measures}
 
     def counted(self, counts: Mapping[str, Any]) -> dict[str, Any]:
         """Counts of a run with those of single metrics.

@@ -15,9 +15,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, flips, sweep
+from kragx.flipping import all_flips, flips_warning
 from kragx.judging import Judge
 from kragx.report.sweeps import sweep_figure, sweeps_csv
-from kragx.sweeps import all_flips, flips_warning, plateau
+from kragx.sweeps import plateau
 from kragx.testing import ScriptedClient
 
 from .support import given
