@@ -262,3 +262,29 @@ def test_a_run_says_where_its_order_depends_on_the_threshold(kragx, jsonl, here)
     assert "at 0.5 'x' is ahead of 'y' in recall@1, at 0.525 behind" in " ".join(done.out.split())
     report = json.loads((here / "out" / "report.json").read_text("utf-8"))
     assert any("threshold" in each for each in report["comparisons"][0]["cautions"])
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_score_is_cut_off_in_a_narrow_terminal(kragx, results, monkeypatch, width):
+    """Every matcher's name and score stand there whole, in more tables where there is no room."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = kragx("explain", results, "--query", "q1").out
+    assert "…" not in shown
+    tables = [line.split() for line in shown.splitlines() if line.split()[:2] == ["gold", "1"]]
+    names = {name for line in shown.splitlines() for name in line.split()}
+    assert {"exact", "text", "contains", "rouge1", "rouge2", "rougeL", "overlap", "span"} <= names
+    assert (
+        sum(len(line) - 2 for line in tables) == 3 * 8
+    )  # three documents; gold has no id to compare
+
+
+def test_a_query_without_gold_and_the_nearest_id(kragx, jsonl):
+    """Without gold nothing is called no match; of ids as near the first ones are named."""
+    path = jsonl(
+        {"query_id": "q03", "gold": [], "retrieved": [{"text": "a b"}]},
+        {"query_id": "q53", "gold": [{"text": "a b"}], "retrieved": []},
+    )
+    done = kragx("explain", path, "--query", "q03")
+    assert "this query has no gold" in done.out
+    assert "match\n" not in done.out
+    assert "perhaps you meant 'q03' or 'q53'?" in kragx("explain", path, "--query", "q3").err
