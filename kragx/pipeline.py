@@ -30,7 +30,8 @@ from kragx.comparison import (
     read_results_folder,
     recommend,
 )
-from kragx.config import CallbackConfig, HtmlConfig, RetrieverConfig, RunConfig, filled
+from kragx.comparison.slices import sliced
+from kragx.config import HtmlConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
 from kragx.errors import DataError, UsageError
 from kragx.evaluating import evaluate
@@ -252,7 +253,6 @@ class RunReport:
         write_gold(self.dataset, folder / "gold.jsonl")
         for name, found in zip(file_names(self.runs), self.runs.values(), strict=True):
             write_results(self.dataset, found, folder / "results" / f"{name}.jsonl")
-            partial_path(folder, name).unlink(missing_ok=True)
         write_parquet(folder, self.dataset, self.runs, self.evaluations)
         write_text(folder / "means.csv", means_csv(self.evaluations))
         write_text(folder / "queries.csv", queries_csv(self.evaluations, self.dataset))
@@ -263,6 +263,9 @@ class RunReport:
         write_text(folder / "report.md", self.to_markdown())
         if self.config.html:
             self.to_html(folder / "report.html")
+        # Until all of it stands there, a next run goes on from these.
+        for name in file_names(self.runs):
+            partial_path(folder, name).unlink(missing_ok=True)
 
 
 def run(
@@ -294,11 +297,21 @@ def run(
         )
     earlier = _earlier(config, folder)
     dataset = load_dataset(config)
+    # Whatever can be wrong is found before the first question is asked.
+    for _ in sliced(dataset.queries, config.slices or ()):
+        pass
+    makers = _makers(config.retrievers)
+    read = {
+        name: _read(name, each) for name, each in config.retrievers.items() if each.factory is None
+    }
     files = file_names(config.retrievers)
     runs = {
-        name: _retrieved(
+        name: read[name]
+        if name in read
+        else _asked(
             name,
             retriever,
+            makers[name],
             dataset,
             progress,
             None if folder is None else partial_path(folder, file),
@@ -447,6 +460,11 @@ def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
     Raises:
         DataError: the folder lacks a file, or one is broken.
     """
+    if not (folder / "config.yaml").is_file():
+        raise DataError(
+            f"{folder}: no result folder, as it has no config.yaml; name one that kragx run has "
+            "written (an interrupted run goes on with kragx run)"
+        )
     config = configs.load(folder / "config.yaml", needs_env=False)
     name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
     gold = read_gold(folder / "gold.jsonl")
@@ -525,27 +543,79 @@ def _match_options(config: RunConfig, judging: Mapping[str, Any] | None) -> dict
     return options
 
 
-def _retrieved(
+@dataclass(frozen=True)
+class _Maker:
+    """Makes a retriever and its callback handlers."""
+
+    retriever: Callable[[], Any]
+    callbacks: tuple[Callable[[], Any], ...]
+
+
+def _makers(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, _Maker]:
+    """What makes each retriever that is asked; nothing is made yet.
+
+    Raises:
+        UsageError: an import path or argument is wrong; all of them are listed.
+    """
+    found: dict[str, _Maker] = {}
+    problems: list[str] = []
+
+    def maker(where: str, path: str, args: Mapping[str, Any] | None) -> Callable[[], Any]:
+        try:
+            return plugins.maker(path, filled(args))
+        except UsageError as error:
+            problems.append(f"{where}: {error}")
+            return lambda: None
+
+    for name, each in retrievers.items():
+        if each.factory is not None:
+            where = f"retrievers.{name}"
+            found[name] = _Maker(
+                maker(where, each.factory, each.args),
+                tuple(
+                    # An object by import path, or what a class or function makes.
+                    maker(where, given, None)
+                    if isinstance(given, str)
+                    else maker(where, given.factory, given.args)
+                    for given in each.callbacks or ()
+                ),
+            )
+    if problems:
+        raise UsageError("\n".join(problems))
+    return found
+
+
+def _read(name: str, config: RetrieverConfig) -> Run:
+    """What a file says that a retriever returned."""
+    try:
+        if config.run is not None:
+            found = read_run(config.run)
+        else:
+            assert config.results is not None  # the config's own check
+            found = read_results(config.results)[1]
+            if not len(found):
+                raise DataError(
+                    f"{config.results}: no query has 'retrieved'; this is a gold file, not a "
+                    "results file"
+                )
+    except DataError as error:
+        source = "results" if config.run is None else "run"
+        raise DataError(f"retrievers.{name}.{source}: {error}") from error
+    return replace(found, name=name, settings=_settings(config))
+
+
+def _asked(
     name: str,
     config: RetrieverConfig,
+    maker: _Maker,
     dataset: GoldDataset,
     progress: bool | None,
     partial: Path | None,
 ) -> Run:
-    if config.results is not None:
-        found = read_results(config.results)[1]
-        if not len(found):
-            raise DataError(
-                f"retrievers.{name}.results: {config.results}: no query has 'retrieved'; this is a "
-                "gold file, not a results file"
-            )
-        return replace(found, name=name, settings=_settings(config))
-    if config.run is not None:
-        return replace(read_run(config.run), name=name, settings=_settings(config))
-    assert config.factory is not None  # the config's own check
+    """What a retriever answers to every question that it has not answered yet."""
     where = f"retrievers.{name}"
     try:
-        retriever = plugins.build(config.factory, filled(config.args))
+        retriever = maker.retriever()
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from error
     if not is_retriever(retriever):
@@ -555,7 +625,7 @@ def _retrieved(
         )
     asking = config.asking()
     try:
-        asking["callbacks"] = [_callback(each, where) for each in config.callbacks or ()]
+        asking["callbacks"] = [make() for make in maker.callbacks]
         if partial is None:
             answered = retrieve(retriever, dataset, name=name, progress=progress, **asking)
         else:
@@ -574,13 +644,6 @@ def _retrieved(
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
     return replace(answered, settings=_settings(config))
-
-
-def _callback(given: str | CallbackConfig, where: str) -> Any:
-    """A callback handler: an object by import path, or what a class or function makes."""
-    if isinstance(given, str):
-        return plugins.build(given, None)
-    return plugins.build(given.factory, filled(given.args))
 
 
 def _settings(config: RetrieverConfig) -> dict[str, Any]:
