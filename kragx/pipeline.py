@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -51,7 +51,7 @@ from kragx.formats.jsonl import (
 from kragx.formats.trec import read_run
 from kragx.judging import read_judge
 from kragx.judging.setup import adjusted
-from kragx.matchers import JudgeMatcher, MatchItem, judge_of, label, matcher
+from kragx.matchers import JudgeMatcher, Matcher, MatchItem, judge_of, label, matcher
 from kragx.pooling import pooled
 from kragx.report.figures import write_figures
 from kragx.report.files import means_csv, queries_csv, write_text
@@ -75,6 +75,7 @@ class RunReport:
         evaluations: one for each matcher and retriever, by matcher, then retriever.
         earlier: the results of an earlier run, to compare with.
         anyway: compare with them even if they cannot be compared.
+        matchers: those that decided, by the name that evaluations give them.
     """
 
     config: RunConfig
@@ -83,6 +84,7 @@ class RunReport:
     evaluations: tuple[Evaluation, ...]
     earlier: Results | None = None
     anyway: bool = False
+    matchers: Mapping[str, Matcher] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -193,6 +195,7 @@ class RunReport:
             baseline=self.config.baseline,
             corpus=self._corpus,
             reasons=self._reasons,
+            matchers=self.matchers,
             max_docs=given.max_docs if max_docs is None else max_docs,
             max_chars=given.max_chars if max_chars is None else max_chars,
         )
@@ -224,13 +227,9 @@ class RunReport:
     def _reasons(self) -> dict[str, Reasons]:
         """What judges said, by the matcher's name, from their stores."""
         found: dict[str, Reasons] = {}
-        options = _match_options(self.config, None)
         in_order = arranged(self.config.chosen_profile)
-        for spec, match_name in zip(
-            self.config.named_matchers.values(),
-            dict.fromkeys(each.match_name for each in self.evaluations),
-        ):
-            judge = judge_of(matcher(filled(spec), options))
+        for match_name, chosen in self.matchers.items():
+            judge = judge_of(chosen)
             if judge is None:
                 continue
             pooled_ = any(
@@ -318,8 +317,9 @@ def run(
         )
         for file, (name, retriever) in zip(files, config.retrievers.items())
     }
-    evaluations = evaluated(config, dataset, runs, judging)
-    return RunReport(config, dataset, runs, evaluations, earlier, anyway)
+    chosen = _matchers(config, judging)
+    evaluations = evaluated(config, dataset, runs, judging, chosen)
+    return RunReport(config, dataset, runs, evaluations, earlier, anyway, chosen)
 
 
 def _earlier(config: RunConfig, folder: Path | None) -> Results | None:
@@ -450,8 +450,10 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
     if earlier is not None:
         config = configs.with_earlier(config, earlier)
     before = _earlier(config, folder)
-    evaluations = tuple(map(_as_read(folder), evaluated(config, dataset, runs)))
-    return RunReport(config, dataset, runs, evaluations, before, anyway)
+    chosen = _matchers(config)
+    found = evaluated(config, dataset, runs, matchers=chosen)
+    evaluations = tuple(map(_as_read(folder), found))
+    return RunReport(config, dataset, runs, evaluations, before, anyway, chosen)
 
 
 def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
@@ -505,14 +507,15 @@ def evaluated(
     dataset: GoldDataset,
     runs: Mapping[str, Run],
     judging: Mapping[str, Any] | None = None,
+    matchers: Mapping[str, Matcher] | None = None,
 ) -> tuple[Evaluation, ...]:
-    """The evaluation of each run under each matcher of a config."""
+    """The evaluation of each run under each matcher of a config; `matchers` are those, if made."""
     evaluations = []
     options = _match_options(config, judging)
     facts = None if config.facts_match is None else matcher(filled(config.facts_match), options)
-    for name, spec in config.named_matchers.items():
+    for name, made in (_matchers(config, judging) if matchers is None else matchers).items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
-        chosen = matcher(filled(spec), options)
+        chosen = made
         if isinstance(chosen, JudgeMatcher) and chosen.needs_pool(
             MatchItem(query, ()) for query in dataset
         ):
@@ -531,8 +534,17 @@ def evaluated(
                 )
             except DataError as error:
                 raise DataError(f"retrievers.{found.name}: {error}") from None
-            evaluations.append(replace(evaluation, match_name=name or label(spec)))
+            evaluations.append(replace(evaluation, match_name=name))
     return tuple(evaluations)
+
+
+def _matchers(config: RunConfig, judging: Mapping[str, Any] | None = None) -> dict[str, Matcher]:
+    """The matchers of a config, by the name that evaluations give them."""
+    options = _match_options(config, judging)
+    return {
+        name or label(spec): matcher(filled(spec), options)
+        for name, spec in config.named_matchers.items()
+    }
 
 
 def _match_options(config: RunConfig, judging: Mapping[str, Any] | None) -> dict[str, Any]:
