@@ -67,6 +67,12 @@ class Measured:
     metrics: tuple[MetricScores, ...]
     measures: tuple[MeasureScores, ...]
 
+    @property
+    def means(self) -> dict[str, float | None]:
+        """The mean of each by its canonical name."""
+        means = {str(each.spec): each.mean for each in self.metrics}
+        return means | {str(each.spec): each.mean for each in self.measures}
+
     def counted(self, counts: Mapping[str, Any]) -> dict[str, Any]:
         """Counts of a run with those of single metrics.
 

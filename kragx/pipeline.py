@@ -145,7 +145,12 @@ class RunReport:
             "config": self.config.resolved(),
             "versions": versions(),
             "evaluations": [
-                {"retriever": each.name, "match": each.match_name, **each.to_dict(queries=True)}
+                {
+                    "retriever": each.name,
+                    "match": each.match_name,
+                    **each.to_dict(queries=True),
+                    "nearby": None if each.nearby is None else each.nearby.to_dict(),
+                }
                 for each in self.evaluations
             ],
             "comparisons": [

@@ -13,11 +13,11 @@ from kragx.comparison.views import Aligned
 from kragx.dataset import GoldDataset, Query
 from kragx.errors import UsageError, nearest
 from kragx.evaluation import Evaluation
+from kragx.flipping import flips_between, flips_warning
 from kragx.measures import parse
 from kragx.metrics import MetricSpec, Profile
 from kragx.sources import as_dataset
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.sweeps import all_flips, flips_warning
 
 
 def compare(
@@ -134,11 +134,12 @@ def compare_scored(
 
 def _flipping(scored: Sequence[Scored], metrics: Sequence[str]) -> str | None:
     """What to say where the order is another at a threshold near the chosen one."""
-    evaluations = [each.evaluation for each in scored if each.evaluation is not None]
-    if len(evaluations) < len(scored):  # a report keeps no matches
+    if any(each.settings["match"] != scored[0].settings["match"] for each in scored):
         return None
-    found = all_flips(evaluations)
-    return flips_warning(found[metric] for metric in metrics if metric in found)
+    better = scored[0].better
+    higher = {name: better[name] == "higher" for name in metrics if better[name] != "neither"}
+    names, nearby = [each.name for each in scored], [each.nearby for each in scored]
+    return flips_warning(flips_between(names, nearby, higher).values())
 
 
 def _metrics(

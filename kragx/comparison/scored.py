@@ -12,6 +12,7 @@ from kragx.errors import DataError, UsageError
 from kragx.evaluation import Evaluation
 from kragx.measures import higher_is_better, summary_of
 from kragx.table import Floats
+from kragx.thresholds import Nearby
 
 _CLOSE = 1e-9
 
@@ -29,6 +30,7 @@ class Scored:
         means: for each metric the number that its report showed.
         better: for each metric ``higher``, ``lower`` or ``neither``.
         evaluation: where it comes from; None for a report, which keeps no matches.
+        recorded: what a report says of thresholds near the chosen one; None where it says nothing.
     """
 
     name: str
@@ -39,6 +41,12 @@ class Scored:
     means: Mapping[str, float | None]
     better: Mapping[str, str]
     evaluation: Evaluation | None = field(default=None, repr=False, compare=False)
+    recorded: Nearby | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def nearby(self) -> Nearby | None:
+        """The means at thresholds near the chosen one, where they are known."""
+        return self.recorded if self.evaluation is None else self.evaluation.nearby
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Scored:
@@ -78,6 +86,7 @@ class Scored:
                 },
                 means=dict(row["mean"]),
                 better={name: better.get(name) or direction(name) for name in row["mean"]},
+                recorded=Nearby.read(row["nearby"]) if row.get("nearby") else None,
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise DataError(f"evaluations: not what kragx writes: {error!r}") from None
