@@ -146,6 +146,15 @@ class RetrieverConfig(_Model):
                     raise ValueError(f"{name!r} belongs to 'class'; {given[0]!r} takes none")
         return self
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result records of how its retriever was asked; variables stay names."""
+        if self.factory is None:
+            source = "results" if self.run is None else "run"
+            return {source: str(self.results or self.run)}
+        plain = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {"args": {}, **plain}
+
     def asking(self) -> dict[str, Any]:
         """How the retriever is asked, but for its callbacks."""
         return {name: getattr(self, name) for name in ASKING if name != "callbacks"}
