@@ -26,6 +26,7 @@ from kragx.comparison import (
 )
 from kragx.config import HtmlConfig, RunConfig
 from kragx.dataset import GoldDataset
+from kragx.document import Doc
 from kragx.evaluation import Evaluation, versions
 from kragx.folder import partial_path, write_parquet
 from kragx.formats.corpus import read_corpus
@@ -193,12 +194,12 @@ class RunReport:
         )
 
     @property
-    def _corpus(self) -> dict[str, str]:
-        """The texts of the corpus by id, where the config names one that is still there."""
+    def _corpus(self) -> dict[str, Doc]:
+        """The documents of the corpus by id, where the config names one that is still there."""
         path = self.config.dataset.corpus
         if path is None or not path.is_file():
             return {}
-        return {doc.id: doc.text for doc in read_corpus(path) if doc.id and doc.text}
+        return {doc.id: doc for doc in read_corpus(path) if doc.id and doc.text}
 
     @property
     def _reasons(self) -> dict[str, Reasons]:

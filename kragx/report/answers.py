@@ -154,9 +154,12 @@ def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[Answer]]]) -> list[l
     return [[gold or blank for gold in golds[first:last]] for first, last in pairwise(starts)]
 
 
-def texts_by_id(of_runs: Sequence[Sequence[Answer]], corpus: Mapping[str, str]) -> dict[str, str]:
+def texts_by_id(
+    of_runs: Sequence[Sequence[Answer]], corpus: Mapping[str, str | Doc]
+) -> dict[str, str]:
     """The texts of ids, for gold named by its id alone: a corpus's, then what was retrieved."""
-    known = dict(corpus)
+    given = {id_: each.text if isinstance(each, Doc) else each for id_, each in corpus.items()}
+    known = {id_: text for id_, text in given.items() if text is not None}
     for answered in of_runs:
         for answer in answered:
             for doc in answer.docs:

@@ -146,6 +146,42 @@ def combined(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="session")
+def missed(tmp_path_factory):
+    """The path of a report with a question for each way of missing gold, by id and by score."""
+    words = "하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉"
+    lists = {
+        "alike": [("x", f"앞 {words} 뒤", None)],
+        "kin": [("x", "딴 글 하나", "faq"), ("law:2", "법의 다른 글", "law")],
+        "similar": [("x", "하나 둘 셋 넷 말 글 책 참 곧 또", "faq")],
+        "nothing": [("x", "딴 글", "faq")],
+        "late": [("x", "딴 글", "faq"), ("law:1", words, "law")],
+    }
+    gold = GoldDataset(
+        tuple(
+            Query(name, f"{name}?", gold=(Gold("law:1", words, metadata={"source": "law"}),))
+            for name in lists
+        )
+    )
+    run = Run.from_documents(
+        {
+            name: [
+                {"id": id_, "text": text, "metadata": {"source": source} if source else {}}
+                for id_, text, source in docs
+            ]
+            for name, docs in lists.items()
+        },
+        name="one",
+    )
+    evaluations = [
+        replace(evaluate(gold, run, match=spec, metrics=["recall@1"]), match_name=name)
+        for name, spec in {"id": "id", "score": {"method": "rouge1", "threshold": 0.99}}.items()
+    ]
+    path = tmp_path_factory.mktemp("missed") / "report.html"
+    write_html(evaluations, path, runs={"one": run})
+    return path
+
+
 @pytest.fixture
 def opened(chromium, report):
     """Opens the report in a new window; fails if anything but the file itself is asked for."""

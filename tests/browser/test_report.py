@@ -114,6 +114,60 @@ def test_a_near_miss_and_a_failure_are_explained(opened):
     assert "TimeoutError: <i>30 s</i>" in page.inner_text("dialog .problem")
 
 
+def test_the_reason_is_the_closest_thing_in_the_list(opened, missed):
+    """Much alike, another passage of the document, similar, nothing: each for what it is."""
+    page = opened(path=missed)
+    assert page.locator("#rows td.why").all_inner_texts() == [
+        "alike, no match",
+        "right document",
+        "similar text",
+        "nothing similar",
+        "below rank 1",
+    ]
+    hint = page.get_attribute("button.reason:has-text('similar text')", "title")
+    assert "25 % or more of its word pairs" in hint
+    assert "below 50 %" in hint
+    page.select_option(".controls select >> nth=0", label="score")
+    assert page.locator("#rows td.why").nth(1).inner_text() == "right document"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            "kin",
+            "one: law:1 is not in the list. At rank 1 stands x. "
+            "Another passage of the right document stands at rank 2: law:2.",
+        ),
+        (
+            "similar",
+            "one: law:1 is not in the list. At rank 1 stands x. "
+            "The closest is x at rank 1, which shares 38 % of word pairs.",
+        ),
+        ("nothing", "one: law:1 is not in the list. At rank 1 stands x."),
+        ("late", "one: law:1 stands at rank 2, and recall@1 looks at the first document."),
+    ],
+)
+def test_an_opened_question_says_first_what_went_wrong(opened, missed, query, said):
+    """Which gold was missed, what stands first, and what comes closest."""
+    page = opened(path=missed)
+    page.fill("#search", query)
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    assert page.inner_text("dialog .told").strip() == said
+
+
+def test_an_opened_question_says_how_far_the_score_is(opened):
+    """The highest score with its rank, against the threshold."""
+    page = opened()
+    page.fill("#search", "q09")
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    assert "g9 is not in the list. At rank 1 stands near. The closest is itself" in page.inner_text(
+        "dialog .told"
+    )
+
+
 def test_it_speaks_korean_and_english(opened):
     """The browser's language at first, the other one at a click; values and choices stay."""
     page = opened(language="ko-KR")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -12,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from kragx import matchers
-from kragx.dataset import Gold, Query
+from kragx.dataset import Gold
 from kragx.evaluation import Evaluation
-from kragx.matchers import MatchItem, MatchWarning
 from kragx.measures import MeasureScores, measure
 from kragx.metrics import Budget
 from kragx.report.answers import Answer, Found, found
 from kragx.report.charts import Curve, histogram, times
+from kragx.report.page.likeness import Origins, alike
 from kragx.report.page.rounding import rounded_score
 from kragx.report.rows import remarks
 
@@ -46,20 +43,25 @@ class Cell:
         return found(self.evaluation.table, self.evaluation.profile.rel)
 
 
-def cell_values(cell: Cell, rows: Sequence[int | None], texts: Mapping[str, str]) -> dict[str, Any]:
+def cell_values(
+    cell: Cell, rows: Sequence[int | None], texts: Mapping[str, str], origins: Origins
+) -> dict[str, Any]:
     """Everything about a cell but the texts of its lists.
 
     Args:
         cell: the evaluation.
         rows: for each query of the page the row in the evaluation's table; None if it has none.
         texts: of gold that is named by its id alone.
+        origins: which document passages were cut from.
     """
     evaluation, got = cell.evaluation, cell.found
     spread = histogram(evaluation, got)
     taken = None if cell.answers is None else times(cell.answers)
     statuses = _statuses(cell)
     firsts, scores = _gold_ranks(evaluation, got)
-    alike = _alike(cell, got, texts)
+    unmatched = _unmatched(cell, got)
+    near = dict(alike(unmatched, texts))
+    kin = {row: origins.kin(golds, answer.docs) for row, (answer, golds) in unmatched.items()}
 
     def of_query(values: Sequence[Any], missing: Any = None) -> list[Any]:
         return [missing if row is None else values[row] for row in rows]
@@ -83,7 +85,8 @@ def cell_values(cell: Cell, rows: Sequence[int | None], texts: Mapping[str, str]
         "cuts": {name: of_query(depths) for name, depths in _cuts(evaluation).items()},
         "first": of_query(firsts),
         "best": of_query(scores),
-        "alike": of_query([alike.get(row) for row in range(evaluation.table.n_queries)]),
+        "alike": of_query([near.get(row) for row in range(evaluation.table.n_queries)]),
+        "kin": of_query([kin.get(row) or None for row in range(evaluation.table.n_queries)]),
         "curves": [asdict(each) for each in cell.curves],
         "histogram": None if spread is None else asdict(spread),
         "times": None if taken is None else asdict(taken),
@@ -161,40 +164,15 @@ def _gold_ranks(
     )
 
 
-def _alike(cell: Cell, got: Found, texts: Mapping[str, str]) -> dict[int, list[float | int]]:
-    """For rows without any match: the rank and overlap of what is most like the gold.
-
-    Only where the matcher says yes or no, so that its scores do not tell: is the gold's text there,
-    under another id or cut in another way? The overlap is that of the matcher ``overlap``.
-    """
-    table = cell.evaluation.table
-    if cell.answers is None or "threshold" in cell.evaluation.settings["match"]:
+def _unmatched(cell: Cell, got: Found) -> dict[int, tuple[Answer, Sequence[Gold]]]:
+    """Rows with texts and without any match, nor one that may yet be known."""
+    if cell.answers is None:
         return {}
+    table = cell.evaluation.table
     hit = np.zeros(table.n_queries, bool)
     hit[table.gold_query[got.relevant & ((got.first > 0) | got.unknown)]] = True
-    items, rows = [], []
-    for row in np.flatnonzero(~hit).tolist():
-        answer = cell.answers[row]
-        gold = [
-            Gold(text=text)
-            for item in cell.golds[row]
-            if item.grade > 0
-            for id_, own in [(item.id, item.text), *((o.id, o.text) for o in item.alternatives)]
-            if (text := own or texts.get(id_ or ""))
-        ]
-        docs = tuple(each for each in answer.docs if each.text is not None)
-        if gold and len(docs) == len(answer.docs) > 0:
-            query = Query(answer.query.id, gold=tuple(gold))
-            items.append(MatchItem(query, docs))
-            rows.append(row)
-    overlap = matchers.matcher("overlap")
-    likeness = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
-        for row, scored in zip(rows, overlap.scores(items, Counter()), strict=True):
-            best = np.asarray(scored).max(axis=1)
-            likeness[row] = [int(best.argmax()) + 1, round(float(best.max()), 4)]
-    return likeness
+    rows: list[int] = np.flatnonzero(~hit).tolist()
+    return {row: (cell.answers[row], cell.golds[row]) for row in rows}
 
 
 def _short(value: float | None) -> float | None:

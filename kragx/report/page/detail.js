@@ -80,6 +80,7 @@ function detailBody(query, detail, gold, lists, texts) {
   const compared = state.gold === null ? main : main.filter((each) => each.at === state.gold);
   const known = vocabulary(compared.flatMap((each) => each.texts));
   return [
+    told(query, main, lists, texts),
     allRetrievers(query),
     el("div.sides" + (lists.length > 1 ? ".two" : ""), {},
       goldSide(query, wanted, main, lists, texts),
@@ -89,6 +90,32 @@ function detailBody(query, detail, gold, lists, texts) {
       detail.reference ? [el("h3", {}, t("reference")), el("p", { dir: "auto" }, shown(detail.reference))] : null,
       el("p.muted", {}, t("marked"), match().members ? ` ${t("deciding")}` : "")),
   ];
+}
+
+/** In a sentence or two for each list that fails: which gold it misses, its first document, the closest. */
+function told(query, main, lists, texts) {
+  const lost = lists.filter((list) => failed(list.retriever, query) && list.run?.docs.length);
+  if (!lost.length || !main.length) return null;
+  return el("div.told", { role: "note" }, lost.map((list) => el("p", { class: `series-${"ab"[lists.indexOf(list)]}` }, toldOf(query, main, list, texts))));
+}
+
+function toldOf(query, main, list, texts) {
+  const of = cell(list.retriever), who = el("strong.retriever", {}, name(data.retrievers[list.retriever])), why = reason(list.retriever, query);
+  const named = (id, text) => (id ? name(id) : el("bdi", {}, "“", shown((text || "").trim().slice(0, 40)), (text || "").trim().length > 40 ? "…" : "", "”"));
+  const docs = list.run.docs, doc = (rank) => { const own = docs[rank - 1]; return own ? named(own[0], own[1] >= 0 ? texts.get(own[1]).text : "") : "…"; };
+  const golds = main.flatMap((each, at) => [at ? ", " : "", main.length > 1 ? `G${at + 1}` : named(each.id, each.texts[0])]);
+  if (why === "late") {
+    const rank = firstRank(list.retriever, query), hit = main.findIndex((each) => of.first[query][each.at] === rank);
+    return phrase("told_late", who, main.length > 1 ? `G${hit + 1}` : golds, rank, metric().name, reach());
+  }
+  if (why === "unknown") return [who, ": ", whyText(why)];
+  const parts = [phrase("told", who, golds), " ", phrase("told_first", doc(1)), " "];
+  const scored = match().threshold === null ? [] : main.map((each) => [of.best[query][2 * each.at] ?? 0, of.best[query][2 * each.at + 1]]);
+  const [score, rank] = scored.sort((one, other) => other[0] - one[0])[0] || [0, 0];
+  if (score > 0) parts.push(rank === 1 ? phrase("told_itself", score, match().threshold) : phrase("told_scored", doc(rank), rank, score, match().threshold), " ");
+  if (of.kin[query]) parts.push(phrase("told_kin", of.kin[query][0], doc(of.kin[query][0])));
+  else if (["alike", "similar"].includes(why)) parts.push(phrase("told_share", doc(of.alike[query][0]), of.alike[query][0], Math.round(of.alike[query][1] * 100)));
+  return parts;
 }
 
 /** A chip for each retriever: its value, the rank of its first gold; click to see its list. */
@@ -105,7 +132,7 @@ function allRetrievers(query) {
 function reasonText(at, query, rank) {
   const why = reason(at, query);
   if (why === "ok" || why === "late") return t("rank", rank);
-  return why ? t(`short_${why}`) : "–";
+  return why ? whyShort(why) : "–";
 }
 
 function goldSide(query, wanted, main, lists, texts) {
@@ -171,16 +198,16 @@ function listSide(query, list, side, compared, main, known, texts) {
   else if (status === "f") body = el("p.problem", {}, phrase("failedList", el("code", {}, shown(run.error || ""))));
   else if (!run.docs.length) body = el("p.problem", {}, t("emptyList"));
   else body = [cut === 0 ? cutLine() : null,
-    run.docs.map((doc, at) => [docCard(doc, at, list, compared, main, known, texts), at + 1 === cut && at + 1 < run.n ? cutLine() : null]),
+    run.docs.map((doc, at) => [docCard(query, doc, at, list, compared, main, known, texts), at + 1 === cut && at + 1 < run.n ? cutLine() : null]),
     run.n > run.docs.length ? el("p.muted", {}, t("docsLeft", run.docs.length + 1, run.n)) : null];
   return el("section.side.list.series-" + letter, { "aria-label": plain(names[list.retriever]) }, head,
-    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, {}, whyText(why))), body);
+    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: whyHint(why) }, whyExactly(list.retriever, query))), body);
 }
 
 /** Below the last document that the chosen metric looks at. */
 const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
 
-function docCard(doc, at, list, compared, main, known, texts) {
+function docCard(query, doc, at, list, compared, main, known, texts) {
   const [id, number_, score, repeated] = doc;
   const threshold = match().threshold;
   const own = list.scores.filter((pair) => pair.doc === at && main.some((each) => each.at === pair.gold));
@@ -202,7 +229,8 @@ function docCard(doc, at, list, compared, main, known, texts) {
   return el("article.card" + (hits.length && !repeated ? ".hit" : ""), {},
     el("div.card-head", {}, el("span.rank", {}, at + 1), id ? el("small.id", {}, name(id)) : null, el("span.grow"),
       chips.map(({ node }) => node),
-      alike >= 0.1 ? el("span.chip." + (alike >= 0.5 ? "alike" : "none"), {}, t("shared", Math.round(alike * 100))) : null,
+      alike >= 0.1 ? el("span.chip." + (alike >= data.limits.alike ? "alike" : alike >= data.limits.similar ? "similar" : "none"), {}, t("shared", Math.round(alike * 100))) : null,
+      cell(list.retriever).kin[query]?.includes(at + 1) ? el("span.chip.kin", { title: t("hint_kin") }, t("sameSource")) : null,
       repeated ? el("span.chip.none", {}, t("repeated")) : null),
     textBlock(number_, texts, known, t("noText")),
     decided,

@@ -31,7 +31,7 @@ class Sources:
     Attributes:
         dataset: the gold set; None if it is not at hand.
         runs: what each retriever returned, by its name.
-        corpus: texts by id, for gold that is named by its id alone.
+        corpus: texts or documents by id, for gold that is named by its id alone.
         reasons: what judges said, by the matcher's name.
         matchers: those that decided, by name; combinations are asked who decided what.
         max_docs: how many documents of each list are kept.
@@ -40,7 +40,7 @@ class Sources:
 
     dataset: GoldDataset | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
-    corpus: Mapping[str, str] = field(default_factory=dict)
+    corpus: Mapping[str, str | Doc] = field(default_factory=dict)
     reasons: Mapping[str, Reasons] = field(default_factory=dict)
     matchers: Mapping[str, Matcher] = field(default_factory=dict)
     max_docs: int = 50

@@ -69,6 +69,26 @@ function whyText(why) {
   return t(`why_${why}`);
 }
 
+/** The same in two or three. */
+const whyShort = (why) => (why === "late" && metric().k === null ? t("short_beyond") : t(`short_${why}`, metric().k));
+
+/** The limits of a reason, for those who ask for them. */
+function whyHint(why) {
+  const { alike, similar } = data.limits, percent = (share) => number_(share * 100), { threshold, near } = match();
+  if (why === "alike") return t("hint_alike", percent(alike));
+  if (why === "similar") return t("hint_similar", percent(similar), percent(alike));
+  if (why === "nothing") return [threshold === null ? "" : t("hint_below", number_(near)), t("hint_nothing", percent(similar))].filter(Boolean).join(" ");
+  return why === "kin" ? t("hint_kin") : whyText(why);
+}
+
+/** The reason for one question, with the rank or share that it rests on. */
+function whyExactly(retriever, query) {
+  const why = reason(retriever, query), of = cell(retriever);
+  if (why === "kin") return t("why_kinAt", of.kin[query][0]);
+  if (why === "similar" || why === "alike") return t(`why_${why}At`, Math.round(of.alike[query][1] * 100), of.alike[query][0]);
+  return whyText(why);
+}
+
 function found(retriever, query, k) {
   const of = cell(retriever);
   if (!of || !of.first[query]) return "";
@@ -80,12 +100,12 @@ function found(retriever, query, k) {
   if (rank) return k === null || rank <= k ? "ok" : "late";
   if (rank === null) return "unknown";
   const threshold = match().threshold;
-  if (threshold !== null) {
-    return Math.max(...gold.map(([, score]) => score ?? 0)) >= match().near ? "near" : "nothing";
-  }
-  const alike = of.alike[query];
-  if (!alike) return "notgold";
-  return alike[1] >= 0.5 ? "alike" : "nothing";
+  if (threshold !== null && Math.max(...gold.map(([, score]) => score ?? 0)) >= match().near) return "near";
+  const share = of.alike[query]?.[1] ?? null, { alike, similar } = data.limits;
+  if (share >= alike) return "alike";
+  if (of.kin[query]) return "kin";
+  if (share >= similar) return "similar";
+  return share === null && threshold === null ? "notgold" : "nothing";
 }
 
 const failed = (retriever, query) => !["ok", "nogold", ""].includes(reason(retriever, query));

@@ -19,6 +19,7 @@ from kragx.report.answers import Answer, answers, kept_answers, pool_gold, texts
 from kragx.report.charts import curves, is_share
 from kragx.report.page.cells import Cell, cell_values
 from kragx.report.page.details import QUERIES_A_BLOCK, Details, Sources
+from kragx.report.page.likeness import ALIKE, SIMILAR, Origins
 from kragx.report.page.packing import Texts, packed, starts
 from kragx.report.page.standings import standings
 from kragx.report.rows import check_comparable, match_label, metric_names, profile_label
@@ -53,6 +54,7 @@ def payload(
         cell.answers for row in grid.values() for cell in row.values() if cell.answers is not None
     ]
     by_id = texts_by_id(listed, sources.corpus)
+    origins = Origins.of(listed, sources.corpus)
     texts = Texts(sources.max_chars)
     rows = {
         id(cell): _rows(cell.evaluation, query_ids)
@@ -82,12 +84,13 @@ def payload(
             [
                 None
                 if name not in of_match
-                else cell_values(of_match[name], rows[id(of_match[name])], by_id)
+                else cell_values(of_match[name], rows[id(of_match[name])], by_id, origins)
                 for name in retrievers
             ]
             for of_match in grid.values()
         ],
         "standings": standings(comparisons, evaluations, query_ids),
+        "limits": {"alike": ALIKE, "similar": SIMILAR},
         "per_block": QUERIES_A_BLOCK,
         "text_starts": starts(text_blocks),
         "kept": {

@@ -29,14 +29,14 @@ function renderFilters() {
     two ? chooser("b", t("with"), which, state.b, (at) => filter({ b: Number(at), picked: true }), ".series-b") : null,
     two ? chooser("outcome", t("outcome"), [["all", t("all")], ["a", t("aWins", a)], ["b", t("bWins", b)], ["tie", t("ties")], ["differ", t("differ")]], state.outcome, (outcome) => filter({ outcome })) : null,
     chooser("result", t("failed"), [["any", t("anyResult")], ["failedA", t("failedBy", a)], ...(two ? [["failedB", t("failedBy", b)], ["failedBoth", t("failedBoth")]] : []), ["foundA", t("foundBy", a)]], state.result, (result) => filter({ result })),
-    chooser("why", `${t("why")} (${clipped(data.retrievers[state.a], 13)})`, [["", t("anyWhy")], ...WHYS.filter((why) => data.queries.ids.some((_, at) => reason(state.a, at) === why)).map((why) => [why, t(`short_${why}`)])], state.why, (why) => filter({ why })),
+    chooser("why", `${t("why")} (${clipped(data.retrievers[state.a], 13)})`, [["", t("anyWhy")], ...WHYS.filter((why) => data.queries.ids.some((_, at) => reason(state.a, at) === why)).map((why) => [why, whyShort(why)])], state.why, (why) => filter({ why })),
     listed.length ? chooser("slice", t("slice"), [["", t("allSlices")], ...listed.map((each) => [each.key, plain(`${short(each.field)}: ${each.value ?? t("noValue")}`)])], state.slice, (slice) => filter({ slice })) : null,
     el("button", { id: "reset", onclick: () => filter({ search: "", outcome: "all", result: "any", slice: "", why: "", sort: { by: "order", down: false } }) }, t("reset")),
   ].filter(Boolean));
   if (focused && box.querySelector(`#${focused}`)) box.querySelector(`#${focused}`).focus();
 }
 
-const WHYS = ["ok", "late", "near", "alike", "nothing", "notgold", "empty", "failed", "missing", "unknown", "nogold"];
+const WHYS = ["ok", "late", "near", "alike", "kin", "similar", "nothing", "notgold", "empty", "failed", "missing", "unknown", "nogold"];
 
 /** Change filters; the search field keeps its cursor, as it is not drawn anew. */
 function filter(change, redraw = true) {
@@ -129,7 +129,7 @@ function columnClass(at) {
 function questionRow(query, position) {
   const of = metric(), ahead = lead(state.a, state.b, query), why = reason(state.a, query);
   const text = data.queries.texts[query];
-  const chip = () => el("span.chip." + (why || "none"), { title: whyText(why) }, why === "ok" ? t("rank", firstRank(state.a, query)) : why ? t(`short_${why}`) : "–");
+  const chip = () => el("span.chip." + (why || "none"), { title: whyExactly(state.a, query) }, why === "ok" ? t("rank", firstRank(state.a, query)) : why ? whyShort(why) : "–");
   return el("tr", { "data-at": position, tabindex: position === state.selected ? 0 : -1, "aria-rowindex": position + 2, class: position === state.selected ? "selected" : null,
     vars: { "--row": `${rowHeight}px` }, onclick: () => { state.selected = position; openQuestion(query); }, onfocus: () => pick(position, false) },
     el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, name(data.queries.ids[query]), " ", chip())),

@@ -133,7 +133,7 @@ function failures(best, of) {
     el("div.share", { "aria-hidden": "true" }, list.map(([why, count]) => el("span." + why, { style: { flexGrow: count } })),
       el("span.rest", { style: { flexGrow: asked.length - lost.length } })),
     el("ul.reasons", {}, list.map(([why, count]) =>
-      el("li", {}, el("button.reason", { onclick: () => showing({ result: "failedA", why, a: best }) },
+      el("li", {}, el("button.reason", { title: whyHint(why), onclick: () => showing({ result: "failedA", why, a: best }) },
         el("i." + why, { "aria-hidden": "true" }), el("b", {}, grouped(count)), " ", whyText(why), " ", el("span.show", {}, t("show")))))),
     worst ? el("p.muted", {}, phrase("failsWhere", el("button.link", { onclick: () => showing({ result: "failedA", a: best, slice: worst.key }) }, plain(worst.label)), grouped(worst.lost), grouped(worst.asked))) : null,
     without,

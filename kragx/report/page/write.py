@@ -13,6 +13,7 @@ from typing import Any
 
 from kragx.comparison import Comparison, Settings
 from kragx.dataset import GoldDataset
+from kragx.document import Doc
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation
 from kragx.formats.jsonl import open_text
@@ -37,7 +38,7 @@ def write_html(
     comparisons: Sequence[Comparison] | None = None,
     settings: Settings | None = None,
     baseline: str | None = None,
-    corpus: Mapping[str, str] | None = None,
+    corpus: Mapping[str, str | Doc] | None = None,
     reasons: Mapping[str, Reasons] | None = None,
     matchers: Mapping[str, Matcher] | None = None,
     max_docs: int = 50,
@@ -55,7 +56,7 @@ def write_html(
         comparisons: what the statistics say, one for each matcher; None to compare here.
         settings: of the statistics, where they are computed here.
         baseline: of the same, the retriever that others are set against; None for the first.
-        corpus: texts by id, for gold that is named by its id alone.
+        corpus: texts or documents by id, for gold that is named by its id alone.
         reasons: what judges said, by the matcher's name.
         matchers: by the name that evaluations give it, the matcher that decided; the page says of
             a combination which member decided what.
