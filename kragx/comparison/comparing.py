@@ -13,7 +13,7 @@ from kragx.comparison.views import Aligned
 from kragx.dataset import GoldDataset, Query
 from kragx.errors import UsageError, nearest
 from kragx.evaluation import Evaluation
-from kragx.flipping import flips_between, flips_warning
+from kragx.flipping import Flips, flips_between, flips_warning
 from kragx.measures import parse
 from kragx.metrics import MetricSpec, Profile
 from kragx.sources import as_dataset
@@ -113,7 +113,7 @@ def compare_scored(
             f"{n_tests} tests are corrected together: with {settings.resamples} resamples no p "
             "can be small enough; raise 'resamples' or name fewer metrics"
         )
-    flipping = _flipping(scored, chosen)
+    flipping = flips_warning(flips_of(scored, chosen))
     if flipping is not None:
         cautions.append(flipping)
     parts = _slices(aligned, slices, dataset, scored[0], first, settings) if slices else ()
@@ -132,14 +132,14 @@ def compare_scored(
     )
 
 
-def _flipping(scored: Sequence[Scored], metrics: Sequence[str]) -> str | None:
-    """What to say where the order is another at a threshold near the chosen one."""
+def flips_of(scored: Sequence[Scored], metrics: Sequence[str]) -> tuple[Flips, ...]:
+    """Where the order is another at a threshold near the chosen one, metric by metric."""
     if any(each.settings["match"] != scored[0].settings["match"] for each in scored):
-        return None
+        return ()
     better = scored[0].better
     higher = {name: better[name] == "higher" for name in metrics if better[name] != "neither"}
     names, nearby = [each.name for each in scored], [each.nearby for each in scored]
-    return flips_warning(flips_between(names, nearby, higher).values())
+    return tuple(flips_between(names, nearby, higher).values())
 
 
 def _metrics(

@@ -36,6 +36,46 @@ def test_the_verdict_names_the_winner_and_says_how_sure(opened):
     assert page.input_value("#result") == "failedA"
 
 
+def test_the_first_screen_leads_to_questions_that_fail(opened):
+    """A few failing questions stand there and open; both values stand beside the lead."""
+    page = opened()
+    assert page.locator(".examples li").count() == 4
+    first = page.locator(".examples button").first
+    said = first.inner_text()
+    first.click()
+    page.wait_for_selector("dialog .card")
+    assert page.inner_text("#detail-title") == said
+    both = page.locator(".both").inner_text()
+    assert both.split() == ["좋은", "검색기", "0.872", "weak</script>", "0.167"]
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "more"),
+    [
+        ("en-US", "Use 좋은 검색기: in ndcg@5 it is better", "More ("),
+        ("ko-KR", "좋은 검색기 사용을 권합니다. ndcg@5 기준으로", "더 보기 ("),
+    ],
+)
+def test_advice_is_in_the_language_of_the_page(opened, language, said, more):
+    """The two most useful lines are unfolded; ids in them open questions."""
+    page = opened(language=language)
+    assert page.locator(".advice > ul > li").count() == 2
+    assert more in page.inner_text(".advice summary")
+    assert said in page.text_content(".advice")
+    assert page.locator(".advice [lang=en]").count() == 0
+    page.locator(".advice button.link").first.click()
+    page.wait_for_selector("dialog .card")
+
+
+def test_advice_by_another_metric_says_so(opened):
+    """Numbers of a metric that is not the chosen one are not taken for its own."""
+    page = opened()
+    assert "(by recall@5, not ndcg@5)" in page.inner_text(".advice")
+    page.select_option(".controls select >> nth=1", label="recall@5")
+    assert "(by recall@5" not in page.text_content(".advice")
+    assert "(by ndcg@5, not recall@5)" in page.text_content(".advice")
+
+
 def test_it_sorts(opened):
     """A click on a column sorts by it, a second one the other way; questions without value last."""
     page = opened()

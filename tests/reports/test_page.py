@@ -130,7 +130,7 @@ def test_the_script_never_makes_markup_of_data():
     from importlib.resources import files
 
     parts_ = [each for each in files("kragx.report.page").iterdir() if each.name.endswith(".js")]
-    assert len(parts_) == 9
+    assert len(parts_) == 10
     for part in parts_:
         text = part.read_text(encoding="utf-8")
         for way in (
@@ -407,3 +407,40 @@ def test_writing_the_page_warns_of_nothing(tmp_path, spec):
     write_html(
         [result], tmp_path / "page.html", runs={"one": run}, matchers={result.match_name: chosen}
     )
+
+
+def test_every_kind_of_advice_has_words_in_both_languages():
+    """Each kind that recommendations may have is a sentence of the page, with Hangul in Korean."""
+    import inspect
+    from importlib.resources import files
+
+    from kragx.comparison import recommendations
+
+    kinds = set(re.findall(r'Recommendation\(\s*"(\w+)"', inspect.getsource(recommendations)))
+    assert len(kinds) >= 12
+    text = files("kragx.report.page").joinpath("advice.js").read_text(encoding="utf-8")
+    english, korean = text.split("  ko: {", 1)
+    for part, hangul in ((english, False), (korean, True)):
+        own = dict(re.findall(r"^    (\w+): (.*(?:\n      .*)*)", part, re.MULTILINE))
+        assert kinds <= set(own)
+        assert all(bool(re.search("[가-힣]", own[kind])) == hangul for kind in kinds)
+
+
+def test_an_order_that_the_threshold_decides_is_given_in_parts(tmp_path):
+    """Metric, thresholds and names, for a sentence in the reader's language; once only."""
+    gold = GoldDataset.from_documents({"q1": ["가 나 다 라 마 바 사 아 자 차 카"]}, queries=["?"])
+    words = list("가나다라마바사아자차카")
+    # Six of eleven words: F = 12 / 18. The other has all of them, at rank 2.
+    found = {
+        "one": Run.from_documents({"q1": [" ".join([*words[:6], "x"])]}, name="one"),
+        "two": Run.from_documents({"q1": ["딴 글", " ".join(words)]}, name="two"),
+    }
+    chosen = {"method": "rouge1", "threshold": 0.65}
+    results = [evaluate(gold, run, match=chosen, metrics=["mrr"]) for run in found.values()]
+    path = tmp_path / "page.html"
+    write_html(results, path, runs=found)
+    standing = next(iter(parts(path)["index"]["standings"].values()))
+    assert standing["flips"] == [
+        {"metric": "mrr", "chosen": 0.65, "leader": "one", "swapped": [["one", "two", 0.675]]}
+    ]
+    assert not [each for each in standing["cautions"] if "threshold" in each]

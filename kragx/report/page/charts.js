@@ -20,6 +20,9 @@ function marker(at, x, y, label, size = 4.5) {
   return node;
 }
 
+/** The marker of a retriever beside its name. */
+const swatch = (at) => svg("svg.swatch", { viewBox: "0 0 14 14", "aria-hidden": "true" }, marker(at, 7, 7, null, 4.4));
+
 /** A phone's figures are drawn smaller, so that their letters are not. */
 const narrow = () => window.innerWidth < 640;
 

@@ -55,7 +55,8 @@ function cautions() {
   const gone = [["f", "cautionFailed"], ["m", "cautionMissing"]].flatMap(([letter, key]) =>
     present().filter((at) => count(at, letter)).map((at) => el("li", {}, phrase(key, bold(at), grouped(count(at, letter)), grouped(size())))));
   const listed = (standing()?.cautions || []).map((each) => el("li", { lang: "en" }, plain(each)));
-  return gone.length + listed.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, gone, listed)) : null;
+  const turned = flips(true).map((each) => el("li", {}, each));
+  return gone.length + listed.length + turned.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, gone, turned, listed)) : null;
 }
 
 function aboutSection() {
@@ -116,7 +117,7 @@ function printing(on) {
   root.classList.toggle("printing", on);
   if (on) printing.theme = root.dataset.theme;
   root.dataset.theme = on ? "light" : printing.theme;
-  document.querySelectorAll("details.advice").forEach((each) => { each.open = on; });
+  document.querySelectorAll(".advice details").forEach((each) => { each.open = on; });
   renderRows(true);
 }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kragx.comparison import Comparison
+from kragx.comparison.recommendations import FEW
 from kragx.dataset import Gold, GoldDataset, Query
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation, versions
@@ -90,7 +91,7 @@ def payload(
             for of_match in grid.values()
         ],
         "standings": standings(comparisons, evaluations, query_ids),
-        "limits": {"alike": ALIKE, "similar": SIMILAR},
+        "limits": {"alike": ALIKE, "similar": SIMILAR, "few": FEW},
         "per_block": QUERIES_A_BLOCK,
         "text_starts": starts(text_blocks),
         "kept": {
@@ -204,19 +205,14 @@ def _near(settings: Mapping[str, Any], threshold: float) -> float:
 
 def _metric(name: str) -> dict[str, Any]:
     plain = name.partition("@")[0].partition("(")[0]
-    least: float
-    most: float | None
     cut = name.partition("@")[2].partition("(")[0]
     budget = re.fullmatch(r"(\d+)(tokens|chars)", cut)
-    if plain in METRICS:
-        least, most = METRICS[plain].range
-        kind = "metric"
-    else:
-        found = measure(plain)
-        (least, most), kind = found.range, "measure"
+    found = METRICS[plain] if plain in METRICS else measure(plain)
+    least, most = found.range
     return {
         "name": name,
-        "kind": kind,
+        "kind": "metric" if plain in METRICS else "measure",
+        "about": f"{found.question} {found.formula}",
         "k": int(cut) if cut.isdigit() else None,
         "budget": None if budget is None else {"n": int(budget[1]), "unit": budget[2]},
         "higher": higher_is_better(name),

@@ -31,12 +31,14 @@ function renderFilters() {
     chooser("result", t("failed"), [["any", t("anyResult")], ["failedA", t("failedBy", a)], ...(two ? [["failedB", t("failedBy", b)], ["failedBoth", t("failedBoth")]] : []), ["foundA", t("foundBy", a)]], state.result, (result) => filter({ result })),
     chooser("why", `${t("why")} (${clipped(data.retrievers[state.a], 13)})`, [["", t("anyWhy")], ...WHYS.filter((why) => data.queries.ids.some((_, at) => reason(state.a, at) === why)).map((why) => [why, whyShort(why)])], state.why, (why) => filter({ why })),
     listed.length ? chooser("slice", t("slice"), [["", t("allSlices")], ...listed.map((each) => [each.key, plain(`${short(each.field)}: ${each.value ?? t("noValue")}`)])], state.slice, (slice) => filter({ slice })) : null,
-    el("button", { id: "reset", onclick: () => filter({ search: "", outcome: "all", result: "any", slice: "", why: "", sort: { by: "order", down: false } }) }, t("reset")),
+    el("button", { id: "reset", onclick: () => filter({ ...EVERYTHING, sort: { by: "order", down: false } }) }, t("reset")),
   ].filter(Boolean));
   if (focused && box.querySelector(`#${focused}`)) box.querySelector(`#${focused}`).focus();
 }
 
 const WHYS = ["ok", "late", "near", "alike", "kin", "similar", "nothing", "notgold", "empty", "failed", "missing", "unknown", "nogold"];
+
+const EVERYTHING = { search: "", outcome: "all", result: "any", slice: "", why: "" };
 
 /** Change filters; the search field keeps its cursor, as it is not drawn anew. */
 function filter(change, redraw = true) {
@@ -49,7 +51,7 @@ function filter(change, redraw = true) {
 
 /** From a link elsewhere: these questions, and scroll to them. */
 function showing(change) {
-  filter({ search: "", outcome: "all", result: "any", slice: "", why: "", ...change });
+  filter({ ...EVERYTHING, ...change });
   const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
   document.getElementById("questions").scrollIntoView({ behavior: still ? "auto" : "smooth" });
 }
@@ -103,7 +105,7 @@ function select() {
 
 function renderQuestions() {
   filtered = select();
-  document.getElementById("count").textContent = t("shownOf", grouped(filtered.length), grouped(size()));
+  document.getElementById("count").textContent = filtered.length === size() ? t(size() === 1 ? "nQuestions1" : "nQuestions", grouped(size())) : t("shownOf", grouped(filtered.length), grouped(size()));
   renderHead();
   renderRows(true);
 }

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from kragx.comparison import Comparison, Scored, Settings, compare_scored
+from kragx.comparison.comparing import flips_of
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.slices import sliced
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation
+from kragx.flipping import flips_warning
 
 _MOST_VALUES = 12
 _MOST_FIELDS = 6
@@ -72,6 +74,18 @@ def standings(
         for each in own["slices"]:
             each["rows"] = [at[query_id] for query_id in each.pop("query_ids")]
         scored = [Scored.of(each) for each in evaluations if each.match_name == comparison.match]
+        found = [each for each in flips_of(scored, comparison.metrics) if each]
+        own["flips"] = [
+            {
+                "metric": each.metric,
+                "chosen": each.chosen,
+                "leader": each.leader,
+                "swapped": [list(pair) for pair in each.swapped],
+            }
+            for each in found
+        ]
+        said = flips_warning(found)
+        own["cautions"] = [each for each in own["cautions"] if each != said]
         own["advice"] = [each.to_dict() for each in recommend(comparison, scored)]
         plain[comparison.match] = _short(own)
     return plain

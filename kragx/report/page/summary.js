@@ -77,14 +77,6 @@ function meaning(of) {
   return WORDS.en[key] ? el("p.muted.small", {}, `${of.name}: `, t(key, reach() || t("reach_all"))) : null;
 }
 
-/** What the comparison recommends; the sentences are kragx's own and stand in English. */
-function advice() {
-  const listed = standing()?.advice || [];
-  if (!listed.length) return null;
-  return el("details.advice", {}, el("summary", {}, t("advice"), ` (${listed.length})`),
-    el("ul", { lang: "en" }, listed.map((each) => el("li", { class: each.supported ? null : "muted" }, plain(each.text)))));
-}
-
 /** The lead over the next best retriever, with its interval drawn beside 0. */
 function closest(lead, of) {
   if (!lead || !lead.tested || !lead.differences.length) return null;
@@ -98,11 +90,18 @@ function closest(lead, of) {
   return el("div.panel", {},
     el("h3", {}, phrase("againstNext", el("span.retriever", {}, name(next.against)))),
     el("p.big", {}, el("b", {}, signed(next.value, of)), " ", el("span.muted", {}, signedRange(next.low, next.high, of))),
+    el("ul.both", {}, [data.retrievers.indexOf(lead.best), data.retrievers.indexOf(next.against)].map((at) => el("li", {}, swatch(at), " ", el("span.retriever", {}, name(data.retrievers[at])), " ", el("b", {}, number(cell(at).mean[of.name] ?? null, of))))),
     next.low === null ? null : differenceBar(next),
     el("p.muted", {}, next.low === null ? null : [t("interval", Math.round(confidence * 100)), ": ", inside ? t("includes0") : t("excludes0"), " · "],
       next.p_adjusted === null ? null : [next.p_adjusted < 0.001 ? t("pLess", "0.001") : t("p", next.p_adjusted.toFixed(3)), " · "],
       t("wlt", next.wins, next.ties, next.losses)),
-    !inside && next.low !== null && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", (1 - confidence).toFixed(2))) : null);
+    !inside && next.low !== null && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", (1 - confidence).toFixed(2), nTests())) : null);
+}
+
+/** How many tests are corrected together: in each metric the best against each other. */
+function nTests() {
+  const all = Object.values(standing().overall.leaders).flatMap((each) => each.differences);
+  return all.filter((each) => each.p !== null).length;
 }
 
 function differenceBar(difference) {
@@ -135,10 +134,24 @@ function failures(best, of) {
     el("ul.reasons", {}, list.map(([why, count]) =>
       el("li", {}, el("button.reason", { title: whyHint(why), onclick: () => showing({ result: "failedA", why, a: best }) },
         el("i." + why, { "aria-hidden": "true" }), el("b", {}, grouped(count)), " ", whyText(why), " ", el("span.show", {}, t("show")))))),
+    el("ul.examples", {}, examples(lost, best, list.map(([why]) => why)).map((at) => el("li", {}, questionLink(at, el("bdi", {}, clippedText(at))), " ", el("small.muted", {}, reasonText(best, at, firstRank(best, at)))))),
     worst ? el("p.muted", {}, phrase("failsWhere", el("button.link", { onclick: () => showing({ result: "failedA", a: best, slice: worst.key }) }, plain(worst.label)), grouped(worst.lost), grouped(worst.asked))) : null,
     without,
   ]);
 }
+
+/** A few failing questions, of each reason in turn. */
+function examples(lost, best, whys) {
+  const queues = whys.map((why) => lost.filter((at) => reason(best, at) === why)), chosen = [];
+  while (chosen.length < EXAMPLES && queues.some((each) => each.length)) {
+    for (const queue of queues) if (queue.length && chosen.length < EXAMPLES) chosen.push(queue.shift());
+  }
+  return chosen.sort((one, other) => one - other);
+}
+
+const EXAMPLES = 4;
+
+const clippedText = (at) => shown((data.queries.texts[at] ?? data.queries.ids[at]).slice(0, 80));
 
 /** The slice with the largest share of failures, of those with five questions or more. */
 function hardest(lost, asked) {
@@ -185,6 +198,7 @@ function metricsTable() {
         groups.map((group, at) => el("tbody", {},
           at ? el("tr.group", {}, el("th", { colspan: shownAt.length + 1, scope: "colgroup" }, t("measures"))) : null,
           group.map(row))))),
+    flips(false).map((each) => el("p.legend", {}, each)),
     el("p.legend", {}, shownAt.length < 2 ? null : [el("span.best-mark", {}, "★"), " ", t("best"), "   ", el("span.tie-mark", {}, "≈"), " ", t("tied"), "   "],
       confidence === null ? t("metricsNotePlain") : t("metricsNote", confidence)));
 }

@@ -26,7 +26,18 @@ from kragx.retrieval import is_retriever
 from kragx.sources import as_dataset, as_run
 from kragx.text import Mender
 
-_SCRIPTS = ("words", "base", "model", "marks", "summary", "charts", "questions", "detail", "main")
+_SCRIPTS = (
+    "words",
+    "base",
+    "model",
+    "marks",
+    "summary",
+    "advice",
+    "charts",
+    "questions",
+    "detail",
+    "main",
+)
 
 
 def write_html(
