@@ -332,6 +332,127 @@ def test_long_names_overlap_nothing(opened, combined, width):
         )
 
 
+def test_back_closes_a_question_and_leaves_the_report_open(opened):
+    """An opened question is one place in the history, however many are stepped through."""
+    page = opened(width=390, height=844)
+    before = page.evaluate("history.length")
+    page.click("#rows tr[data-at='1']")
+    page.wait_for_selector("dialog .card")
+    page.click("#next")
+    page.wait_for_selector("#detail-title:has-text('규정 2번')")
+    assert page.url.endswith("#q=q02")
+    assert page.evaluate("history.length") == before + 1
+    page.go_back()
+    page.wait_for_selector("#detail", state="hidden")
+    assert page.locator("#rows tr").count() > 0
+    page.go_forward()
+    page.wait_for_selector("#detail-title:has-text('규정 2번')")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#detail", state="hidden")
+    page.wait_for_function("!location.hash.startsWith('#q=')")
+
+
+def test_a_link_to_a_question_opens_it(opened, report):
+    """The address of an opened question leads to it, and Back from there to the report."""
+    page = opened()
+    page.goto("about:blank")
+    page.goto(report.as_uri() + "#q=q03")
+    page.wait_for_selector("#detail-title:has-text('규정 3번')")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#detail", state="hidden")
+    page.wait_for_selector("#rows tr")
+
+
+def test_the_head_of_a_question_stays_in_view_on_a_phone(opened):
+    """Title, previous, next and close are there wherever one has scrolled to."""
+    page = opened(width=390, height=844)
+    page.click("#rows tr[data-at='1']")
+    page.wait_for_selector("dialog .card")
+    page.evaluate("document.getElementById('detail').scrollTop = 1e6")
+    assert page.evaluate("document.getElementById('detail').scrollTop") > 100
+    for name in ("#detail-title", "#previous", "#next", "#close"):
+        box = page.locator(name).bounding_box()
+        assert 0 <= box["y"] < 200, name
+    assert page.locator(".detail-head").bounding_box()["height"] < 844 / 4
+
+
+def test_a_phone_sees_the_winner_first_and_that_there_is_more(opened, combined):
+    """The leader's column comes first, and a table wider than the page says so."""
+    page = opened(path=combined, width=320, height=700)
+    page.select_option(".controls select", label="recall@40chars")
+    heads = page.locator(".metrics >> nth=0").locator("thead th").all_inner_texts()
+    assert heads[1].strip().endswith("v2")
+    assert page.locator(".scroll-hint").first.is_visible()
+    page = opened(path=combined)
+    assert not page.locator(".scroll-hint").first.is_visible()
+
+
+def test_a_retriever_has_one_colour_everywhere(opened):
+    """In tables, the chosen pair, an opened question and figures."""
+    page = opened()
+    colours = page.evaluate(
+        """() => {
+          const of = (node) => node && getComputedStyle(node).fill;
+          const root = getComputedStyle(document.documentElement);
+          return {
+            table: of(document.querySelector(".metrics thead th:nth-child(2) .marker")),
+            head: of(document.querySelector("#head th.a .marker")),
+            lead: of(document.querySelector(".both .marker")),
+            figure: of(document.querySelector("#figure-metrics .marker")),
+            a: getComputedStyle(document.querySelector("#a")).borderLeftColor,
+          };
+        }"""
+    )
+    assert len(set(colours.values())) == 1, colours
+    assert colours["a"].startswith("rgb")
+
+
+def test_equal_values_have_equal_marks(opened, tmp_path):
+    """Two that share the best value both have the star; neither is merely tied."""
+    from kragx import GoldDataset, Run, evaluate, write_html
+
+    gold = GoldDataset.from_documents({f"q{at}": [f"가{at} 나 다"] for at in range(6)})
+    runs = {
+        name: Run.from_documents(
+            {f"q{at}": [f"가{at} 나 다" if at % 2 == odd else "딴 글"] for at in range(6)},
+            name=name,
+        )
+        for odd, name in enumerate(("even", "odd"))
+    }
+    path = tmp_path / "report.html"
+    results = [evaluate(gold, run, match="overlap", metrics=["recall@1"]) for run in runs.values()]
+    write_html(results, path, runs=runs)
+    page = opened(path=path)
+    row = page.locator(".metrics >> nth=0").locator("tr.chosen")
+    assert row.locator(".best-mark").count() == 2
+    assert row.locator(".tie-mark").count() == 0
+    assert "share the best value" in page.inner_text(".headline")
+
+
+def test_help_is_reached_by_keyboard(opened):
+    """What p after correction is stands behind a question mark, said to all readers."""
+    page = opened()
+    mark = page.locator(".verdict .help").first
+    mark.focus()
+    assert "corrected by Holm for the 2 tests" in mark.get_attribute("aria-label")
+    assert page.evaluate("getComputedStyle(document.activeElement, '::after').content").startswith(
+        '"How often'
+    )
+    page.click(".meanings summary")
+    assert "The share of a question's gold" in page.inner_text(".meanings")
+
+
+def test_no_row_of_questions_is_cut_in_half(opened):
+    """The table of questions is as high as whole rows."""
+    for height in (700, 900, 1100):
+        page = opened(height=height)
+        room = page.evaluate(
+            "document.getElementById('scroller').clientHeight"
+            " - document.getElementById('head').offsetHeight"
+        )
+        assert room % 60 < 3, (height, room)
+
+
 def test_hostile_text_is_shown_and_not_run(opened):
     """Markup stands there letter by letter, marks that turn text are visible, no script runs."""
     page = opened()

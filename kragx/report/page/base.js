@@ -53,6 +53,9 @@ function block(id) {
 const HIDDEN = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u00AD\u061C\u200B\u200E\u200F\u2028-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB]/g;
 const code = (letter) => "U+" + letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
 
+/** A question mark that says more when pointed at or reached by keyboard. */
+const help = (text) => el("button.help", { type: "button", "aria-label": text, "data-tip": text }, "?");
+
 /** A short text from data for labels and attributes: hidden characters by their code. */
 function plain(text) {
   return String(text).replace(HIDDEN, (letter) => `⟨${code(letter)}⟩`);

@@ -86,18 +86,21 @@ function curvesFigure() {
   const series = at.map((r) => ({ r, curve: cell(r).curves.find((each) => each.metric === chosen) })).filter(({ curve }) => curve);
   const ks = series[0].curve.ks;
   const width = narrow() ? 350 : 560, height = narrow() ? 280 : 300, left = 40, right = narrow() ? 136 : 160, top = 14, bottom = 40;
-  const x = (i) => left + (ks.length > 1 ? i / (ks.length - 1) : 0.5) * (width - left - right);
+  // To scale: by k itself, or by its logarithm where lists are long.
+  const last_ = ks[ks.length - 1], long = last_ > 30, place = (k) => (long ? Math.log(k) : k - 1) / ((long ? Math.log(last_) : last_ - 1) || 1);
+  const x = (k) => left + (ks.length > 1 ? place(k) : 0.5) * (width - left - right);
   const most = Math.max(0.1, ...series.flatMap(({ curve }) => curve.values.filter((v) => v !== null)));
   const limit = most > 1 ? most : most > 0.5 ? 1 : Math.ceil(most * 10) / 10;
   const y = (v) => top + (1 - v / limit) * (height - top - bottom);
   const parts = [0, 0.25, 0.5, 0.75, 1].map((part) => [
     svg("line.grid", { x1: left, x2: width - right, y1: y(part * limit), y2: y(part * limit) }),
     label({ x: left - 8, y: y(part * limit) + 4, class: "tick", "text-anchor": "end" }, (part * limit).toFixed(2))]);
-  ks.forEach((k, i) => parts.push(label({ x: x(i), y: height - bottom + 18, class: "tick", "text-anchor": "middle" }, String(k))));
-  parts.push(label({ x: (left + width - right) / 2, y: height - 4, class: "tick", "text-anchor": "middle" }, t("k")));
+  const roomy = ks.reduceRight((some, k) => (some.length && x(some[0]) - x(k) < 24 ? some : [k, ...some]), []);
+  roomy.forEach((k) => parts.push(label({ x: x(k), y: height - bottom + 18, class: "tick", "text-anchor": "middle" }, String(k))));
+  parts.push(label({ x: (left + width - right) / 2, y: height - 4, class: "tick", "text-anchor": "middle" }, t(long ? "kLog" : "k")));
   const ends = [];
   for (const { r, curve } of series) {
-    const points = curve.values.map((v, i) => (v === null ? null : [x(i), y(v), v, ks[i]])).filter(Boolean);
+    const points = curve.values.map((v, i) => (v === null ? null : [x(ks[i]), y(v), v, ks[i]])).filter(Boolean);
     if (!points.length) continue;
     parts.push(svg("polyline.line", { points: points.map(([px, py]) => `${px},${py}`).join(" "), style: { stroke: colour(r) } }));
     for (const [px, py, v, k] of points) parts.push(marker(r, px, py, `${plain(data.retrievers[r])}, k = ${k}: ${number(v)}`, 3.6));
@@ -122,6 +125,9 @@ function curvesFigure() {
   return figure("figure-k", t("figK", chosen), t("figKD"), tabs, svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${t("figK", chosen)}. ${spoken}` }, parts));
 }
 
+/** A match, a near miss within its limits, or neither. */
+const barKind = (score, threshold) => (score >= threshold - 1e-9 ? "bar-match" : score >= match().near - 1e-9 ? "bar-near" : "bar-far");
+
 function scoresFigure() {
   const at = present().filter((r) => cell(r).histogram);
   if (!at.length) return figure("figure-scores", t("figScores"), t(match().pool ? "figScoresPool" : "figScoresNone"));
@@ -133,23 +139,23 @@ function scoresFigure() {
     const x = (v) => left + gap + (v / h.top) * inner, y = (c) => top + (1 - c / most) * (height - top - bottom);
     const parts = [];
     const bar = (x1, wide, count, cls, said) => parts.push(svg("rect." + cls, { x: x1, y: y(count), width: wide, height: height - bottom - y(count) }, svg("title", {}, said)));
-    bar(left, gap - 14, h.nothing, "bar-none", `${t("nothingAlike")}: ${h.nothing}`);
+    bar(left, gap - 14, h.nothing, "bar-far", `${t("nothingAlike")}: ${h.nothing}`);
     h.counts.forEach((count, i) => {
       const from = (i / n) * h.top, to = ((i + 1) / n) * h.top;
-      bar(x(from) + 0.5, Math.max(1, inner / n - 1), count, (h.top > 1 ? to : from) >= h.threshold - 1e-9 ? "bar-match" : "bar-near", h.top > 1 ? `${to}: ${count}` : `${from.toFixed(2)}–${to.toFixed(2)}: ${count}`);
+      bar(x(from) + 0.5, Math.max(1, inner / n - 1), count, barKind(h.top > 1 ? to : from, h.threshold), h.top > 1 ? `${to}: ${count}` : `${from.toFixed(2)}–${to.toFixed(2)}: ${count}`);
     });
     const line = h.top > 1 ? x(h.threshold - 1) : x(h.threshold);
     parts.push(svg("line.axis", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
     parts.push(svg("line.threshold", { x1: line, x2: line, y1: top - 6, y2: height - bottom }));
     parts.push(label({ x: line, y: top - 10, class: "tick", "text-anchor": line > width * 0.7 ? "end" : line < width * 0.3 ? "start" : "middle" }, t("threshold", h.threshold)));
-    parts.push(label({ x: left + 10, y: height - 8, class: "tick", "text-anchor": "middle" }, "0"));
-    for (const tick of h.top > 1 ? Array.from({ length: h.top }, (_, i) => i + 1) : [0.25, 0.5, 0.75, 1]) {
+    parts.push(label({ x: left + 10, y: height - 8, class: "tick", "text-anchor": "middle" }, t("none_")));
+    for (const tick of h.top > 1 ? Array.from({ length: h.top }, (_, i) => i + 1) : [0, 0.25, 0.5, 0.75, 1]) {
       parts.push(label({ x: h.top > 1 ? (x(tick) + x(tick - 1)) / 2 : x(tick), y: height - 8, class: "tick", "text-anchor": "middle" }, String(tick)));
     }
     return el("div.small-multiple", {}, el("h4", {}, name(data.retrievers[r])),
       svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${plain(data.retrievers[r])}: 0 ${h.nothing}; ${h.counts.join(", ")}` }, parts));
   };
-  return figure("figure-scores", t("figScores"), t("figScoresD"), el("div.multiples", {}, at.map(panel)));
+  return figure("figure-scores", t("figScores"), t("figScoresD", number_(match().near)), el("div.multiples", {}, at.map(panel)));
 }
 
 function timesFigure() {

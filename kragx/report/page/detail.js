@@ -10,10 +10,25 @@ async function openQuestion(query) {
   if (!dialog.open) {
     dialog.replaceChildren(el("p.loading", {}, t("loading")));
     dialog.showModal();
+    if (history.state?.query === undefined) visiting(query, "pushState");
     document.documentElement.classList.add("locked");
   }
+  if (history.state?.query !== data.queries.ids[query]) visiting(query, "replaceState");
   await drawDetail(own);
   dialog.scrollTop = 0;
+}
+
+/** An opened question is a place in the browser's history, so that Back closes it. */
+function visiting(query, how) {
+  const id = data.queries.ids[query];
+  try { history[how]({ query: id }, "", `#q=${encodeURIComponent(id)}`); } catch { /* where a page has no history, Back leaves it */ }
+}
+
+/** Back and forward: the question that the place in the history names, or none. */
+function travelled() {
+  const dialog = document.getElementById("detail"), query = data.queries.ids.indexOf(history.state?.query);
+  if (query >= 0 && state.open !== query) openQuestion(query);
+  else if (query < 0 && dialog.open) dialog.close();
 }
 
 function closeQuestion() {
@@ -23,6 +38,7 @@ function closeQuestion() {
 /** The dialog has closed: back to the row that was open. */
 function closed() {
   document.documentElement.classList.remove("locked");
+  if (history.state?.query !== undefined) history.back();
   const at = filtered.indexOf(state.open);
   state.open = null;
   if (at >= 0) pick(at);
@@ -81,14 +97,14 @@ function detailBody(query, detail, gold, lists, texts) {
   const known = vocabulary(compared.flatMap((each) => each.texts));
   return [
     told(query, main, lists, texts),
+    el("p.marks", {}, t("marked"), match().members ? ` ${t("deciding")}` : ""),
     allRetrievers(query),
     el("div.sides" + (lists.length > 1 ? ".two" : ""), {},
       goldSide(query, wanted, main, lists, texts),
       lists.map((list, side) => listSide(query, list, side, compared, main, known, texts))),
     el("section.notes", {},
       detail.facts?.length ? [el("h3", {}, t("facts")), el("ul", {}, detail.facts.map((fact) => el("li", { dir: "auto" }, shown(String(fact)))))] : null,
-      detail.reference ? [el("h3", {}, t("reference")), el("p", { dir: "auto" }, shown(detail.reference))] : null,
-      el("p.muted", {}, t("marked"), match().members ? ` ${t("deciding")}` : "")),
+      detail.reference ? [el("h3", {}, t("reference")), el("p", { dir: "auto" }, shown(detail.reference))] : null),
   ];
 }
 
@@ -125,7 +141,7 @@ function allRetrievers(query) {
     const rank = firstRank(at, query), own = value(at, query);
     const side = at === state.a ? "a" : at === state.b ? "b" : "";
     return el("button." + (side ? `side-${side}` : "free"), { id: `retriever-${at}`, "aria-pressed": String(Boolean(side)), onclick: () => { if (!side) { state.b = at; state.picked = true; renderFilters(); renderQuestions(); drawDetail(); } } },
-      el("span.retriever", {}, name(data.retrievers[at])), el("b", {}, number(own, metric())), el("small", {}, reasonText(at, query, rank)));
+      swatch(at), el("span.retriever", {}, name(data.retrievers[at])), el("b", {}, number(own, metric())), el("small", {}, reasonText(at, query, rank)));
   }));
 }
 
@@ -138,7 +154,7 @@ function reasonText(at, query, rank) {
 function goldSide(query, wanted, main, lists, texts) {
   const pooled = Boolean(match().pool);
   const others = pooled ? [] : wanted.filter((each) => !each.relevant);
-  return el("section.side.gold", { "aria-labelledby": "gold-title" }, el("h3", { id: "gold-title" }, t(pooled ? "relevantPool" : "golds")),
+  return el("section.side.gold", { "aria-labelledby": "gold-title" }, el("h3", { id: "gold-title" }, t(pooled ? "relevantPool" : "golds"), help(t("help_grade"))),
     main.length ? null : el("p.muted", {}, t(reason(present()[0], query) === "nogold" ? "noGold" : "texts")),
     main.map((each, at) => goldCard(query, each, at, main.length, lists, texts)),
     others.length ? el("details", {}, el("summary", {}, t("notGoldItem"), ` (${others.length})`), others.map((each) => plainCard(each, texts))) : null);
@@ -189,7 +205,7 @@ function listSide(query, list, side, compared, main, known, texts) {
     : el("strong", {}, name(names[list.retriever]));
   const seconds = cell(list.retriever).seconds?.[query];
   const head = el("div.side-head", {}, choose, el("b", {}, number(value(list.retriever, query), metric())),
-    el("span.muted", {}, metric().name, seconds === null || seconds === undefined ? "" : ` · ${duration(seconds)}`));
+    el("span.muted", {}, metric().name, seconds === null || seconds === undefined ? "" : ` · ${duration(seconds)}`), help(scoreHelp()));
   const why = reason(list.retriever, query);
   const status = cell(list.retriever).status[query], run = list.run, cut = cutOf(list.retriever, query);
   let body;
@@ -202,6 +218,13 @@ function listSide(query, list, side, compared, main, known, texts) {
     run.n > run.docs.length ? el("p.muted", {}, t("docsLeft", run.docs.length + 1, run.n)) : null];
   return el("section.side.list.series-" + letter, { "aria-label": plain(names[list.retriever]) }, head,
     ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: whyHint(why) }, whyExactly(list.retriever, query))), body);
+}
+
+/** What stands beside documents: scores against the threshold, or a plain yes. */
+function scoreHelp() {
+  const { threshold, near, top, pool } = match();
+  if (pool) return t("help_pool");
+  return threshold === null ? t("help_yes", match().label) : t(top > 1 ? "help_gradeScore" : "help_score", match().label, number_(threshold), number_(near));
 }
 
 /** Below the last document that the chosen metric looks at. */

@@ -6,6 +6,17 @@ function renderAll() {
   main.replaceChildren(...[verdict(), cautions(), questionsSection(), metricsTable(), slicesSection(), figuresSection(), aboutSection()].filter(Boolean));
   renderFilters();
   renderQuestions();
+  scrollHints();
+}
+
+/** Below a table that is wider than its place stands that it can be moved. */
+function scrollHints() {
+  for (const box of document.querySelectorAll(".scroll")) {
+    const look = () => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
+    box.previousElementSibling.hidden = box.scrollWidth - box.clientWidth <= 2;
+    box.onscroll = look;
+    look();
+  }
 }
 
 /** A choice that everything depends on. Where the reader stands in the page stays the same. */
@@ -141,9 +152,17 @@ async function start() {
   dialog.addEventListener("close", closed);
   dialog.addEventListener("click", (event) => { if (event.target === dialog) closeQuestion(); });
   document.addEventListener("keydown", pressed);
+  window.addEventListener("popstate", travelled);
   window.addEventListener("beforeprint", () => printing(true));
   window.addEventListener("afterprint", () => printing(false));
   window.addEventListener("resize", () => renderRows(true));
+  let wide = narrow();
+  window.addEventListener("resize", () => { if (wide !== narrow()) { wide = narrow(); renderAll(); } scrollHints(); });
+  if (location.hash.startsWith("#q=")) {
+    const query = data.queries.ids.findIndex((id) => `#q=${encodeURIComponent(id)}` === location.hash);
+    history.replaceState(null, "", "#");
+    if (query >= 0) openQuestion(query);
+  }
   document.documentElement.dataset.ready = "yes";
   window.kragxReady = performance.now();
 }

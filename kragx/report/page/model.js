@@ -53,9 +53,8 @@ function reason(retriever, query) {
   return reasons.get(key)[query];
 }
 
-/** Where the metric looks, in words: "its first 5 documents"; empty if it reads all of the list. */
-function reach() {
-  const { k, budget } = metric();
+/** Where a metric looks, in words: "its first 5 documents"; empty if it reads all of the list. */
+function reach({ k, budget } = metric()) {
   if (budget) return t(`reach_${budget.unit}`, grouped(budget.n));
   return k === null ? "" : k === 1 ? t("reach_1") : t("reach", grouped(k));
 }
@@ -109,6 +108,9 @@ function found(retriever, query, k) {
 }
 
 const failed = (retriever, query) => !["ok", "nogold", ""].includes(reason(retriever, query));
+
+/** Retrievers as columns; where there is room for one or two, the leader comes first. */
+const columns = () => (narrow() ? [...new Set([leader(), ...present()])] : present());
 
 /** The retriever that leads the metric, by position; by its mean where it is not compared. */
 function leader() {

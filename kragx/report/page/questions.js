@@ -21,7 +21,9 @@ function renderFilters() {
   const which = present().map((at) => [at, names[at]]);
   const listed = slices();
   const box = document.getElementById("filters");
-  const focused = document.activeElement?.id;
+  const focused = document.activeElement?.id, root = document.documentElement.style;
+  root.setProperty("--a", colour(state.a));
+  root.setProperty("--b", colour(state.b));
   box.replaceChildren(...[
     el("label.field.wide", {}, el("span", {}, t("searchLabel")),
       el("input", { id: "search", type: "search", placeholder: t("search"), value: state.search, autocomplete: "off", oninput: (event) => filter({ search: event.target.value }, false) })),
@@ -113,15 +115,15 @@ function renderQuestions() {
 function renderHead() {
   const sorter = (by, text, cls) => {
     const own = state.sort.by === by;
-    return el("th", { scope: "col", class: cls, "aria-sort": own ? (state.sort.down ? "descending" : "ascending") : "none" },
-      el("button.sort", { "data-sort": by, title: t("sortBy", typeof text === "string" ? text : plain(data.retrievers[by])), onclick: () => filter({ sort: { by, down: own ? !state.sort.down : by !== "question" && by !== "why" && !/^\d+$/.test(by) } }) },
+    return el("th", { scope: "col", class: cls, vars: /^\d+$/.test(by) ? { "--own": colour(Number(by)) } : {}, "aria-sort": own ? (state.sort.down ? "descending" : "ascending") : "none" },
+      el("button.sort", { "data-sort": by, title: t("sortBy", typeof text === "string" ? text : by === "why" ? t("result") : plain(data.retrievers[by])), onclick: () => filter({ sort: { by, down: own ? !state.sort.down : by !== "question" && by !== "why" && !/^\d+$/.test(by) } }) },
         text, el("span.arrow", { "aria-hidden": "true" }, own ? (state.sort.down ? "▼" : "▲") : "")));
   };
   document.getElementById("head").replaceChildren(el("tr", {},
     sorter("question", t("question"), "q"),
-    present().map((at) => sorter(String(at), breakable(data.retrievers[at]), columnClass(at))),
+    present().map((at) => sorter(String(at), [swatch(at), " ", breakable(data.retrievers[at])], columnClass(at))),
     present().length > 1 ? sorter("lead", t("difference"), "lead") : null,
-    sorter("why", t("resultOf", plain(data.retrievers[state.a])), "why")));
+    sorter("why", phrase("resultOf", breakable(data.retrievers[state.a])), "why")));
 }
 
 function columnClass(at) {
@@ -137,7 +139,7 @@ function questionRow(query, position) {
     el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, name(data.queries.ids[query]), " ", chip())),
     present().map((at) => {
       const own = value(at, query);
-      return el("td", { class: columnClass(at) }, own === null ? "–" : [of.unit ? el("i.meter", { vars: { "--share": own } }) : null, number(own, of)]);
+      return el("td", { class: columnClass(at) }, own === null ? "–" : [of.unit ? el("i.meter", { vars: { "--share": own, "--own": colour(at) } }) : null, number(own, of)]);
     }),
     present().length > 1 ? el("td.lead", { class: ahead === null || ahead === 0 ? "zero" : ahead > 0 ? "up" : "down" }, ahead === null ? "–" : ahead === 0 ? "=" : signed(ahead, of)) : null,
     el("td.why", {}, chip()));
@@ -149,6 +151,10 @@ function renderRows(anew) {
   if (!scroller) return;
   const printing = document.documentElement.classList.contains("printing");
   rowHeight = scroller.clientWidth < 640 ? 84 : 60;
+  if (!printing) { // whole rows
+    const head = document.getElementById("head").offsetHeight, room = Math.min(window.innerHeight * 0.72, 660) - head;
+    scroller.style.maxHeight = `${head + Math.max(2, Math.floor(room / rowHeight)) * rowHeight + 2}px`;
+  }
   const first = printing ? 0 : Math.max(0, Math.floor(scroller.scrollTop / rowHeight) - 8);
   const last = printing ? Math.min(filtered.length, PRINTED) : Math.min(filtered.length, first + Math.ceil(scroller.clientHeight / rowHeight) + 16);
   if (anew !== true && first === windowed[0] && last === windowed[1]) return;

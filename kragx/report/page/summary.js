@@ -45,7 +45,7 @@ function verdict() {
     return add(section, [el("p.headline", {}, phrase("novalue", named)), gold ? null : el("p.how", {}, t("noneGold"))]);
   }
   const certain = lead?.decided;
-  const equal = lead ? present().filter((at) => Math.abs((cell(at).mean[of.name] ?? Infinity) - own.value) <= 1e-9) : [];
+  const equal = lead ? present().filter((at) => starred(lead, at, of)) : [];
   let headline, badge = null, how = null;
   if (of.higher === null) headline = phrase("neither", named);
   else if (!lead) headline = phrase("only", bold(best), named, el("strong", {}, number(own.value, of)));
@@ -64,17 +64,23 @@ function verdict() {
     el("div.verdict-head", {},
       el("div.figure-number", {}, el("b", {}, number(own.value, of)), el("span", {}, range(own.low, own.high, of)),
         own.low === null || own.low === undefined ? null : el("small.muted", {}, t("interval", Math.round(standing().statistics.confidence * 100)))),
-      el("div", {}, el("p.headline", {}, headline, " ", badge), meaning(of), how ? el("p.how", {}, how) : null)),
+      el("div", {}, el("p.headline", {}, headline, " ", badge), el("p.muted.small", {}, `${of.name}: `, meaning(of)), how ? el("p.how", {}, how) : null)),
     el("div.verdict-more", {}, closest(lead, of), failures(best, of)),
     advice(),
   ]);
   return section;
 }
 
-/** What the metric says, in a sentence; of those with options, and of measures, docs/metrics.md does. */
+/** What a metric says, in a sentence; of one unknown to the page, kragx's own words. */
 function meaning(of) {
-  const key = `is_${of.name.split("@")[0]}`;
-  return WORDS.en[key] ? el("p.muted.small", {}, `${of.name}: `, t(key, reach() || t("reach_all"))) : null;
+  const key = `is_${of.name.split(/[@(]/)[0]}`;
+  return WORDS.en[key] ? t(key, reach(of) || t("reach_all")) : of.about;
+}
+
+/** Whether a retriever has the best value, in the digits that are shown. */
+function starred(lead, at, of) {
+  const mean = (each) => number(cell(each).mean[of.name] ?? null, of), own = data.retrievers[at];
+  return Boolean(lead) && (lead.best === own || (lead.tied.includes(own) && mean(at) === mean(data.retrievers.indexOf(lead.best))));
 }
 
 /** The lead over the next best retriever, with its interval drawn beside 0. */
@@ -82,7 +88,7 @@ function closest(lead, of) {
   if (!lead || !lead.tested || !lead.differences.length) return null;
   const sense = of.higher === false ? -1 : 1;
   const known = lead.differences.filter((each) => each.value !== null);
-  const apart = known.filter((each) => Math.abs(each.value) > 1e-9);
+  const apart = known.filter((each) => number(Math.abs(each.value), of) !== number(0, of));
   const next = (apart.length ? apart : known).sort((one, other) => sense * (one.value - other.value))[0];
   if (!next) return null;
   const inside = next.low !== null && next.low <= 0 && next.high >= 0;
@@ -91,9 +97,9 @@ function closest(lead, of) {
     el("h3", {}, phrase("againstNext", el("span.retriever", {}, name(next.against)))),
     el("p.big", {}, el("b", {}, signed(next.value, of)), " ", el("span.muted", {}, signedRange(next.low, next.high, of))),
     el("ul.both", {}, [data.retrievers.indexOf(lead.best), data.retrievers.indexOf(next.against)].map((at) => el("li", {}, swatch(at), " ", el("span.retriever", {}, name(data.retrievers[at])), " ", el("b", {}, number(cell(at).mean[of.name] ?? null, of))))),
-    next.low === null ? null : differenceBar(next),
+    next.low === null ? null : differenceBar(next, data.retrievers.indexOf(lead.best)),
     el("p.muted", {}, next.low === null ? null : [t("interval", Math.round(confidence * 100)), ": ", inside ? t("includes0") : t("excludes0"), " · "],
-      next.p_adjusted === null ? null : [next.p_adjusted < 0.001 ? t("pLess", "0.001") : t("p", next.p_adjusted.toFixed(3)), " · "],
+      next.p_adjusted === null ? null : [next.p_adjusted < 0.001 ? t("pLess", "0.001") : t("p", next.p_adjusted.toFixed(3)), help(t(`help_p_${standing().statistics.correction}`, nTests())), " · "],
       t("wlt", next.wins, next.ties, next.losses)),
     !inside && next.low !== null && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", (1 - confidence).toFixed(2), nTests())) : null);
 }
@@ -104,10 +110,10 @@ function nTests() {
   return all.filter((each) => each.p !== null).length;
 }
 
-function differenceBar(difference) {
+function differenceBar(difference, at) {
   const width = 320, height = 34, reach = Math.max(Math.abs(difference.low), Math.abs(difference.high)) * 1.15 || 1;
   const x = (value) => width / 2 + (value / reach) * (width / 2);
-  return svg("svg.difference", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+  return svg("svg.difference", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true", style: { color: colour(at) } },
     svg("line.axis", { x1: 0, x2: width, y1: 17, y2: 17 }),
     svg("line.zero", { x1: width / 2, x2: width / 2, y1: 4, y2: 30 }),
     svg("rect.interval", { x: x(difference.low), y: 12, width: Math.max(2, x(difference.high) - x(difference.low)), height: 10, rx: 5 }),
@@ -179,12 +185,12 @@ function slices() {
 // -- the table of metrics ----------------------------------------------------------------------
 
 function metricsTable() {
-  const view = standing()?.overall, shownAt = present();
+  const view = standing()?.overall, shownAt = columns();
   const confidence = standing() ? Math.round(standing().statistics.confidence * 100) : null;
   const row = (each) => {
     const lead = view?.leaders[each.name];
     return el("tr", { class: each.name === state.metric ? "chosen" : null },
-      el("th", { scope: "row" }, el("button.link", { title: t("choose", each.name), onclick: () => choosing({ metric: each.name }) }, breakable(each.name)),
+      el("th", { scope: "row" }, el("button.link", { title: `${meaning(each)} ${t("choose", each.name)}`, onclick: () => choosing({ metric: each.name }) }, breakable(each.name)),
         each.higher === false ? el("small.muted", {}, t("lower")) : null),
       shownAt.map((at) => metricCell(each, at, view, lead)));
   };
@@ -192,30 +198,31 @@ function metricsTable() {
   const groups = kinds.filter((group) => group.length);
   return el("section", { "aria-labelledby": "metrics-title" },
     el("h2", { id: "metrics-title" }, t("metrics")),
+    el("p.scroll-hint", {}, t("scrollHint")),
     el("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": "metrics-title" },
       el("table.metrics", {},
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("metric")), shownAt.map((at) => el("th", { scope: "col" }, breakable(data.retrievers[at]))))),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("metric")), shownAt.map((at) => el("th", { scope: "col" }, swatch(at), " ", breakable(data.retrievers[at]))))),
         groups.map((group, at) => el("tbody", {},
           at ? el("tr.group", {}, el("th", { colspan: shownAt.length + 1, scope: "colgroup" }, t("measures"))) : null,
           group.map(row))))),
     flips(false).map((each) => el("p.legend", {}, each)),
     el("p.legend", {}, shownAt.length < 2 ? null : [el("span.best-mark", {}, "★"), " ", t("best"), "   ", el("span.tie-mark", {}, "≈"), " ", t("tied"), "   "],
-      confidence === null ? t("metricsNotePlain") : t("metricsNote", confidence)));
+      confidence === null ? t("metricsNotePlain") : t("metricsNote", confidence)),
+    el("details.meanings", {}, el("summary", {}, t("meanings")), el("dl", {}, data.metrics.map((each) => el("div", {}, el("dt", {}, each.name), el("dd", {}, meaning(each)))))));
 }
 
 function metricCell(each, at, view, lead) {
   const mean = cell(at).mean[each.name] ?? null;
   const own = estimate(view, at, each.name);
   const retriever = data.retrievers[at];
-  const isBest = lead?.best === retriever && (lead.tested || !lead.tied.length);
-  const isTied = lead?.tied.includes(retriever);
+  const isBest = starred(lead, at, each), isTied = !isBest && lead?.tied.includes(retriever);
   const bounds = cell(at).bounds[each.name], most = cell(at).maximum[each.name];
-  const mark = mean === null ? null : lead?.best === retriever ? el("span.best-mark", { title: t("best") }, "★", el("span.unseen", {}, t("best")))
+  const mark = mean === null ? null : isBest ? el("span.best-mark", { title: t("best") }, "★", el("span.unseen", {}, t("best")))
     : isTied ? el("span.tie-mark", { title: t("tied") }, "≈", el("span.unseen", {}, t("tied"))) : null;
   return el("td", { class: isBest ? "best" : isTied ? "tied" : null },
     el("span.number", {}, mark, number(mean, each)),
-    el("span.interval", {}, own ? range(own.low, own.high, each) : "",
-      most === undefined ? null : " " + t("ofMax", number(most, each))),
+    el("span.interval", {}, own ? range(own.low, own.high, each) : ""),
+    most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),
     bounds && bounds[1] - bounds[0] > 1e-9 ? el("span.interval", { title: t("boundsHint", range(bounds[0], bounds[1], each)) }, t("possible", range(bounds[0], bounds[1], each))) : null);
 }
 
@@ -226,7 +233,7 @@ function slicesSection() {
   if (!listed.length) return null;
   const fields = [...new Set(listed.map((each) => each.field))];
   if (!fields.includes(state.field)) state.field = fields[0];
-  const of = metric(), at = present();
+  const of = metric(), at = columns();
   const tabs = el("div.tabs", { role: "group", "aria-label": t("sliceField") }, fields.map((field) =>
     el("button", { "aria-pressed": String(field === state.field), onclick: () => choosing({ field }) }, plain(short(field)))));
   const rows = listed.filter((each) => each.field === state.field).map((each) => {
@@ -240,14 +247,15 @@ function slicesSection() {
         return el("td", { class: decided ? "best" : null }, el("span.number", {}, decided ? el("span.best-mark", {}, "★") : null, number(own?.value, of)),
           el("span.interval", {}, range(own?.low, own?.high, of)));
       }),
-      at.length > 1 ? el("td.decision", {}, lead?.decided ? el("strong.retriever", {}, name(lead.best)) : el("span.muted", {}, t("notDecided"))) : null);
+      at.length > 1 ? el("td.decided", {}, lead?.decided ? el("strong.retriever", {}, name(lead.best)) : el("span.muted", {}, t("notDecided"))) : null);
   });
   return el("section", { "aria-labelledby": "slices-title" },
     el("h2", { id: "slices-title" }, t("slices"), " ", el("small", {}, of.name)),
     tabs,
+    el("p.scroll-hint", {}, t("scrollHint")),
     el("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": "slices-title" },
       el("table.metrics", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, plain(short(state.field))), el("th.n", { scope: "col" }, t("n")),
-        at.map((retriever) => el("th", { scope: "col" }, breakable(data.retrievers[retriever]))), at.length > 1 ? el("th.decision", { scope: "col" }, t("sliceBest")) : null)),
+        at.map((retriever) => el("th", { scope: "col" }, swatch(retriever), " ", breakable(data.retrievers[retriever]))), at.length > 1 ? el("th.decided", { scope: "col" }, t("sliceBest")) : null)),
         el("tbody", {}, rows))),
     at.length > 1 ? el("p.legend", {}, t("slicesNote")) : null);
 }
