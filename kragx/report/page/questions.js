@@ -121,7 +121,7 @@ function renderHead() {
   };
   document.getElementById("head").replaceChildren(el("tr", {},
     sorter("question", t("question"), "q"),
-    present().map((at) => sorter(String(at), [swatch(at), " ", breakable(data.retrievers[at])], columnClass(at))),
+    present().map((at) => sorter(String(at), [swatch(at), "\u00a0", breakable(data.retrievers[at])], columnClass(at))),
     present().length > 1 ? sorter("lead", t("difference"), "lead") : null,
     sorter("why", phrase("resultOf", breakable(data.retrievers[state.a])), "why")));
 }

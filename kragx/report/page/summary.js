@@ -201,7 +201,7 @@ function metricsTable() {
     el("p.scroll-hint", {}, t("scrollHint")),
     el("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": "metrics-title" },
       el("table.metrics", {},
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("metric")), shownAt.map((at) => el("th", { scope: "col" }, swatch(at), " ", breakable(data.retrievers[at]))))),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("metric")), shownAt.map((at) => el("th", { scope: "col" }, swatch(at), "\u00a0", breakable(data.retrievers[at]))))),
         groups.map((group, at) => el("tbody", {},
           at ? el("tr.group", {}, el("th", { colspan: shownAt.length + 1, scope: "colgroup" }, t("measures"))) : null,
           group.map(row))))),
@@ -255,7 +255,7 @@ function slicesSection() {
     el("p.scroll-hint", {}, t("scrollHint")),
     el("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": "slices-title" },
       el("table.metrics", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, plain(short(state.field))), el("th.n", { scope: "col" }, t("n")),
-        at.map((retriever) => el("th", { scope: "col" }, swatch(retriever), " ", breakable(data.retrievers[retriever]))), at.length > 1 ? el("th.decided", { scope: "col" }, t("sliceBest")) : null)),
+        at.map((retriever) => el("th", { scope: "col" }, swatch(retriever), "\u00a0", breakable(data.retrievers[retriever]))), at.length > 1 ? el("th.decided", { scope: "col" }, t("sliceBest")) : null)),
         el("tbody", {}, rows))),
     at.length > 1 ? el("p.legend", {}, t("slicesNote")) : null);
 }
