@@ -472,9 +472,8 @@ def repetitions(streams: Rows, run: int = RUN) -> Ints:
     at = np.flatnonzero(often[slots] & usable)
     order = at[np.argsort(hashes[at], kind="stable")]
     again = order[1:][hashes[order[1:]] == hashes[order[:-1]]]
-    again.sort()
-    for step in range(run - 1, -1, -1):  # what is known first is written last
-        known[again[::-1] + step] = again[::-1] + run - 1
+    for step in range(run):  # what is known first is written last
+        known[again + step] = again + run - 1
     return known
 
 
