@@ -14,7 +14,7 @@ from kragx.errors import DataError, UsageError, nearest
 from kragx.matchers.base import MatchWarning
 from kragx.matchers.corpus import TokenCorpus
 from kragx.measures.base import Answer, Described, Evidence, MeasureScores, MeasureSpec, mean_of
-from kragx.spans.align import RUN, Rows, Words, align, repetitions
+from kragx.spans.align import RUN, Rows, Words, align, repetitions, twins
 from kragx.spans.cover import Floats, Part, Spread
 from kragx.spans.offsets import Keys, Placed, locate, placed
 from kragx.spans.reading import reading
@@ -252,7 +252,8 @@ class _Reader:
         )
         lengths = [np.fromiter(map(len, of), np.int64, len(of)) for of in doc_tokens]
         said = repetitions(streams, self._how.run)
-        return Part(cells, said, gold_rows.lengths, text_item, item_query, lengths)
+        twin = twins(gold_rows, stream_of, self._how.run)
+        return Part(cells, said, twin, gold_rows.lengths, text_item, item_query, lengths)
 
 
 def _row(texts: Sequence[Any]) -> Any:
@@ -295,11 +296,12 @@ def _located(
     golds: Sequence[Gold], of_gold: Sequence[Placed], docs: Sequence[Placed], repeated: Bools
 ) -> Part:
     kept = [Placed(doc.source, ()) if again else doc for doc, again in zip(docs, repeated)]
-    cells, said = locate(of_gold, kept)
+    cells, said, twin = locate(of_gold, kept)
     item_query, text_item, _ = _items_of([golds])
     return Part(
         cells,
         said,
+        twin,
         np.array([len(each.words) for each in of_gold], np.int64),
         text_item,
         item_query,

@@ -465,16 +465,45 @@ def repetitions(streams: Rows, run: int = RUN) -> Ints:
     for others the place is beyond every stream.
     """
     known = np.full(len(streams.tokens), NEVER)
-    grams = _Grams(streams, np.arange(len(streams.start)))
-    hashes, usable = grams.of(run), grams.fit(run)
-    slots = ((hashes * _BASE) >> np.uint64(64 - _SLOTS)).astype(np.int64)
-    often = np.bincount(slots[usable], minlength=1 << _SLOTS) > 1
-    at = np.flatnonzero(often[slots] & usable)
-    order = at[np.argsort(hashes[at], kind="stable")]
-    again = order[1:][hashes[order[1:]] == hashes[order[:-1]]]
+    again, _ = _repeated(_Grams(streams, np.arange(len(streams.start))), run)
     for step in range(run):  # what is known first is written last
         known[again + step] = again + run - 1
     return known
+
+
+def twins(golds: Rows, stream_of: Ints, run: int = RUN) -> Ints:
+    """For each token of gold the first of the same stream's gold texts that says the same.
+
+    Tokens say the same in `run` tokens in a row, or in a whole gold text that is shorter, that both
+    stand in; a token without another is its own.
+    """
+    lengths = golds.lengths
+    twin = np.arange(len(golds.tokens))
+    grams = _Grams(golds, stream_of)
+    for n in sorted({run, *lengths[(lengths > 0) & (lengths < run)].tolist()}):
+        again, first = _repeated(grams, n)
+        if n < run:
+            hashes = grams.of(n)
+            kept = np.isin(hashes[again], hashes[golds.start[:-1][lengths == n]])
+            again, first = again[kept], first[kept]
+        for step in range(n):
+            twin[again + step] = np.minimum(twin[again + step], first + step)
+    while ((root := twin[twin]) != twin).any():
+        twin = root
+    return twin
+
+
+def _repeated(grams: _Grams, n: int) -> tuple[Ints, Ints]:
+    """Where n tokens stand that stand earlier in the same stream, and the first place there."""
+    hashes, usable = grams.of(n), grams.fit(n)
+    bits = min(_SLOTS, len(hashes).bit_length() + 2)
+    slots = ((hashes * _BASE) >> np.uint64(64 - bits)).astype(np.int64)
+    often = np.bincount(slots[usable], minlength=1 << bits) > 1
+    at = np.flatnonzero(often[slots] & usable)
+    _, first, which = np.unique(hashes[at], return_index=True, return_inverse=True)
+    earlier = at[first[which]]
+    again = earlier < at
+    return at[again], earlier[again]
 
 
 def ranges(lengths: Ints) -> Ints:

@@ -170,6 +170,29 @@ def test_other_tokenizers():
     assert recorded["n_queries_by_text"] == 1
 
 
+def test_repetitions_are_known_at_once():
+    """A text of 12 tokens again, cut within: each token that 8 in a row make known counts once."""
+    docs = [
+        TEN + " eleven twelve",
+        "so one two three four five six seven eight nine ten eleven twelve",
+    ]
+    names = [f"density@{n}tokens" for n in (20, 21, 22, 24)]
+    # Of 12 tokens "14 days" is gold; after "so" 7 are no repetition yet, 8, 9 and 11 are.
+    found = values(["eleven twelve"], docs, *names)
+    assert found == pytest.approx([2 / 20, 2 / 13, 2 / 13, 2 / 13])
+
+
+def test_a_missed_passage_that_gold_items_share():
+    """What two gold items share and nothing holds is missed once, a short one within another too."""
+    first, second = TEN, "three four five six seven eight nine ten eleven twelve"
+    both = [f"{first} x y z", f"{second} x y z"]
+    docs = ["x y z and others"]
+    # 13 gold tokens each, of which "x y z" is found; "three" to "ten" are the same 8: 12 missed.
+    assert values([*both, "x y z"], docs, "iou") == pytest.approx([3 / (3 + 12 + 2)])
+    assert values([TEN, "two three", "x y"], ["x y"], "iou") == pytest.approx([2 / 12])
+    assert values([TEN, TEN, "x y"], ["x y"], "iou") == pytest.approx([2 / 12])
+
+
 # -- offsets -----------------------------------------------------------------------------------
 
 SOURCE = "Returns are free. Send it back within 14 days of delivery, unused, in its box."
@@ -200,6 +223,27 @@ def test_a_word_cut_between_two_chunks():
     docs = [stretch(0, 14), stretch(14, 30)]
     assert SOURCE[:14] == "Returns are fr"
     assert values([gold], docs, "coverage@1", "coverage@2") == pytest.approx([2 / 3, 1])
+
+
+def test_offsets_of_parts_of_a_word():
+    """However many retrieved parts of a word overlap, it is retrieved once."""
+    gold = stretch(12, 16, Gold)
+    docs = [stretch(begin, 20) for begin in (5, 0, 2)] + [stretch(0, 4)]
+    # Beside "free" stand a part of "Returns" or all of it, "are", and "Se" of "Send".
+    assert [doc.text for doc in docs[::3]] == ["ns are free. Se", "Retu"]
+    names = [f"density@{k}" for k in (1, 2, 3, 4)]
+    assert values([gold], docs, *names) == pytest.approx([1 / 4] * 4)
+    # "Retu" and "rns" are two, until "Returns" says that they are one.
+    docs = [stretch(12, 16), stretch(0, 4), stretch(4, 7), stretch(0, 7)]
+    assert values([gold], docs, *names) == pytest.approx([1, 1 / 2, 1 / 3, 1 / 2])
+
+
+def test_a_missed_passage_in_gold_items_with_offsets():
+    """The words that two gold items share are missed once."""
+    gold = [stretch(0, 34, Gold), stretch(18, 42, Gold), stretch(70, 73, Gold)]
+    assert [len(each.text.split()) for each in gold] == [7, 6, 1]
+    missed = len(SOURCE[:42].split())
+    assert values(gold, [stretch(70, 73)], "iou") == pytest.approx([1 / (1 + missed)])
 
 
 def test_offsets_in_another_source():
@@ -265,6 +309,20 @@ def test_budgets_of_coverage():
     assert values([TEN], docs, *names) == [0.0, 0.8, 0.9, 1.0, 1.0]
     # "six seven eigh": the part of a word that the budget ends in is left out.
     assert values([TEN], docs, "coverage@37chars", "coverage@38chars") == [0.7, 0.8]
+
+
+@pytest.mark.parametrize("unit", ["tokens", "chars"])
+def test_budgets_of_coverage_with_another_tokenizer(unit):
+    """Half of a document is half of it in any tokenizer."""
+    text = " ".join(f"word{at}" for at in range(10, 30))  # 20 words, 139 characters
+    n = {"tokens": 10, "chars": 69}[unit]
+    names = [f"coverage@{n}{unit}(tokenizer={each})" for each in ("unicode", "char", "whitespace")]
+    assert values([text], [text], *names) == [0.5] * 3
+    name = f"coverage@{n}{unit}"
+    for tokenizer in ("char", "whitespace"):
+        found = values([text], [text], name, budget_tokenizer=tokenizer)
+        # 10 of 100 pairs of letters are two words, and those are no run.
+        assert found == [0.0 if (tokenizer, unit) == ("char", "tokens") else 0.5]
 
 
 def test_budgets_of_other_measures():
