@@ -10,7 +10,8 @@ may have gaps of a few tokens on either side. It counts if it is too long to be 
 
 Where one retrieved text ends and the next begins makes no difference, so cutting a chunk in two
 changes nothing. A gold text that was itself cut within a word begins or ends with a part of it;
-such a part is found in the whole word if the run goes on beside it.
+such a part is found in the whole word beside `EDGE` equal tokens (`SEED` with bridging), or where
+with it a run of two equal tokens or more is the whole gold text.
 
 Everything here is arrays: tokens are numbers, and texts are rows of one long array.
 """
@@ -132,9 +133,10 @@ def align(
             end counts only if it is the retrieved text's end that cuts it off.
     """
     least = _Least.of(golds, words, run)
-    row, shift = _diagonals(golds, streams, stream_of, least, bridge)
+    seed = min(SEED if bridge else EDGE, run)
+    row, shift = _diagonals(golds, streams, stream_of, least, seed)
     parts = _parts(golds, streams, stream_of, row, shift, bridge)
-    parts = _with_cut_words(parts, golds, streams, stream_of, words)
+    parts = _with_cut_words(parts, golds, streams, stream_of, words, seed)
     order, chain = _chains(parts, bridge)
     cells, chain, row = _cells(parts, order, chain)
     return _counted(cells, chain, row, golds, streams, least, apart=apart)
@@ -174,23 +176,25 @@ class _Least:
 
 
 def _diagonals(
-    golds: Rows, streams: Rows, stream_of: Ints, least: _Least, bridge: int
+    golds: Rows, streams: Rows, stream_of: Ints, least: _Least, seed: int
 ) -> tuple[Ints, Ints]:
     """Gold text and shift (place in the stream less place in the gold) of each candidate.
 
-    A run that counts holds a seed: `EDGE` tokens in a row, or the few at the gold text's end that
-    are enough there; a bridged one `SEED` tokens somewhere.
+    A run that counts holds `seed` tokens in a row, or the few at the gold text's end that are
+    enough there. Of a short gold text it holds all tokens, or all but the outermost, which may be
+    parts of words.
     """
-    lengths = golds.lengths
-    size = min(SEED, EDGE) if bridge else EDGE
-    size = min(size, int(least.anywhere.max(initial=1)))
-    seeds = {size: np.arange(len(golds.tokens)) + size <= golds.start[golds.row + 1]}
+    lengths, start = golds.lengths, golds.start[:-1]
+    seeds = {seed: np.arange(len(golds.tokens)) + seed <= golds.start[golds.row + 1]}
     for needed, place in (
-        (least.at_start, golds.start[:-1]),
+        (least.at_start, start),
         (least.at_end, golds.start[1:] - least.at_end),
-        (np.where(lengths < size, lengths, 0), golds.start[:-1]),
+        (np.where(lengths < seed, lengths, 0), start),
+        (np.where(lengths == 3, 2, 0), start),
+        (np.where(lengths == 3, 2, 0), start + 1),
+        (np.where(lengths > 3, lengths - 2, 0), start + 1),
     ):
-        for n in set(needed[(needed > 0) & (needed < size)].tolist()):
+        for n in set(needed[(needed > 0) & (needed < seed)].tolist()):
             at = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
             at[place[needed == n]] = True
     in_gold, in_streams = _Grams(golds, stream_of), _Grams(streams, np.arange(len(streams.start)))
@@ -324,14 +328,22 @@ def _parts(
 
 
 def _with_cut_words(
-    parts: _Parts, golds: Rows, streams: Rows, stream_of: Ints, words: Words
+    parts: _Parts, golds: Rows, streams: Rows, stream_of: Ints, words: Words, seed: int
 ) -> _Parts:
-    """Lengthen parts by the gold text's first or last token where the stream has it in a word."""
+    """Lengthen parts by the gold text's first or last token where the stream has it in a word.
+
+    Of `seed` equal tokens, or of two or more that become the whole gold text.
+    """
     of = stream_of[parts.row]
     first, last = golds.start[parts.row], golds.start[parts.row + 1] - 1
     end_gold, end_stream = parts.gold + parts.length, parts.stream + parts.length
-    before = np.flatnonzero((parts.gold == first + 1) & (parts.stream > streams.start[of]))
-    behind = np.flatnonzero((end_gold == last) & (end_stream < streams.start[of + 1]))
+    starts = np.concatenate(([0], np.cumsum(parts.length)))
+    counts = np.concatenate(([0], np.cumsum(parts.equal)))
+    equals = np.diff(counts[starts])
+    whole = (parts.gold <= first + 1) & (end_gold >= last)
+    long = (equals >= seed) | (whole & (equals > 1))
+    before = np.flatnonzero(long & (parts.gold == first + 1) & (parts.stream > streams.start[of]))
+    behind = np.flatnonzero(long & (end_gold == last) & (end_stream < streams.start[of + 1]))
     text = words.texts
 
     def word(rows: Rows, place: int) -> str:
@@ -341,12 +353,9 @@ def _with_cut_words(
     longer_before = np.zeros(len(parts.row), bool)
     longer_behind = np.zeros(len(parts.row), bool)
     for at in before.tolist():
-        whole, part = word(streams, parts.stream[at] - 1), word(golds, first[at])
-        longer_before[at] = whole.endswith(part)
+        longer_before[at] = word(streams, parts.stream[at] - 1).endswith(word(golds, first[at]))
     for at in behind.tolist():
-        whole, part = word(streams, end_stream[at]), word(golds, last[at])
-        longer_behind[at] = whole.startswith(part)
-    starts = np.concatenate(([0], np.cumsum(parts.length)))
+        longer_behind[at] = word(streams, end_stream[at]).startswith(word(golds, last[at]))
     equal = np.insert(
         parts.equal,
         np.concatenate((starts[:-1][longer_before], starts[1:][longer_behind])),

@@ -117,7 +117,8 @@ class Spread:
         if not columns:
             columns = [(np.empty(0, np.int64),) * 9]
         joined = [np.concatenate(column).astype(np.int64) for column in zip(*columns)]
-        return cls(*joined, ends)
+        first, where, twin, text, length, item, query, dull, dull_query = joined
+        return cls(first, where, twin, text, length, item, query, dull, dull_query, ends)
 
     @property
     def n_queries(self) -> int:

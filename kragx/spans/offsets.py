@@ -98,7 +98,7 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
     said = np.full(sum(len(doc.words) for doc in docs), NEVER)
     twin = np.arange(sum(len(gold.words) for gold in golds))
     cells: list[tuple[int, int, int]] = []
-    for source, words in of_gold.items():
+    for words in of_gold.values():
         for same in _overlapping(words):
             twin[[at for *_, at in same]] = min(at for *_, at in same)
     for source, pieces in stream.items():

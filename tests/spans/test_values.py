@@ -98,6 +98,25 @@ def test_a_gold_text_cut_within_words():
 
 
 @pytest.mark.parametrize(
+    ("gold", "found"),
+    [
+        ("반품 기간은 14일", 1.0),
+        ("기간은 14일", 0.0),
+        ("심이면 반품 기간은 14일", 1.0),
+        ("품 기간은 14일", 0.0),
+        ("반품 기간은 1", 1.0),
+        ("간은 14일", 0.0),
+    ],
+)
+def test_a_short_gold_text_cut_within_words(gold, found):
+    """Beside two equal words a part of a word completes a short gold text, beside one not.
+
+    In Korean this is the usual case: a particle stands behind the last word.
+    """
+    assert values([gold], ["단순 변심이면 반품 기간은 14일이며"], "coverage") == [found]
+
+
+@pytest.mark.parametrize(
     ("changed", "plain", "bridged"),
     [
         ("one two three four NEW six seven eight nine ten", 0.0, 1.0),
@@ -177,13 +196,13 @@ def test_repetitions_are_known_at_once():
         "so one two three four five six seven eight nine ten eleven twelve",
     ]
     names = [f"density@{n}tokens" for n in (20, 21, 22, 24)]
-    # Of 12 tokens "14 days" is gold; after "so" 7 are no repetition yet, 8, 9 and 11 are.
+    # The last two of 12 are gold; after "so" 7 are no repetition yet, 8, 9 and 11 are.
     found = values(["eleven twelve"], docs, *names)
     assert found == pytest.approx([2 / 20, 2 / 13, 2 / 13, 2 / 13])
 
 
 def test_a_missed_passage_that_gold_items_share():
-    """What two gold items share and nothing holds is missed once, a short one within another too."""
+    """What two gold items share is missed once, a short one that stands in another too."""
     first, second = TEN, "three four five six seven eight nine ten eleven twelve"
     both = [f"{first} x y z", f"{second} x y z"]
     docs = ["x y z and others"]
