@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Sizes:
     """The lengths of the documents of an evaluation, measured once for each unit.
 
-    A document is measured as it is read for spans: without wrappers.
+    A document is measured as it is read for spans, without wrappers and white space around it.
 
     Attributes:
         tokenizer: says what a token is.
@@ -60,7 +60,7 @@ class Sizes:
         if budget.unit == "tokens":
             parts, wholes = rests, [int(lengths[row][at]) for row, at in crossing]
         else:
-            texts = [reading(answers[row].docs[at].text or "") for row, at in crossing]
+            texts = [_read(answers[row].docs[at].text or "") for row, at in crossing]
             parts, wholes = self._counted(map(_whole_words, texts, rests)), self._counted(texts)
         for (row, at), part, whole in zip(crossing, parts, wholes):
             doc = int(spread.ends[row][at + 1] - spread.ends[row][at])
@@ -75,7 +75,7 @@ class Sizes:
         if budget.unit not in self._lengths:
             texts = [[_text(a, rank, doc) for rank, doc in enumerate(a.docs, 1)] for a in answers]
             distinct = list(dict.fromkeys(text for of in texts for text in of))
-            read = map(reading, distinct)
+            read = map(_read, distinct)
             counts = self._counted(read) if budget.unit == "tokens" else map(len, read)
             sizes = dict(zip(distinct, counts))
             self._lengths[budget.unit] = [
@@ -91,6 +91,10 @@ def _text(answer: Answer, rank: int, doc: Doc) -> str:
             "budget counts its length; add it, or cut at a rank (ndcg@10)"
         )
     return doc.text
+
+
+def _read(text: str) -> str:
+    return reading(text).strip()
 
 
 def _whole_words(text: str, size: int) -> str:

@@ -18,7 +18,7 @@ Everything here is arrays: tokens are numbers, and texts are rows of one long ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -45,6 +45,7 @@ SEPARATOR = -1
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 _STREAM = np.uint64(0xD6E8FEB86659FD93)
 _OFTEN, _PAIRS = 8, 512  # an n-gram that stands so often in a gold text has so many pairs at most
+_CELLS = 1 << 22  # tokens that are compared for a gold text at most, and at once
 _SLOTS = 22  # bits; the table that most n-grams of the streams are dismissed by takes 4 MB
 
 
@@ -134,8 +135,8 @@ def align(
     """
     least = _Least.of(golds, words, run)
     seed = min(SEED if bridge else EDGE, run)
-    row, shift = _diagonals(golds, streams, stream_of, least, seed)
-    parts = _parts(golds, streams, stream_of, row, shift, bridge)
+    diagonals = _diagonals(golds, streams, stream_of, least, seed)
+    parts = _Parts.joined(_parts(golds, streams, each, bridge) for each in diagonals.portions())
     parts = _with_cut_words(parts, golds, streams, stream_of, words, seed)
     order, chain = _chains(parts, bridge)
     cells, chain, row = _cells(parts, order, chain)
@@ -175,10 +176,34 @@ class _Least:
 # -- where to look ---------------------------------------------------------------------------
 
 
-def _diagonals(
-    golds: Rows, streams: Rows, stream_of: Ints, least: _Least, seed: int
-) -> tuple[Ints, Ints]:
-    """Gold text and shift (place in the stream less place in the gold) of each candidate.
+@dataclass(frozen=True)
+class _Diagonals:
+    """Places in a gold text and in its stream that are as far apart all along.
+
+    Attributes:
+        row: the gold text.
+        shift: the place in the stream less the place in the gold.
+        first, length: the places in the gold of which there is one in the stream.
+    """
+
+    row: Ints
+    shift: Ints
+    first: Ints
+    length: Ints
+
+    def at(self, chosen: Ints) -> _Diagonals:
+        """Some of them."""
+        return _Diagonals(*(each[chosen] for each in vars(self).values()))
+
+    def portions(self) -> Iterator[_Diagonals]:
+        """All of them, in portions of a size that fits into memory."""
+        portion = np.cumsum(self.length) // _CELLS
+        for each in np.unique(portion):
+            yield self.at(np.flatnonzero(portion == each))
+
+
+def _diagonals(golds: Rows, streams: Rows, stream_of: Ints, least: _Least, seed: int) -> _Diagonals:
+    """Where gold texts and their streams may have a run that counts.
 
     A run that counts holds `seed` tokens in a row, or the few at the gold text's end that are
     enough there. Of a short gold text it holds all tokens, or all but the outermost, which may be
@@ -198,21 +223,36 @@ def _diagonals(
             at = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
             at[place[needed == n]] = True
     in_gold, in_streams = _Grams(golds, stream_of), _Grams(streams, np.arange(len(streams.start)))
-    golds_found, shifts = [], []
+    span = len(streams.tokens) + len(golds.tokens) + 1
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for n in sorted(seeds):
         places = np.flatnonzero(seeds[n])
-        found, stream = _joined(in_gold.of(n)[places], in_streams.of(n), in_streams.fit(n))
-        gold = places[found]
-        shift, row = stream - gold, golds.row[gold]
+        which, stream = _joined(in_gold.of(n)[places], in_streams.of(n), in_streams.fit(n))
+        gold = places[which]
+        key = golds.row[gold] * (2 * span) + stream - gold + span
         # Of a row of seeds on the same diagonal nearly all fall out here, before sorting.
-        new = np.ones(len(gold), bool)
-        new[1:] = (gold[1:] - gold[:-1] != 1) | (shift[1:] != shift[:-1]) | (row[1:] != row[:-1])
-        golds_found.append(gold[new])
-        shifts.append(shift[new])
-    row, shift = golds.row[np.concatenate(golds_found)], np.concatenate(shifts)
-    span = len(streams.tokens) + len(golds.tokens) + 1
-    keys = np.unique(row * (2 * span) + shift + span)
-    return keys // (2 * span), keys % (2 * span) - span
+        new = np.flatnonzero((np.diff(gold, prepend=-2) != 1) | (np.diff(key, prepend=-1) != 0))
+        found.append((key[new], np.diff(np.append(new, len(key)))))
+    keys, times = (np.concatenate(each) for each in zip(*found))
+    keys, which = np.unique(keys, return_inverse=True)
+    row, shift = keys // (2 * span), keys % (2 * span) - span
+    of = stream_of[row]
+    first = np.maximum(golds.start[row], streams.start[of] - shift)
+    last = np.minimum(golds.start[row + 1], streams.start[of + 1] - shift)
+    diagonals = _Diagonals(row, shift, first, np.maximum(last - first, 0))
+    return _bounded(diagonals, np.bincount(which, times, len(keys)).astype(np.int64))
+
+
+def _bounded(diagonals: _Diagonals, seeds: Ints) -> _Diagonals:
+    """Those with the most seeds, if a gold text has more of them than can be compared."""
+    row, length = diagonals.row, diagonals.length
+    if not row.size or np.bincount(row, length).max() <= _CELLS:
+        return diagonals
+    order = np.lexsort((-length, -seeds, row))
+    total = np.cumsum(length[order])
+    begins = np.flatnonzero(np.diff(row[order], prepend=-1))
+    before = np.repeat((total - length[order])[begins], np.diff(np.append(begins, len(row))))
+    return diagonals.at(np.sort(order[(total - length[order]) - before < _CELLS]))
 
 
 class _Grams:
@@ -262,6 +302,7 @@ def _joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
     times[begins] = np.diff(np.append(begins, len(ordered)))
     count = np.where(ordered[first] == seen, times[first], 0)
     _thin_out(count, seen)
+    np.minimum(count, _PAIRS, out=count)
     at = np.repeat(first, count) + ranges(count)
     return order[at], np.repeat(there, count)
 
@@ -296,21 +337,23 @@ class _Parts:
     equal: Bools
     """For every token of every part, one after another."""
 
+    @classmethod
+    def joined(cls, portions: Iterable[_Parts]) -> _Parts:
+        """All parts of several portions."""
+        empty = np.empty(0, np.int64)
+        none = cls(empty, empty, empty, empty, np.empty(0, bool))
+        columns = (vars(each).values() for each in (none, *portions))
+        return cls(*map(np.concatenate, zip(*columns)))
 
-def _parts(
-    golds: Rows, streams: Rows, stream_of: Ints, row: Ints, shift: Ints, bridge: int
-) -> _Parts:
-    of = stream_of[row]
-    first = np.maximum(golds.start[row], streams.start[of] - shift)
-    last = np.minimum(golds.start[row + 1], streams.start[of + 1] - shift)
-    length = np.maximum(last - first, 0)
+
+def _parts(golds: Rows, streams: Rows, diagonals: _Diagonals, bridge: int) -> _Parts:
+    row, shift, length = diagonals.row, diagonals.shift, diagonals.length
     diagonal = np.repeat(np.arange(len(row)), length)
-    at = first[diagonal] + ranges(length)
+    at = diagonals.first[diagonal] + ranges(length)
     same = golds.tokens[at] == streams.tokens[at + shift[diagonal]]
     places = np.flatnonzero(same)
     if not places.size:
-        empty = np.empty(0, np.int64)
-        return _Parts(empty, empty, empty, empty, np.empty(0, bool))
+        return _Parts.joined(())
     gap = np.diff(places) - 1
     ends = (gap > bridge) | (np.diff(diagonal[places]) != 0)
     begin = places[np.concatenate(([True], ends))]

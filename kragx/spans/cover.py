@@ -179,18 +179,28 @@ class Spread:
         counts = chosen[self.text]
         covered = counts & (self.first <= cut[self._token_query])
         # Gold items may share a passage; what one token of the stream covers counts once.
-        _, found = np.unique(self.where[covered], return_index=True)
-        missed = np.setdiff1d(self.twin[counts & ~covered], self.twin[covered])
-        known = self.dull_query[self.dull <= cut[self.dull_query]]
+        place, place_query = self._places
+        found = np.zeros(len(place_query), bool)
+        found[place[covered]] = True
+        missed = np.zeros(len(counts), bool)
+        missed[self.twin[counts & ~covered]] = True
+        missed[self.twin[covered]] = False
+        known = self.dull <= cut[self.dull_query]
 
         def per_query(queries: Ints) -> Floats:
             return np.bincount(queries, minlength=self.n_queries).astype(np.float64)
 
         return (
-            per_query(self._token_query[covered][found]),
+            per_query(place_query[found]),
             per_query(self._token_query[missed]),
-            cut - per_query(known),
+            cut - per_query(self.dull_query[known]),
         )
+
+    @cached_property
+    def _places(self) -> tuple[Ints, Ints]:
+        """For each token of gold which of the places that cover one; the query of each of these."""
+        _, first, place = np.unique(self.where, return_index=True, return_inverse=True)
+        return place, self._token_query[first]
 
     @cached_property
     def _token_query(self) -> Ints:

@@ -330,6 +330,19 @@ def test_budgets_of_coverage():
     assert values([TEN], docs, "coverage@37chars", "coverage@38chars") == [0.7, 0.8]
 
 
+def test_wrappers_cost_nothing():
+    """A budget pays for the text itself, not for what stands around it."""
+    docs = [TEN[:23], TEN[24:]]
+    wrapped = [f"[Document {at}]\nsource: a.pdf\n\n{each}\n</doc>" for at, each in enumerate(docs)]
+    names = ["coverage@37chars", "coverage@8tokens", "density@38chars", "hit_rate@23chars"]
+    gold = Gold(id="0", text=TEN)
+    plain, found = (
+        values([gold], [Doc(id=str(at), text=text) for at, text in enumerate(texts)], *names)
+        for texts in (docs, wrapped)
+    )
+    assert found == plain == pytest.approx([1.0, 0.7, 0.8, 1.0])
+
+
 @pytest.mark.parametrize("unit", ["tokens", "chars"])
 def test_budgets_of_coverage_with_another_tokenizer(unit):
     """Half of a document is half of it in any tokenizer."""
@@ -374,6 +387,7 @@ def test_the_tokenizer_of_budgets():
     [
         ("ndcg@500token", "counts tokens or chars, not 'token'; perhaps you meant 'tokens'"),
         ("ndcg@0tokens", "a budget such as 500tokens"),
+        ("ndcg@500 tokens (gain=exp2)", "such as 500tokens or 2000chars, not '500 tokens'"),
         ("ndcg@-5chars", "a budget such as 500tokens"),
         ("seconds_p95@500tokens", "leave '@500tokens' out"),
     ],
@@ -404,8 +418,11 @@ def test_a_threshold_later():
         plain.with_metrics(["recall@5tokens"])
 
 
-def test_text_that_goes_on_repeating_itself():
-    """A word five hundred times, in gold and documents, is read in time and memory."""
-    gold = "a " * 500
+@pytest.mark.parametrize(
+    ("words", "times"), [("a", 500), ("a b c d", 500), ("0 a 0", 300), ("a b", 10_000)]
+)
+def test_text_that_goes_on_repeating_itself(words, times):
+    """A few words again and again, in gold and documents, are read in bounded time and memory."""
+    gold = f"{words} " * times
     found = values([gold], [f"{gold} {at}" for at in range(5)], "coverage", "coverage(bridge=2)")
     assert found == [1.0, 1.0]
