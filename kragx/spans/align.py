@@ -101,14 +101,15 @@ class Words:
 
     texts: Sequence[str]
 
-    @cached_property
-    def syllables(self) -> Ints:
-        """For each number how many characters of Hangul, kana or Chinese it has."""
+    def syllables(self, tokens: Tokens) -> Ints:
+        """For each token how many characters of Hangul, kana or Chinese it has."""
+        numbers, which = np.unique(tokens, return_inverse=True)
+        words = [self.texts[number] for number in numbers.tolist()]
         counts = [
-            0 if text.isascii() else sum(character >= "\u1100" for character in text)
-            for text in self.texts
+            0 if word.isascii() else sum(character >= "\u1100" for character in word)
+            for word in words
         ]
-        return np.array(counts, np.int64)
+        return np.array(counts, np.int64)[which]
 
 
 def align(
@@ -154,7 +155,6 @@ class _Least:
     @classmethod
     def of(cls, golds: Rows, words: Words, run: int) -> _Least:
         lengths = golds.lengths
-        syllables = words.syllables
         first, last = golds.start[:-1], golds.start[1:] - 1
 
         def edge(outermost: Ints, step: int) -> Ints:
@@ -164,7 +164,7 @@ class _Least:
             for n in range(1, min(EDGE, run)):
                 inside = lengths >= n
                 place = outermost[inside] + step * (n - 1)
-                held[inside] += syllables[golds.tokens[place]]
+                held[inside] += words.syllables(golds.tokens[place])
                 enough = inside & ~done & (n > 1) & (held >= SYLLABLES)
                 need[enough], done = n, done | enough
             least: Ints = np.minimum(need, lengths)
