@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.spans.align import NEVER, Cells, Ints
+from kragx.spans.align import Cells
+from kragx.spans.rows import NEVER, Ints
 
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from kragx.spans.align import NEVER, Cells, Ints
+from kragx.spans.align import Cells
 from kragx.spans.reading import unwrapped, written_in
+from kragx.spans.rows import NEVER, Ints
 
 _WORD = re.compile(r"[^\W_]+")
 
