@@ -1,4 +1,4 @@
-"""The judge: questions in, judgements out, each asked once and kept at once.
+"""One run of a judge: questions in, judgements out, each asked once and kept at once.
 
 A key that the store has is not asked again. What is left is asked by `concurrency` workers, none
 faster than `rpm` allows, each with its own attempts and waits; every answer is committed when it
@@ -8,32 +8,18 @@ arrives. The order of the judgements is that of the questions, whatever comes fi
 from __future__ import annotations
 
 import asyncio
-import random
 import sqlite3
-import threading
 import time
 import warnings
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kragx.errors import DataError, JudgingError, UsageError, nearest
-from kragx.judging.client import Answer, Client, Failure, Request
-from kragx.judging.ledger import (
-    Budget,
-    Ledger,
-    Price,
-    Reservation,
-    about_tokens,
-    cost_of,
-    read_budget,
-    read_prices,
-)
+from kragx.errors import DataError, JudgingError
+from kragx.judging.client import Answer, Failure, Request
+from kragx.judging.ledger import Reservation, about_tokens, cost_of, usage_counts
 from kragx.judging.prompt import Graded, messages, read_answer, schema
 from kragx.judging.question import (
     SETTLED,
@@ -46,19 +32,17 @@ from kragx.judging.question import (
     key_of,
     material,
 )
-from kragx.judging.rubric import Asks, Language, Rubric, built_in, read_rubric
+from kragx.judging.rubric import Rubric
 from kragx.judging.store import Attempt, Store, new_uid, now
+from kragx.judging.traffic import wait_before
 
-DEFAULT_STORE = Path(".kragx/judgements.sqlite")
-AskAgain = Literal["transient", "all", "none"]
+if TYPE_CHECKING:
+    from kragx.judging.judge import Judge
 
 _LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for
-_FIRST_WAIT = 1.0
 _TOGETHER = 0.005  # seconds; one commit for what arrives within them costs as much as for one row
 _GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 _ABOUT_OUTPUT = 60  # tokens of a short reason and a grade, for estimates only
-
-_Result = TypeVar("_Result")
 
 
 class JudgeWarning(UserWarning):
@@ -78,175 +62,7 @@ class Judged:
     counts: Counter[str]
 
 
-@dataclass(frozen=True)
-class Judge:
-    """An LLM that grades, with everything about how it is asked and what it may cost.
-
-    Attributes:
-        client: asks the model.
-        store: the SQLite file that keeps every attempt.
-        rubric: one of the user's own (`Rubric`, mapping or YAML file) instead of the built-in ones.
-        language: of the built-in rubrics: ``en``, ``ko``, or ``auto`` by what is asked.
-        concurrency: how many requests at once.
-        rpm: the most requests a minute; None for no limit.
-        timeout: seconds for one attempt.
-        attempts: the most attempts at one question in one run.
-        max_missing: the share of judgements that may be missing before a run ends with an error.
-        budget: what may not be exceeded: a cost, or ``{cost, calls, tokens}``.
-        prices: ``{model: {input, output, cached_input?}}``, per million tokens.
-        currency: what the prices are in.
-        ask_again: which stored failures are asked again in another run: ``transient`` ones
-            (timeouts, rate limits, connections), ``all`` or ``none``.
-        repeat: another number asks everything anew, beside what is stored.
-        dry_run: count calls and tokens instead of asking.
-        progress: whether to show progress on standard error; None for only on a terminal.
-        clock, sleep: time, for tests.
-
-    Raises:
-        UsageError: an option is wrong.
-    """
-
-    client: Client
-    store: str | Path = DEFAULT_STORE
-    rubric: Any = None
-    language: Language | Literal["auto"] = "auto"
-    concurrency: int = 8
-    rpm: float | None = None
-    timeout: float = 60.0
-    attempts: int = 5
-    max_missing: float = 0.0
-    budget: Any = None
-    prices: Any = None
-    currency: str = "USD"
-    ask_again: AskAgain = "transient"
-    repeat: int = 0
-    dry_run: bool = False
-    progress: bool | None = None
-    clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
-    sleep: Callable[[float], Awaitable[None]] = field(
-        default=asyncio.sleep, repr=False, compare=False
-    )
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.client, Client):
-            raise UsageError(
-                f"judge.client: {type(self.client).__name__} has no 'settings' and 'ask'; "
-                "pass an OpenAIClient, a LangChainClient, or one of your own"
-            )
-        for name, least in (("concurrency", 1), ("attempts", 1), ("repeat", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(f"judge.{name}: {value!r} is not a whole number from {least} on")
-        for name in ("timeout", "rpm"):
-            value = getattr(self, name)
-            if value is not None and not (_is_number(value) and value > 0):
-                raise UsageError(f"judge.{name}: {value!r} is not a number above 0")
-        if not (_is_number(self.max_missing) and 0 <= self.max_missing <= 1):
-            raise UsageError(f"judge.max_missing: {self.max_missing!r} is no share from 0 to 1")
-        for name, valid in (
-            ("ask_again", get_args(AskAgain)),
-            ("language", ("auto", *get_args(Language))),
-        ):
-            value = getattr(self, name)
-            if value not in valid:
-                hint = nearest(str(value), valid)
-                raise UsageError(f"judge.{name}: unknown value {value!r}; {hint}")
-        rubric = None if self.rubric is None else read_rubric(self.rubric)
-        object.__setattr__(self, "rubric", rubric)
-        object.__setattr__(self, "prices", read_prices(self.prices or {}))
-        object.__setattr__(self, "budget", read_budget(self.budget))
-        if self.budget.cost is not None and self.price is None:
-            raise UsageError(
-                f"judge.budget: no price of {self.model!r} is known, so no cost can be kept to; "
-                f"add judge.prices.{self.model}: {{input: ..., output: ...}} (per million tokens), "
-                "or give the budget in calls or tokens"
-            )
-
-    # -- what it is --------------------------------------------------------------------------
-
-    @property
-    def model(self) -> str:
-        """The model asked for."""
-        return str(self.client.settings.get("model", type(self.client).__name__))
-
-    @property
-    def price(self) -> Price | None:
-        """The price of the model; None if the table does not have it."""
-        prices: Mapping[str, Price] = self.prices
-        return prices.get(self.model)
-
-    def rubric_for(self, asks: Asks, text: str) -> Rubric:
-        """The rubric of a question about `text` (the query or the gold text).
-
-        Raises:
-            UsageError: the judge's own rubric asks something else.
-        """
-        own: Rubric | None = self.rubric
-        if own is None:
-            return built_in(asks, text, self.language)
-        if own.asks != asks:
-            raise UsageError(
-                f"judge.rubric: {own.id!r} asks for {own.asks}, and here {asks} is judged; use "
-                f"another rubric, or mode {own.asks!r}"
-            )
-        return own
-
-    @cached_property
-    def ledger(self) -> Ledger:
-        """What this judge has used so far, over all runs with it."""
-        limit = self.client.settings.get("max_completion_tokens", 4096)
-        return Ledger(self.budget, self.price, int(limit))
-
-    # -- judging -----------------------------------------------------------------------------
-
-    def judge(self, questions: Sequence[Question]) -> Judged:
-        """`ajudge` for synchronous code; works inside a running event loop (a notebook) too."""
-        return run_sync(lambda: self.ajudge(questions))
-
-    async def ajudge(self, questions: Sequence[Question]) -> Judged:
-        """Judge each question; a question asked twice, or stored before, is not asked again.
-
-        Raises:
-            JudgingError: the budget is used up, or the service refuses everything (a wrong key);
-                what was judged is stored.
-            DataError: the store cannot be used.
-        """
-        try:
-            return await _Run(self, questions).run()
-        except sqlite3.Error as error:
-            raise DataError(f"{self.store}: the judgement store failed: {error}") from error
-
-    def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
-        """What the store has for each question; None for one without an answer. Nothing is asked.
-
-        Raises:
-            DataError: the store cannot be used.
-        """
-        if not Path(self.store).is_file():
-            return [None] * len(questions)
-        run = _Run(self, questions)
-        try:
-            with Store(self.store) as store:
-                settled = store.settled(list(run.asked))
-        except sqlite3.Error as error:
-            raise DataError(f"{self.store}: the judgement store failed: {error}") from error
-        return [
-            None
-            if (found := settled.get(key)) is None
-            else Judgement(key, found.grade, found.reason, detail=found.detail, source="store")
-            for key in run.keys
-        ]
-
-    @cached_property
-    def _gate(self) -> _Gate:
-        return _Gate(self)
-
-    @cached_property
-    def _flights(self) -> _Flights:
-        return _Flights()
-
-
-class _Run:
+class Run:
     """One `ajudge`: its questions by key, what the store has, and what is asked."""
 
     def __init__(self, judge: Judge, questions: Sequence[Question]) -> None:
@@ -273,6 +89,7 @@ class _Run:
         self.others_write = False
 
     async def run(self) -> Judged:
+        """Judge; see `Judge.ajudge`."""
         judge = self.judge
         with Store(judge.store) as self.store:
             self.store.changed_by_others()  # from here on it is noticed
@@ -394,7 +211,7 @@ class _Run:
 
     async def _joined(self, key: str) -> Judgement:
         """Ask, or wait for somebody else who is asking the same."""
-        flight, mine = self.judge._flights.board(key)
+        flight, mine = self.judge.flights.board(key)
         if not mine:
             found = await asyncio.wrap_future(flight)
             if found is not None:
@@ -405,7 +222,7 @@ class _Run:
         try:
             found = await self._ask(key)
         finally:
-            self.judge._flights.land(key, found)
+            self.judge.flights.land(key, found)
         return found
 
     async def _ask(self, key: str) -> Judgement:
@@ -434,11 +251,11 @@ class _Run:
             if not again:
                 break
             assert isinstance(answer, Failure)
-            wait = _wait(key, attempt, answer.retry_after)
+            wait = wait_before(key, attempt, answer.retry_after)
             if wait > _LONGEST_WAIT:
                 break
             if answer.kind == "rate_limit":
-                judge._gate.pause(wait)
+                judge.gate.pause(wait)
             await judge.sleep(wait)
         if row.model or row.fingerprint:
             self.served[row.model, row.fingerprint] += 1
@@ -482,7 +299,7 @@ class _Run:
         judge = self.judge
         sent = False
         try:
-            await judge._gate.pass_through()
+            await judge.gate.pass_through()
             started = time.perf_counter()
             sent = True
             try:
@@ -503,8 +320,6 @@ class _Run:
         return answer, seconds
 
     def _count(self, usage: Usage) -> None:
-        from kragx.judging.ledger import usage_counts
-
         for name, count in usage_counts(usage).items():
             self.counts[name] += count
 
@@ -563,100 +378,6 @@ def _row(key: str, answer: Answer | Failure, rubric: Rubric, seconds: float) -> 
     )
 
 
-def _wait(key: str, attempt: int, retry_after: float | None) -> float:
-    """Seconds before the next attempt: what the server says, else doubling, never in step."""
-    spread = random.Random(f"{key}{attempt}").random()
-    if retry_after is not None:
-        return retry_after + 0.1 * spread
-    return float(min(60.0, _FIRST_WAIT * 2 ** (attempt - 1)) * (0.5 + 0.5 * spread))
-
-
-class _Gate:
-    """When the next request may start: `rpm` apart, and not while the server wants a pause."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._clock, self._sleep = judge.clock, judge.sleep
-        self._interval = 0.0 if judge.rpm is None else 60.0 / judge.rpm
-        self._next = float("-inf")
-        self._paused_until = float("-inf")
-        self._lock = threading.Lock()
-
-    async def pass_through(self) -> None:
-        """Wait for one's turn."""
-        while True:
-            with self._lock:
-                now_ = self._clock()
-                start = max(now_, self._paused_until, self._next)
-                if start <= now_:
-                    self._next = now_ + self._interval
-                    return
-                if self._paused_until <= now_ and self._interval:
-                    self._next = start + self._interval  # this turn is taken
-                    wait, mine = start - now_, True
-                else:
-                    wait, mine = start - now_, False
-            await self._sleep(wait)
-            if mine:
-                return
-
-    def pause(self, seconds: float) -> None:
-        """Let nothing start for so long."""
-        with self._lock:
-            self._paused_until = max(self._paused_until, self._clock() + seconds)
-
-
-class _Flights:
-    """Who is asking which key right now, in whichever thread or event loop."""
-
-    def __init__(self) -> None:
-        self._flights: dict[str, Future[Judgement | None]] = {}
-        self._lock = threading.Lock()
-
-    def board(self, key: str) -> tuple[Future[Judgement | None], bool]:
-        """The flight of a key, and whether it is the caller who must fly it."""
-        with self._lock:
-            if key in self._flights:
-                return self._flights[key], False
-            self._flights[key] = Future()
-            return self._flights[key], True
-
-    def land(self, key: str, judgement: Judgement | None) -> None:
-        """Tell everybody aboard; None if the flight was broken off."""
-        with self._lock:
-            flight = self._flights.pop(key)
-        flight.set_result(judgement)
-
-
-def run_sync(make: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
-    """Run a coroutine to its end, in a thread of its own if an event loop is running here."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(make())
-    running: dict[str, Any] = {}
-    started = threading.Event()
-
-    async def known() -> _Result:
-        running["task"], running["loop"] = asyncio.current_task(), asyncio.get_running_loop()
-        started.set()
-        return await make()
-
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(asyncio.run, known())
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            # The interrupt reaches this thread only; without this the other would go on asking.
-            started.wait(1.0)
-            with suppress(KeyError, RuntimeError):
-                running["loop"].call_soon_threadsafe(running["task"].cancel)
-            raise
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
 def _spent(judge: Judge) -> str:
     cost = cost_of(judge.ledger.counts, judge.price)
     return "" if cost is None else f" and {cost:.4f} {judge.currency}"
@@ -691,13 +412,3 @@ def _progress(judge: Judge, total: int) -> Iterator[Callable[[], None]]:
                 bar.update(task, advance=1, spent=_spent(judge).removeprefix(" and "))
 
         yield advance
-
-
-__all__ = [
-    "DEFAULT_STORE",
-    "Budget",
-    "Judge",
-    "JudgeWarning",
-    "Judged",
-    "run_sync",
-]

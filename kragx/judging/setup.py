@@ -10,9 +10,9 @@ from typing import Any
 from kragx import plugins
 from kragx.errors import UsageError, nearest
 from kragx.judging.client import Client
+from kragx.judging.judge import Judge
 from kragx.judging.langchain import LangChainClient
 from kragx.judging.openai import OpenAIClient
-from kragx.judging.runner import Judge
 
 _CLIENT = tuple(field.name for field in fields(OpenAIClient) if field.init)
 _JUDGE = tuple(

@@ -237,7 +237,7 @@ def _embedded(embeddings: Any, texts: list[str], as_: EmbedAs) -> Sequence[Seque
         ask = getattr(embeddings, "aembed_documents", None)
         if ask is None or as_ == "queries":
             raise
-        from kragx.judging.runner import run_sync
+        from kragx.judging.traffic import run_sync
 
         awaited: Sequence[Sequence[float]] = run_sync(lambda: ask(texts))
         return awaited
