@@ -72,7 +72,7 @@ def align(
     """
     least = Least.of(golds, words, run)
     seed = min(SEED if bridge else EDGE, run)
-    found = diagonals(golds, streams, stream_of, least, seed)
+    found = diagonals(golds, streams, stream_of, least, seed, bridge)
     parts = _Parts.joined(_parts(golds, streams, each, bridge) for each in found.portions())
     parts = _with_cut_words(parts, golds, streams, stream_of, words, seed)
     order, chain = _chains(parts, bridge)

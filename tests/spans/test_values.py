@@ -116,6 +116,18 @@ def test_a_short_gold_text_cut_within_words(gold, found):
     assert values([gold], ["단순 변심이면 반품 기간은 14일이며"], "coverage") == [found]
 
 
+def test_bridges_close_together():
+    """Between two words that were put in, or left out, two words are enough to go on."""
+    words = TEN.split()
+    put_in = [*words[:4], "NEW", *words[4:6], "NEW", *words[6:]]
+    left_out = [*words[:4], *words[5:7], *words[8:]]
+    for changed in (put_in, left_out):
+        assert values([TEN], [" ".join(changed)], "coverage(bridge=2)") == [1.0]
+        assert values([" ".join(changed)], [TEN], "coverage(bridge=2)") == [1.0]
+    one = [*words[:4], "NEW", words[4], "NEW", *words[5:]]
+    assert values([TEN], [" ".join(one)], "coverage(bridge=2)") < [1.0]
+
+
 @pytest.mark.parametrize(
     ("changed", "plain", "bridged"),
     [
