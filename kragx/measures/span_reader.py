@@ -21,7 +21,7 @@ from kragx.spans.grams import repetitions, twins
 from kragx.spans.least import Words
 from kragx.spans.offsets import Placed, locate, placed
 from kragx.spans.rows import Rows
-from kragx.table import Bools, Ints
+from kragx.table import Ints
 from kragx.tokenizers import describe, tokenizer
 
 _BATCH = 256  # queries whose tokens are compared at once
@@ -47,6 +47,7 @@ class Reader:
         self._corpus = TokenCorpus(tokenizer(how.tokenizer))
         self._n_offsets = self._n_texts = 0
         self._without: dict[str, None] = {}
+        self._sources: tuple[dict[str, None], dict[str, None]] = ({}, {})
 
     def settings(self) -> dict[str, Any]:
         """What a result records."""
@@ -63,7 +64,16 @@ class Reader:
         }
 
     def warn(self) -> None:
-        """Say which gold texts have no token."""
+        """Say which gold texts have no token, and that offsets are of different sources."""
+        gold, docs = self._sources
+        if gold and docs and not gold.keys() & docs.keys():
+            warnings.warn(
+                "offsets: no document is of a source that gold is of, so nothing is covered (gold: "
+                f"{next(iter(gold))!r}, retrieved: {next(iter(docs))!r}); name the key with the "
+                "same ids in both (source=...), or compare texts (offsets=off)",
+                MatchWarning,
+                stacklevel=2,
+            )
         if self._without:
             warnings.warn(
                 f"gold texts that yield no token with the tokenizer {self._how.tokenizer!r} and "
@@ -91,7 +101,7 @@ class Reader:
                 batch = []
             if exact is not None:
                 self._n_offsets += 1
-                yield _located(golds, *exact, repeated)
+                yield self._located(golds, *exact)
         if batch:
             yield self._aligned(batch)
 
@@ -162,6 +172,19 @@ class Reader:
         twin = twins(gold_rows, stream_of, self._how.run)
         return Part(cells, said, twin, gold_rows.lengths, text_item, item_query, lengths)
 
+    def _located(
+        self, golds: Sequence[Gold], of_gold: Sequence[Placed], docs: Sequence[Placed]
+    ) -> Part:
+        # Repeated documents need no care: the same place counts once, another is another.
+        for sources, texts in zip(self._sources, (of_gold, docs)):
+            sources.update((each.source, None) for each in texts)
+        cells, said, twin = locate(of_gold, docs)
+        item_query, text_item, _ = _items_of([golds])
+        gold_lengths, lengths = (
+            np.array([len(each.words) for each in texts], np.int64) for texts in (of_gold, docs)
+        )
+        return Part(cells, said, twin, gold_lengths, text_item, item_query, [lengths])
+
 
 def _row(texts: Sequence[Any]) -> Any:
     return np.concatenate(texts) if texts else np.empty(0, np.int32)
@@ -196,21 +219,4 @@ def _items_of(golds: Sequence[Sequence[Gold]]) -> tuple[Ints, Ints, Ints]:
         np.array(item_query, np.int64),
         np.array(text_item, np.int64),
         np.array(stream_of, np.int64),
-    )
-
-
-def _located(
-    golds: Sequence[Gold], of_gold: Sequence[Placed], docs: Sequence[Placed], repeated: Bools
-) -> Part:
-    kept = [Placed(doc.source, ()) if again else doc for doc, again in zip(docs, repeated)]
-    cells, said, twin = locate(of_gold, kept)
-    item_query, text_item, _ = _items_of([golds])
-    return Part(
-        cells,
-        said,
-        twin,
-        np.array([len(each.words) for each in of_gold], np.int64),
-        text_item,
-        item_query,
-        [np.array([len(each.words) for each in kept], np.int64)],
     )

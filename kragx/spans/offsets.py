@@ -67,7 +67,7 @@ def placed(
 
 
 def _is_place(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
 
 
 def _at(metadata: Mapping[str, Any], keys: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
@@ -279,9 +280,34 @@ def test_a_missed_passage_in_gold_items_with_offsets():
 
 def test_offsets_in_another_source():
     """The same words in another source are not the gold's."""
-    docs = [stretch(0, 57, source="terms")]
+    docs = [stretch(0, 57, source="terms"), stretch(60, 70)]
     metrics = ("coverage", "coverage(offsets=off)")
     assert values([stretch(0, 57, Gold)], docs, *metrics) == [0.0, 1.0]
+
+
+def test_the_same_text_at_another_place():
+    """With offsets the same words at another place are no repetition; the same place is one."""
+    source = f"{TEN} and again {TEN}"
+    second = source.rindex("one")
+
+    def at(start, kind=Doc):
+        return kind(text=TEN, metadata={"source": "s", "start_index": np.int64(start)})
+
+    names = ("coverage@1", "coverage@2", "density@2", "density@3", "coverage@20tokens")
+    result = evaluate(
+        GoldDataset((Query("q", "?", (at(second, Gold),)),)),
+        Run({"q": Retrieved((at(0), at(second), at(second)))}),
+        match="text",
+        metrics=[f"{name}(offsets=only)" for name in names],
+    )
+    assert list(result.mean.values()) == [0.0, 1.0, 0.5, 0.5, 1.0]
+
+
+def test_offsets_of_other_sources_alone():
+    """Where no document is of a source of gold, the keys may be wrong, and that is said."""
+    with pytest.warns(MatchWarning, match=r"gold: 'faq', retrieved: 'data/faq'.*offsets=off"):
+        found = values([stretch(0, 57, Gold)], [stretch(0, 57, source="data/faq")], "coverage")
+    assert found == [0.0]
 
 
 def test_offsets_of_wrapped_text_and_own_keys():
