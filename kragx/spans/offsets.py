@@ -67,7 +67,8 @@ def placed(
 
 
 def _is_place(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return is_whole and bool(value >= 0)
 
 
 def _at(metadata: Mapping[str, Any], keys: str) -> Any:
