@@ -91,6 +91,8 @@ class _Parts:
     gold: Ints
     stream: Ints
     length: Ints
+    sure: Ints
+    """The place in the stream up to which one has to read to know that it is one."""
     equal: Bools
     """For every token of every part, one after another."""
 
@@ -98,7 +100,7 @@ class _Parts:
     def joined(cls, portions: Iterable[_Parts]) -> _Parts:
         """All parts of several portions."""
         empty = np.empty(0, np.int64)
-        none = cls(empty, empty, empty, empty, np.empty(0, bool))
+        none = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
         columns = (vars(each).values() for each in (none, *portions))
         return cls(*map(np.concatenate, zip(*columns)))
 
@@ -122,8 +124,14 @@ def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Pa
     begin, end = begin[kept], end[kept]
     size = end - begin
     inside = np.repeat(begin, size) + ranges(size)
+    second = places[np.minimum(counts[begin] + 1, counts[end] - 1)]
     return _Parts(
-        row[diagonal[begin]], at[begin], at[begin] + shift[diagonal[begin]], size, same[inside]
+        row[diagonal[begin]],
+        at[begin],
+        at[begin] + shift[diagonal[begin]],
+        size,
+        at[second] + shift[diagonal[begin]],
+        same[inside],
     )
 
 
@@ -156,6 +164,16 @@ def _with_cut_words(
         longer_before[at] = word(streams, parts.stream[at] - 1).endswith(word(golds, first[at]))
     for at in behind.tolist():
         longer_behind[at] = word(streams, end_stream[at]).startswith(word(golds, last[at]))
+    # A part of the gold's first word is found once the rest says so: the seed, or the whole text.
+    equal_at = np.flatnonzero(parts.equal)
+    seed_at = counts[starts[:-1]] + seed - 1
+    enough = np.where(
+        equals >= seed,
+        parts.stream + equal_at[np.minimum(seed_at, len(equal_at) - 1)] - starts[:-1],
+        NEVER,
+    )
+    rest = np.where(whole, np.maximum(parts.sure, parts.stream + last - 1 - parts.gold), NEVER)
+    sure = np.where(longer_before, np.minimum(enough, rest), parts.sure)
     equal = np.insert(
         parts.equal,
         np.concatenate((starts[:-1][longer_before], starts[1:][longer_behind])),
@@ -166,6 +184,7 @@ def _with_cut_words(
         parts.gold - longer_before,
         parts.stream - longer_before,
         parts.length + longer_before + longer_behind,
+        sure,
         equal,
     )
 
@@ -209,6 +228,7 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
     of = np.repeat(np.arange(len(order)), length)
     gold, stream = parts.gold[order][of] + within, parts.stream[order][of] + within
     equal = parts.equal[starts[order][of] + within]
+    known = np.maximum(stream, parts.sure[order][of])
     joint = np.flatnonzero(chain[1:] == chain[:-1])  # between this part and the next
     if joint.size:
         end_gold = (parts.gold + parts.length)[order][joint]
@@ -224,8 +244,10 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
         )
         at = np.repeat(np.cumsum(length)[joint], size)
         gold, stream = np.insert(gold, at, more_gold), np.insert(stream, at, more_stream)
+        # A gap is bridged once the part behind it is one.
+        known = np.insert(known, at, np.repeat(parts.sure[order][joint + 1], size))
         equal, of = np.insert(equal, at, False), np.insert(of, at, np.repeat(joint, size))
-    return Cells(gold, stream, stream, equal), chain[of], parts.row[order][of]
+    return Cells(gold, stream, known, equal), chain[of], parts.row[order][of]
 
 
 # -- what counts -----------------------------------------------------------------------------
@@ -263,5 +285,5 @@ def _counted(
     # A gap is bridged once the token behind it has been read.
     read = cells.stream[places[matched[:-1]]]
     kept = counts[of]
-    known = np.maximum(read, enough[of])[kept]
+    known = np.maximum(np.maximum(cells.known, read), enough[of])[kept]
     return Cells(cells.gold[kept], cells.stream[kept], known, cells.equal[kept])

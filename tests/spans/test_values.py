@@ -55,6 +55,15 @@ def test_two_long_korean_words_at_an_end():
     assert values([gold], ["안내: 구매자가"], "coverage") == [0.0]
 
 
+def test_a_part_is_known_when_it_is_one():
+    """A word behind a gap is no part of a bridged run until the next one is read, at any k."""
+    gold = "a b c d e f g h i j"
+    docs = ["a b c d e f g h NEW NEW i", "j and more"]
+    names = [f"{name}@1(bridge=2)" for name in ("coverage", "density", "iou")]
+    assert values([gold], docs, *names) == values([gold], docs[:1], *names)
+    assert values([gold], docs, "coverage@2(bridge=2)") == [1.0]
+
+
 def test_a_short_gold_text_counts_whole():
     """A gold text of fewer than 8 tokens is covered where it stands whole."""
     assert values(["14 days"], ["within 14 days of delivery"], "coverage") == [1.0]
