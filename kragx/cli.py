@@ -156,7 +156,9 @@ def run(
     loaded = configs.load(config, settings or ())
     if earlier is not None:
         loaded = configs.with_earlier(loaded, earlier)
-    folder = output or loaded.output
+    if output is not None:
+        loaded = loaded.model_copy(update={"output": output.absolute()})
+    folder = loaded.output
     if folder is not None and not dry_run:
         make_folder(folder / "results")  # before the work, lest it be done for nothing
     print_config(loaded)

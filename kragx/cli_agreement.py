@@ -220,13 +220,18 @@ def label(
     simple: Annotated[
         bool, typer.Option("--simple", help="Draw with equal chances, not stratified.")
     ] = False,
-    scale: Annotated[str, typer.Option(help="The labels there are.")] = "0-3",
+    scale: Annotated[
+        str | None,
+        typer.Option(help="The labels there are (default: 0-3); kept with the sample."),
+    ] = None,
     asks: Asks = None,
     model: Model = None,
     rubric: RubricId = None,
     seed: Seed = 0,
 ) -> None:
     """Label a sample of pairs, blind to the judge's grades."""
+    from dataclasses import replace
+
     from rich.text import Text
 
     from kragx.agreement import LabelFile, Labels, labelling
@@ -235,12 +240,22 @@ def label(
     from kragx.agreement.sampling import draw, read_sample, sample_path
     from kragx.report.text import console
 
-    chosen = read_scale(scale, Labels({}))
-    labelling.keys_of(chosen)
+    if str(file) == "-":
+        raise UsageError("-: labels go into a file, as they are kept while you work; name one")
     kept = sample_path(file)
+    drawn = read_sample(kept) if kept.exists() else None
+    its_scale = None if drawn is None else drawn.settings.get("scale")
+    wanted = scale or its_scale or "0-3"
+    chosen = read_scale(wanted, Labels({}))
+    if its_scale is not None and chosen != read_scale(its_scale, Labels({})):
+        raise UsageError(
+            f"--scale: {scale!r}, but the sample in {kept} is being labelled {its_scale}; remove "
+            "it to draw anew"
+        )
+    labelling.keys_of(chosen)
     labels = LabelFile(file, chosen)
-    if kept.exists():
-        sample = read_sample(kept)
+    if drawn is not None:
+        sample = drawn
         console(stderr=True).print(
             Text(f"going on with the sample in {kept}; remove it to draw anew"), soft_wrap=True
         )
@@ -259,6 +274,7 @@ def label(
             asks=asked,
             seed=seed,
         )
+        sample = replace(sample, settings={**sample.settings, "scale": wanted})
         sample.write(kept)
     try:
         with keyboard() as read_key:
@@ -267,7 +283,8 @@ def label(
             done = labelling.label(sample, labels, read_key, console(), rubric=meanings)
     except KeyboardInterrupt:
         count = sum(each.pair in labels.grades for each in sample.items)
-        _say(f"{count} of {len(sample.items)} labelled, all of it in {file}; run again to go on")
+        more = "; run again to go on" if count < len(sample.items) else ""
+        _say(f"{count} of {len(sample.items)} labelled, all of it in {file}{more}")
         raise
     _say(
         f"{done.done} of {done.total} labelled, in {file}"

@@ -193,20 +193,25 @@ def _written(path: Path) -> None:
 
 
 def print_config(config: RunConfig) -> None:
-    """Print what will be done, in a few lines, before any work."""
+    """Print what will be done, every default filled in, before any work.
+
+    It is the config as the result folder keeps it, a line for each key, retriever and matcher;
+    variables in ``args`` stay names.
+    """
     from rich.text import Text
 
     from kragx.report.text import console
 
-    plain = config.resolved()
-    named = plain.get("matchers")
-    lines = {
-        "retrievers": ", ".join(config.retrievers),
-        "match": ", ".join(named) if named else _inline(plain.get("match")),
-        "metrics": ", ".join(plain["metrics"]),
-    }
-    for name, value in lines.items():
-        console().print(Text(f"{name}: {value}"), soft_wrap=True)
+    def line(text: str) -> None:
+        console().print(Text(text), soft_wrap=True)
+
+    for key, value in config.resolved().items():
+        if key in ("retrievers", "matchers"):
+            line(f"{key}:")
+            for name, each in value.items():
+                line(f"  {_inline(name)}: {_inline(each)}")
+        else:
+            line(f"{key}: {_inline(value)}")
 
 
 def print_dataset(found: RunReport) -> None:
@@ -222,6 +227,10 @@ def print_dataset(found: RunReport) -> None:
 
 
 def _inline(value: Any) -> str:
-    if not isinstance(value, dict):
-        return str(value)
-    return "{" + ", ".join(f"{key}: {_inline(each)}" for key, each in value.items()) + "}"
+    """A value as YAML on one line."""
+    import yaml
+
+    listed: str = yaml.safe_dump(
+        [value], default_flow_style=True, allow_unicode=True, sort_keys=False, width=float("inf")
+    )
+    return listed.strip()[1:-1]

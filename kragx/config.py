@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, Literal
@@ -23,12 +23,13 @@ from pydantic import (
 from kragx.comparison import Gate, Settings, gate_problems, parse_gates
 from kragx.environment import load_env
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest, shorten
+from kragx.facts import FACTS_HAVE_NO_IDS
 from kragx.matchers import METHODS, label, matcher, needed
 from kragx.measures import parse, parse_lists
 from kragx.metrics import KRAGX, Profile, parse_all, profile_for
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.tokenizers import tokenizer
-from kragx.validation import SLICES
+from kragx.validation import target_problems
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
@@ -68,10 +69,10 @@ class DatasetConfig(_Model):
 
     @field_validator("targets")
     @classmethod
-    def _known_slices(cls, value: Any) -> Any:
-        for name in value or {}:
-            if name not in SLICES:
-                raise ValueError(f"unknown key {name!r}; {nearest(name, SLICES)}")
+    def _real_shares(cls, value: Any) -> Any:
+        problems = "; ".join(target_problems(value or {}))
+        if problems:
+            raise ValueError(problems)
         return value
 
 
@@ -86,6 +87,11 @@ class CallbackConfig(_Model):
 
 ASKING = ("concurrency", "timeout", "retries", "on_error", "warmup", "repeat", "callbacks")
 """The options of a retriever that is asked, rather than read from a file."""
+
+
+def _source_of(value: str) -> str:
+    """Which key a retriever that is written as a mere text means."""
+    return "class" if _IMPORT_PATH.fullmatch(value) else "results"
 
 
 class RetrieverConfig(_Model):
@@ -123,7 +129,7 @@ class RetrieverConfig(_Model):
     @classmethod
     def _short_form(cls, value: Any) -> Any:
         if isinstance(value, str):
-            return {"class" if _IMPORT_PATH.fullmatch(value) else "results": value}
+            return {_source_of(value): value}
         return value
 
     @model_validator(mode="after")
@@ -325,6 +331,7 @@ def parse_config(
         problems += _readable(error, filled)
     problems += _semantic(filled)
     if config is not None and not problems:
+        problems += _facts(config)
         problems += _gates(config)
     if problems or config is None:
         raise ConfigError(name, problems)
@@ -349,11 +356,8 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
             raise UsageError(f"--set {setting}: {_yaml_problem(error)}") from None
         at: Any = changed
         for depth, key in enumerate(keys[:-1]):
-            if depth == 0 and isinstance(at.get(key), str):
-                # The short forms: 'match: overlap' is a method, 'dataset: gold.jsonl' a path.
-                short = {"match": "method", "dataset": "path"}.get(key)
-                if short is not None:
-                    at[key] = {short: at[key]}
+            if isinstance(at, dict) and isinstance(at.get(key), str):
+                at[key] = _long_form(keys[:depth], key, at[key])
             at = _step(at, key, setting, ".".join(keys[: depth + 1]), make=True)
         if isinstance(at, list):
             _step(at, keys[-1], setting, path, make=False)
@@ -361,6 +365,18 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
         else:
             at[keys[-1]] = value
     return changed
+
+
+def _long_form(parents: Sequence[str], key: str, value: str) -> Any:
+    """A short form spelt out: ``match: overlap`` is a method, ``dataset: gold.jsonl`` a path."""
+    match (*parents, key):
+        case ("match" | "facts_match",) | ("matchers", _):
+            return {"method": value}
+        case ("dataset",):
+            return {"path": value}
+        case ("retrievers", _):
+            return {_source_of(value): value}
+    return value
 
 
 def _step(at: Any, key: str, setting: str, path: str, *, make: bool) -> Any:
@@ -536,6 +552,16 @@ def _gates(config: RunConfig) -> list[str]:
         baseline=config.baseline,
     )
     return problems
+
+
+def _facts(config: RunConfig) -> list[str]:
+    """What is wrong with how facts are matched, known before anything is retrieved."""
+    measured = parse_lists(config.metrics, config.chosen_profile)[1]
+    if all(each.name != "context_completeness" for each in measured):
+        return []
+    named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
+    methods = (each.get("method") if isinstance(each, dict) else each for each in named)
+    return [f"facts_match: {FACTS_HAVE_NO_IDS}"] if "id" in methods else []
 
 
 def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:

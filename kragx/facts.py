@@ -20,6 +20,11 @@ from kragx.metrics import Profile
 from kragx.pooling import judging_counts
 from kragx.table import Floats, Ints
 
+FACTS_HAVE_NO_IDS = (
+    "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "
+    "another matcher, for example facts_match: text"
+)
+
 
 def facts_matcher(
     measured: Sequence[MeasureSpec],
@@ -32,10 +37,7 @@ def facts_matcher(
         return None
     chosen = matcher if spec is None else matchers.matcher(spec, named.match_options)
     if isinstance(chosen, matchers.IdMatcher):
-        raise UsageError(
-            "facts_match: facts are texts and have no ids, so context_completeness cannot match "
-            "them by 'id'; name another matcher, for example facts_match: text"
-        )
+        raise UsageError(f"facts_match: {FACTS_HAVE_NO_IDS}")
     if isinstance(chosen, matchers.JudgeMatcher):
         return replace(chosen, mode="support")
     return chosen

@@ -29,14 +29,19 @@ from kragx.formats.jsonl import doc_record, open_text, to_json
 from kragx.results import Retrieved, Run
 from kragx.text import Mender, file_names
 
+_OF_FAILURES = ("timeout", "retries", "on_error")
+"""Options of a retriever on which no answer depends that it has given."""
+
 
 def asked_hash(config: RetrieverConfig, dataset: GoldDataset) -> str:
-    """What an answer depends on: the retriever's part of the config, and the questions.
+    """What an answer and its time depend on: the retriever's part of the config, the questions.
 
-    Matchers and metrics are no part of it, so an interrupted run goes on although they changed.
+    Matchers and metrics are no part of it, so an interrupted run goes on although they changed;
+    nor is what only decides how a question fails: whoever raises a timeout loses no answer.
     """
     questions = [(query.id, query.text) for query in dataset]
-    plain = [config.model_dump(mode="json", by_alias=True), questions]
+    own = config.model_dump(mode="json", by_alias=True, exclude=set(_OF_FAILURES))
+    plain = [own, questions]
     text = json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

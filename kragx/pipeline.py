@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -30,7 +30,8 @@ from kragx.comparison import (
     read_results_folder,
     recommend,
 )
-from kragx.config import CallbackConfig, HtmlConfig, RetrieverConfig, RunConfig, filled
+from kragx.comparison.slices import sliced
+from kragx.config import HtmlConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
 from kragx.errors import DataError, UsageError
 from kragx.evaluating import evaluate
@@ -50,7 +51,7 @@ from kragx.formats.jsonl import (
 from kragx.formats.trec import read_run
 from kragx.judging import read_judge
 from kragx.judging.setup import adjusted
-from kragx.matchers import JudgeMatcher, MatchItem, judge_of, label, matcher
+from kragx.matchers import JudgeMatcher, Matcher, MatchItem, judge_of, label, matcher
 from kragx.pooling import pooled
 from kragx.report.figures import write_figures
 from kragx.report.files import means_csv, queries_csv, write_text
@@ -74,6 +75,7 @@ class RunReport:
         evaluations: one for each matcher and retriever, by matcher, then retriever.
         earlier: the results of an earlier run, to compare with.
         anyway: compare with them even if they cannot be compared.
+        matchers: those that decided, by the name that evaluations give them.
     """
 
     config: RunConfig
@@ -82,6 +84,7 @@ class RunReport:
     evaluations: tuple[Evaluation, ...]
     earlier: Results | None = None
     anyway: bool = False
+    matchers: Mapping[str, Matcher] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -187,6 +190,7 @@ class RunReport:
             baseline=self.config.baseline,
             corpus=self._corpus,
             reasons=self._reasons,
+            matchers=self.matchers,
             max_docs=given.max_docs if max_docs is None else max_docs,
             max_chars=given.max_chars if max_chars is None else max_chars,
         )
@@ -218,13 +222,9 @@ class RunReport:
     def _reasons(self) -> dict[str, Reasons]:
         """What judges said, by the matcher's name, from their stores."""
         found: dict[str, Reasons] = {}
-        options = _match_options(self.config, None)
         in_order = arranged(self.config.chosen_profile)
-        for spec, match_name in zip(
-            self.config.named_matchers.values(),
-            dict.fromkeys(each.match_name for each in self.evaluations),
-        ):
-            judge = judge_of(matcher(filled(spec), options))
+        for match_name, chosen in self.matchers.items():
+            judge = judge_of(chosen)
             if judge is None:
                 continue
             pooled_ = any(
@@ -247,7 +247,6 @@ class RunReport:
         write_gold(self.dataset, folder / "gold.jsonl")
         for name, found in zip(file_names(self.runs), self.runs.values(), strict=True):
             write_results(self.dataset, found, folder / "results" / f"{name}.jsonl")
-            partial_path(folder, name).unlink(missing_ok=True)
         write_parquet(folder, self.dataset, self.runs, self.evaluations)
         write_text(folder / "means.csv", means_csv(self.evaluations))
         write_text(folder / "queries.csv", queries_csv(self.evaluations, self.dataset))
@@ -258,6 +257,9 @@ class RunReport:
         write_text(folder / "report.md", self.to_markdown())
         if self.config.html:
             self.to_html(folder / "report.html")
+        # Until all of it stands there, a next run goes on from these.
+        for name in file_names(self.runs):
+            partial_path(folder, name).unlink(missing_ok=True)
 
 
 def run(
@@ -289,19 +291,30 @@ def run(
         )
     earlier = _earlier(config, folder)
     dataset = load_dataset(config)
+    # Whatever can be wrong is found before the first question is asked.
+    for _ in sliced(dataset.queries, config.slices or ()):
+        pass
+    makers = _makers(config.retrievers)
+    read = {
+        name: _read(name, each) for name, each in config.retrievers.items() if each.factory is None
+    }
     files = file_names(config.retrievers)
     runs = {
-        name: _retrieved(
+        name: read[name]
+        if name in read
+        else _asked(
             name,
             retriever,
+            makers[name],
             dataset,
             progress,
             None if folder is None else partial_path(folder, file),
         )
         for file, (name, retriever) in zip(files, config.retrievers.items())
     }
-    evaluations = evaluated(config, dataset, runs, judging)
-    return RunReport(config, dataset, runs, evaluations, earlier, anyway)
+    chosen = _matchers(config, judging)
+    evaluations = evaluated(config, dataset, runs, judging, chosen)
+    return RunReport(config, dataset, runs, evaluations, earlier, anyway, chosen)
 
 
 def _earlier(config: RunConfig, folder: Path | None) -> Results | None:
@@ -432,8 +445,10 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
     if earlier is not None:
         config = configs.with_earlier(config, earlier)
     before = _earlier(config, folder)
-    evaluations = tuple(map(_as_read(folder), evaluated(config, dataset, runs)))
-    return RunReport(config, dataset, runs, evaluations, before, anyway)
+    chosen = _matchers(config)
+    found = evaluated(config, dataset, runs, matchers=chosen)
+    evaluations = tuple(map(_as_read(folder), found))
+    return RunReport(config, dataset, runs, evaluations, before, anyway, chosen)
 
 
 def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
@@ -442,6 +457,11 @@ def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
     Raises:
         DataError: the folder lacks a file, or one is broken.
     """
+    if not (folder / "config.yaml").is_file():
+        raise DataError(
+            f"{folder}: no result folder, as it has no config.yaml; name one that kragx run has "
+            "written (an interrupted run goes on with kragx run)"
+        )
     config = configs.load(folder / "config.yaml", needs_env=False)
     name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
     gold = read_gold(folder / "gold.jsonl")
@@ -482,14 +502,15 @@ def evaluated(
     dataset: GoldDataset,
     runs: Mapping[str, Run],
     judging: Mapping[str, Any] | None = None,
+    matchers: Mapping[str, Matcher] | None = None,
 ) -> tuple[Evaluation, ...]:
-    """The evaluation of each run under each matcher of a config."""
+    """The evaluation of each run under each matcher of a config; `matchers` are those, if made."""
     evaluations = []
     options = _match_options(config, judging)
     facts = None if config.facts_match is None else matcher(filled(config.facts_match), options)
-    for name, spec in config.named_matchers.items():
+    for name, made in (_matchers(config, judging) if matchers is None else matchers).items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
-        chosen = matcher(filled(spec), options)
+        chosen = made
         if isinstance(chosen, JudgeMatcher) and chosen.needs_pool(
             MatchItem(query, ()) for query in dataset
         ):
@@ -508,8 +529,17 @@ def evaluated(
                 )
             except DataError as error:
                 raise DataError(f"retrievers.{found.name}: {error}") from None
-            evaluations.append(replace(evaluation, match_name=name or label(spec)))
+            evaluations.append(replace(evaluation, match_name=name))
     return tuple(evaluations)
+
+
+def _matchers(config: RunConfig, judging: Mapping[str, Any] | None = None) -> dict[str, Matcher]:
+    """The matchers of a config, by the name that evaluations give them."""
+    options = _match_options(config, judging)
+    return {
+        name or label(spec): matcher(filled(spec), options)
+        for name, spec in config.named_matchers.items()
+    }
 
 
 def _match_options(config: RunConfig, judging: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -520,27 +550,79 @@ def _match_options(config: RunConfig, judging: Mapping[str, Any] | None) -> dict
     return options
 
 
-def _retrieved(
+@dataclass(frozen=True)
+class _Maker:
+    """Makes a retriever and its callback handlers."""
+
+    retriever: Callable[[], Any]
+    callbacks: tuple[Callable[[], Any], ...]
+
+
+def _makers(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, _Maker]:
+    """What makes each retriever that is asked; nothing is made yet.
+
+    Raises:
+        UsageError: an import path or argument is wrong; all of them are listed.
+    """
+    found: dict[str, _Maker] = {}
+    problems: list[str] = []
+
+    def maker(where: str, path: str, args: Mapping[str, Any] | None) -> Callable[[], Any]:
+        try:
+            return plugins.maker(path, filled(args))
+        except UsageError as error:
+            problems.append(f"{where}: {error}")
+            return lambda: None
+
+    for name, each in retrievers.items():
+        if each.factory is not None:
+            where = f"retrievers.{name}"
+            found[name] = _Maker(
+                maker(where, each.factory, each.args),
+                tuple(
+                    # An object by import path, or what a class or function makes.
+                    maker(where, given, None)
+                    if isinstance(given, str)
+                    else maker(where, given.factory, given.args)
+                    for given in each.callbacks or ()
+                ),
+            )
+    if problems:
+        raise UsageError("\n".join(problems))
+    return found
+
+
+def _read(name: str, config: RetrieverConfig) -> Run:
+    """What a file says that a retriever returned."""
+    try:
+        if config.run is not None:
+            found = read_run(config.run)
+        else:
+            assert config.results is not None  # the config's own check
+            found = read_results(config.results)[1]
+            if not len(found):
+                raise DataError(
+                    f"{config.results}: no query has 'retrieved'; this is a gold file, not a "
+                    "results file"
+                )
+    except DataError as error:
+        source = "results" if config.run is None else "run"
+        raise DataError(f"retrievers.{name}.{source}: {error}") from error
+    return replace(found, name=name, settings=_settings(config))
+
+
+def _asked(
     name: str,
     config: RetrieverConfig,
+    maker: _Maker,
     dataset: GoldDataset,
     progress: bool | None,
     partial: Path | None,
 ) -> Run:
-    if config.results is not None:
-        found = read_results(config.results)[1]
-        if not len(found):
-            raise DataError(
-                f"retrievers.{name}.results: {config.results}: no query has 'retrieved'; this is a "
-                "gold file, not a results file"
-            )
-        return replace(found, name=name, settings=_settings(config))
-    if config.run is not None:
-        return replace(read_run(config.run), name=name, settings=_settings(config))
-    assert config.factory is not None  # the config's own check
+    """What a retriever answers to every question that it has not answered yet."""
     where = f"retrievers.{name}"
     try:
-        retriever = plugins.build(config.factory, filled(config.args))
+        retriever = maker.retriever()
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from error
     if not is_retriever(retriever):
@@ -550,7 +632,7 @@ def _retrieved(
         )
     asking = config.asking()
     try:
-        asking["callbacks"] = [_callback(each, where) for each in config.callbacks or ()]
+        asking["callbacks"] = [make() for make in maker.callbacks]
         if partial is None:
             answered = retrieve(retriever, dataset, name=name, progress=progress, **asking)
         else:
@@ -569,13 +651,6 @@ def _retrieved(
     except DataError as error:
         raise DataError(f"{where}: {error}") from error
     return replace(answered, settings=_settings(config))
-
-
-def _callback(given: str | CallbackConfig, where: str) -> Any:
-    """A callback handler: an object by import path, or what a class or function makes."""
-    if isinstance(given, str):
-        return plugins.build(given, None)
-    return plugins.build(given.factory, filled(given.args))
 
 
 def _settings(config: RetrieverConfig) -> dict[str, Any]:

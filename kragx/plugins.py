@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -41,29 +41,43 @@ def load(path: str) -> Any:
     return value
 
 
-def build(path: str, args: Mapping[str, Any] | None) -> Any:
-    """Load an import path and, if it makes something, call it with the arguments.
+def maker(path: str, args: Mapping[str, Any] | None) -> Callable[[], Any]:
+    """Load an import path; what is returned makes, when it is called, what the path stands for.
 
     A class makes something, and so does a class method; a function does if arguments are given
     (an empty mapping is enough), and is itself what is meant if they are not (None).
 
     Raises:
-        UsageError: it does not take these arguments, or fails with them.
+        UsageError: it cannot be loaded, or does not take these arguments; when it is called: it
+            fails with them.
     """
     value = load(path)
     makes = inspect.isclass(value) or inspect.isclass(getattr(value, "__self__", None))
     if args is None and not makes:
-        return value
-    args = args or {}
+        return lambda: value
+    given = args or {}
     if not callable(value):
         raise UsageError(f"{path}: takes no arguments; it is not a class or function")
-    check_arguments(value, args, path)
-    try:
-        return value(**args)
-    except KragxError:
-        raise
-    except Exception as error:  # whatever foreign code raises, the user must learn where
-        raise UsageError(f"{path}: {type(error).__name__}: {error}") from error
+    check_arguments(value, given, path)
+
+    def make() -> Any:
+        try:
+            return value(**given)
+        except KragxError:
+            raise
+        except Exception as error:  # whatever foreign code raises, the user must learn where
+            raise UsageError(f"{path}: {type(error).__name__}: {error}") from error
+
+    return make
+
+
+def build(path: str, args: Mapping[str, Any] | None) -> Any:
+    """What an import path stands for, made with these arguments; see `maker`.
+
+    Raises:
+        UsageError: as `maker`, and what it returns.
+    """
+    return maker(path, args)()
 
 
 def options(value: object) -> dict[str, Any]:

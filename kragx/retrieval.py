@@ -154,19 +154,11 @@ def retrieve(
     with _progress(chosen, len(questions), progress) as advance:
         if how.concurrency == 1:
             answers: Iterator[Retrieved] = map(answer, questions)
-            for found in answers:
-                results.append(found)
-                advance()
         else:
-            with ThreadPoolExecutor(how.concurrency) as pool:
-                try:
-                    for found in pool.map(answer, questions):
-                        results.append(found)
-                        advance()
-                except BaseException:
-                    # An interrupt must not wait for every question that is still to come.
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
+            answers = _at_once(answer, questions, how.concurrency)
+        for found in answers:
+            results.append(found)
+            advance()
     return _run(questions, results, chosen, mender)
 
 
@@ -271,6 +263,46 @@ def _within(ask: Callable[[Any], Any], seconds: float) -> Callable[[Any], Any]:
         return answered
 
     return limited
+
+
+def _at_once(
+    answer: Callable[[Query], Retrieved], questions: Sequence[Query], concurrency: int
+) -> Iterator[Retrieved]:
+    """The answers in the order of the questions, of which several are asked at once.
+
+    The threads are daemons, unlike those of an executor: an interrupt ends the process although
+    some retriever hangs. After it, or after an error, no further question is begun.
+    """
+    waiting = iter(range(len(questions)))
+    lock = threading.Lock()
+    stopped = threading.Event()
+    boxes: list[queue.SimpleQueue[tuple[Retrieved | None, BaseException | None]]] = [
+        queue.SimpleQueue() for _ in questions
+    ]
+
+    def work() -> None:
+        while not stopped.is_set():
+            with lock:
+                at = next(waiting, None)
+            if at is None:
+                return
+            try:
+                boxes[at].put((answer(questions[at]), None))
+            except BaseException as error:  # raised where the answer is waited for
+                boxes[at].put((None, error))
+
+    for _ in range(min(concurrency, len(questions))):
+        # Callbacks and tracing tools find their parents in context variables.
+        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    try:
+        for box in boxes:
+            found, error = box.get()
+            if error is not None:
+                raise error
+            assert found is not None  # one of the two
+            yield found
+    finally:
+        stopped.set()
 
 
 def _too_late(seconds: float) -> TimeoutError:

@@ -100,9 +100,8 @@ def validate(
         DataError: a file cannot be taken apart at all.
         UsageError: an argument is wrong.
     """
-    for name in targets or {}:
-        if name not in SLICES:
-            raise UsageError(f"targets.{name}: unknown; {nearest(name, SLICES)}")
+    for problem in target_problems(targets or {}):
+        raise UsageError(f"targets.{problem}")
     loaded = load(path, format, columns, encoding=encoding)
     problems = Problems(str(path))
     problems.found += loaded.problems
@@ -115,11 +114,11 @@ def validate(
         report = problems.at(line, query.id)
         if query.text is None and loaded.format != "qrels":
             report("query", "no text, so that no retriever can be asked", "warning")
-        _check_query(query, report)
+        _check_query(query, report, loaded.format)
         for field, text in _gold_texts(query):
             _check_text(field, text, report, texts)
         if texts is not None:
-            for field, doc_id in _gold_ids(query):
+            for field, doc_id in _ids(query, alone=True):
                 if not texts.has(doc_id):
                     report(field, f"id {doc_id!r} is not in the corpus {corpus}")
     _check_questions(loaded, problems)
@@ -145,15 +144,44 @@ def validate(
     )
 
 
-def _check_query(query: Query, report: Report) -> None:
+def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """What is wrong with target shares: names of no slice, and numbers that are no shares."""
+    for name, shares in targets.items():
+        if name not in SLICES:
+            yield f"{name}: unknown key {name!r}; {nearest(name, SLICES)}"
+            continue
+        for value, share in shares.items():
+            if not 0 <= share <= 1:
+                yield f"{name}.{value}: {share:g} is no share; write 0.25 for 25%"
+        # A query may expect several types of document, but has one of everything else.
+        total = sum(shares.values())
+        if name != "expected_doc_types" and total > 1 + TOLERANCE:
+            yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
+
+
+def _check_query(query: Query, report: Report, format: str) -> None:  # noqa: A002
     wanted = [gold for gold in query.gold if gold.grade > 0]
-    if not wanted and query.answerable is not False:
+    if not wanted and format in ("qrels", "llamaindex"):
+        # Neither has a word for what cannot be answered; in qrels such queries are usual.
+        level = "warning" if format == "qrels" else "error"
+        report("gold", "nothing is relevant; add gold, or leave the query out", level)
+    elif not wanted and query.answerable is not False:
         report("gold", "no gold, and not marked unanswerable; add some, or answerable: false")
     if wanted and query.answerable is False:
         report("answerable", f"false, but there are {len(wanted)} gold items; keep one of the two")
     texts = [query.text, query.reference, query.query_type, query.id]
     for field, text in zip(("query", "reference", "query_type", "query_id"), texts):
         _check_unicode(field, text, report)
+    for at, each in enumerate(query.expected_doc_types):
+        _check_unicode(f"expected_doc_types[{at}]", each, report)
+    for field, doc_id in _ids(query):
+        _check_unicode(field, doc_id, report)
+        if doc_id != doc_id.strip():
+            report(
+                field,
+                f"{doc_id!r} begins or ends with white space, as no id should; remove it",
+                "warning",
+            )
     seen: dict[str, int] = {}
     for at, gold in enumerate(query.gold):
         if gold.text is not None:
@@ -199,8 +227,8 @@ def _check_unicode(field: str, text: str | None, report: Report) -> None:
     if not unicodedata.is_normalized("NFC", text):
         report(
             field,
-            "text in NFD (as macOS writes file names); matchers read it, but ids and searches "
-            "do not: save it as NFC",
+            "text in NFD (as macOS writes file names); matchers of texts read it, but ids, types "
+            "and searches do not: save it as NFC",
             "warning",
         )
     if "\ufffd" in text:
@@ -240,13 +268,13 @@ def _gold_texts(query: Query) -> Iterator[tuple[str, str]]:
                 yield f"gold[{at}].alternatives[{number}].text", other.text
 
 
-def _gold_ids(query: Query) -> Iterator[tuple[str, str]]:
-    """The ids of gold that is known by its id alone; beside a text an id may be of anything."""
+def _ids(query: Query, *, alone: bool = False) -> Iterator[tuple[str, str]]:
+    """The ids of gold; `alone`: where no text stands beside, for there an id may be of anything."""
     for at, gold in enumerate(query.gold):
-        if gold.id is not None and gold.text is None:
+        if gold.id is not None and not (alone and gold.text is not None):
             yield f"gold[{at}].id", gold.id
         for number, other in enumerate(gold.alternatives):
-            if other.id is not None and other.text is None:
+            if other.id is not None and not (alone and other.text is not None):
                 yield f"gold[{at}].alternatives[{number}].id", other.id
 
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
 from kragx.agreement import kappa
 from kragx.agreement.intervals import Interval, bootstrap, check_confidence
 from kragx.agreement.labels import Labels, Pair, Scale, Side, read_labels, read_scale
-from kragx.agreement.systems import METRIC, SystemAgreement, rank_systems
+from kragx.agreement.systems import METRIC, SystemAgreement, lowest_is_zero, rank_systems
 from kragx.errors import DataError
 from kragx.results import Run
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.table import Floats
 
 FEW_QUERIES = 10
-"""With fewer queries than this an interval is said to be a rough one."""
+"""An interval that rests on fewer queries than this is said to be a rough one."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,11 @@ class Agreement:
             "notes": list(self.notes),
             "settings": dict(self.settings),
         }
-        return plain if self.systems is None else {**plain, "systems": self.systems.to_dict()}
+        if self.systems is None:
+            return plain
+        # Whoever takes only this part takes the kappa with the tau.
+        kappas = {name: self.values[name] for name in ("kappa", "kappa_quadratic")}
+        return {**plain, "systems": {**self.systems.to_dict(), **kappas}}
 
     def print(self) -> None:
         """Print it as tables."""
@@ -176,7 +181,7 @@ def agree(
     }
     both = [pair for pair in theirs.grades if pair in ours.grades and pair not in left_out]
     if not both:
-        raise DataError(_nothing_common(theirs, ours, chosen, strange))
+        raise DataError(_nothing_common(theirs, ours, chosen, strange, missing))
     counts = _counts(both, theirs, ours, chosen)
     matrix = counts.sum(0)
     values = {name: _known(found) for name, found in statistics(matrix, chosen).items()}
@@ -203,6 +208,9 @@ def agree(
         notes=(
             *_notes(matrix, chosen, len(counts), strange),
             *_without_interval(values, intervals, len(counts)),
+            *_of_few_queries(counts, intervals, chosen),
+            *_other_forms(missing),
+            *(lowest_is_zero(chosen) if runs else ()),
         ),
         systems=rank_systems(theirs, ours, runs, chosen, metric=metric, top=top) if runs else None,
         settings={
@@ -302,8 +310,54 @@ def _without_interval(
     return [f"no interval, as every resample gives the same value: {', '.join(names)}"]
 
 
+def _of_few_queries(
+    counts: Floats, intervals: Mapping[str, Interval | None], scale: Scale
+) -> list[str]:
+    """Which intervals rest on human labels that only few of many queries have."""
+    if len(counts) < FEW_QUERIES:
+        return []
+    has = counts.sum(2) > 0
+    resting = {f"bias.{label}": has[:, at].sum() for at, label in enumerate(scale.labels)}
+    for at, label in enumerate(scale.labels):
+        if at:
+            below, above = has[:, :at].any(1).sum(), has[:, at:].any(1).sum()
+            resting[f"kappa_binary.{label}"] = min(below, above)
+    names = [
+        name
+        for name in intervals
+        if intervals[name] and resting.get(name, FEW_QUERIES) < FEW_QUERIES
+    ]
+    return (
+        [
+            f"rough intervals, as fewer than {FEW_QUERIES} queries have such human labels: "
+            f"{', '.join(names)}"
+        ]
+        if names
+        else []
+    )
+
+
+def _other_forms(missing: Mapping[Side, Sequence[Pair]]) -> list[str]:
+    """Ids that look alike and are not: one side's were composed, the other's taken apart."""
+    human, judge = (
+        {(normalize("NFC", query), normalize("NFC", document)) for query, document in pairs}
+        for pairs in (missing["human"], missing["judge"])
+    )
+    count = len(human & judge)
+    if not count:
+        return []
+    return [
+        f"pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
+        f"{count}; write both files in one form"
+    ]
+
+
 def _nothing_common(
-    human: Labels, judge: Labels, scale: Scale, strange: Sequence[OutOfScale]
+    human: Labels,
+    judge: Labels,
+    scale: Scale,
+    strange: Sequence[OutOfScale],
+    missing: Mapping[Side, Sequence[Pair]],
 ) -> str:
     example = [
         f"query {query!r}, document {document!r}"
@@ -313,6 +367,7 @@ def _nothing_common(
     return (
         f"no pair has a label from both sides{off}. {human.name} has {example[0]}, {judge.name} "
         f"{example[1]}: pairs are joined by query id and document id"
+        + "".join(f"; {line}" for line in _other_forms(missing))
     )
 
 

@@ -10,7 +10,7 @@ too narrow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from kragx.agreement.intervals import Interval, check_confidence, student_t
 from kragx.agreement.labels import Labels, Scale, document_name, read_labels, read_scale
-from kragx.agreement.systems import as_gold, named, scored_by
+from kragx.agreement.systems import as_gold, judged_share, lowest_is_zero, named, scored_by
 from kragx.errors import DataError, UsageError
 from kragx.results import Run
 from kragx.statistics import CONFIDENCE
@@ -34,7 +34,8 @@ class Estimate:
 
     Attributes:
         value: the prediction-powered estimate.
-        interval: of the mean over the population that the queries are a sample of.
+        interval: of the mean over the population that the queries are a sample of; None where
+            nothing varies: an interval without width would say that nothing is uncertain.
         plain: the judge's mean over all queries, uncorrected.
         human: the human mean over the labelled queries alone.
         human_interval: of that one.
@@ -43,10 +44,10 @@ class Estimate:
     """
 
     value: float
-    interval: Interval
+    interval: Interval | None
     plain: float
     human: float
-    human_interval: Interval
+    human_interval: Interval | None
     weight: float
     n_labelled: int
     n_queries: int
@@ -55,10 +56,10 @@ class Estimate:
         """Plain values for JSON."""
         return {
             "corrected": self.value,
-            "interval": list(self.interval),
+            "interval": None if self.interval is None else list(self.interval),
             "plain": self.plain,
             "human": self.human,
-            "human_interval": list(self.human_interval),
+            "human_interval": (None if self.human_interval is None else list(self.human_interval)),
             "weight": self.weight,
             "n_labelled": self.n_labelled,
             "n_queries": self.n_queries,
@@ -109,14 +110,19 @@ def prediction_powered(
     mean = float(human.mean())
     return Estimate(
         value=value,
-        interval=(value - margin, value + margin),
+        interval=_around(value, margin),
         plain=float(np.concatenate([judge, rest]).mean()),
         human=mean,
-        human_interval=(mean - margin_alone, mean + margin_alone),
+        human_interval=_around(mean, margin_alone),
         weight=weight,
         n_labelled=n,
         n_queries=n + more,
     )
+
+
+def _around(value: float, margin: float) -> Interval | None:
+    # Equal values may vary in their last digits.
+    return (value - margin, value + margin) if margin > 1e-12 * max(1, abs(value)) else None
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,12 @@ class Corrected:
         estimates: by system, then metric.
         labelled: by system, the queries that people have labelled down to the deepest cut.
         partly: by system, how many queries people have labelled in part; they are not used.
+        unscored: by system, how many of its queries have no label by the judge; no mean has them.
+        judged: by system, judged@k of the judge's labels at the deepest cut; what it has not
+            labelled counts as not relevant in its values.
+        depths: by system, the deepest cut.
+        n_human_only: queries with human labels but none by the judge; they are not used.
+        n_out_of_scale: labels of either side that are not on the scale, and not used.
         scale: of the labels.
         settings: confidence, the least number of queries, names.
     """
@@ -134,11 +146,21 @@ class Corrected:
     estimates: dict[str, dict[str, Estimate]]
     labelled: dict[str, tuple[str, ...]]
     partly: dict[str, int]
+    unscored: dict[str, int]
+    judged: dict[str, float | None]
+    depths: dict[str, int]
+    n_human_only: int
+    n_out_of_scale: int
     scale: Scale
     settings: dict[str, Any]
 
     def __getitem__(self, system: str) -> dict[str, Estimate]:
         return self.estimates[system]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return lowest_is_zero(self.scale)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -148,9 +170,14 @@ class Corrected:
                     "metrics": {name: each.to_dict() for name, each in of_system.items()},
                     "labelled": list(self.labelled[system]),
                     "n_partly_labelled": self.partly[system],
+                    "n_unscored": self.unscored[system],
+                    f"judged@{self.depths[system]}": self.judged[system],
                 }
                 for system, of_system in self.estimates.items()
             },
+            "n_human_only": self.n_human_only,
+            "n_out_of_scale": self.n_out_of_scale,
+            "notes": list(self.notes),
             "settings": dict(self.settings),
         }
 
@@ -200,6 +227,8 @@ def correct(
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     if not runs:
         raise UsageError("runs: there is no system to score; name at least one")
+    if len({run.name for run in runs}) != len(runs):
+        raise UsageError("runs: two have the same name; name each differently")
     theirs = read_labels(human, "human")
     ours = read_labels(judge, "judge", asks=asks, model=model, rubric=rubric)
     chosen = read_scale(scale, theirs)
@@ -207,6 +236,9 @@ def correct(
     estimates: dict[str, dict[str, Estimate]] = {}
     labelled: dict[str, tuple[str, ...]] = {}
     partly: dict[str, int] = {}
+    unscored: dict[str, int] = {}
+    judged_by: dict[str, float | None] = {}
+    depths: dict[str, int] = {}
     for run in map(named, runs):
         by_judge = scored_by(as_gold(ours, chosen, queries), run, metrics)
         depth = 0
@@ -217,6 +249,11 @@ def correct(
                     f"label to the end; cut it, for example {each.spec.name}@10"
                 )
             depth = max(depth, each.spec.k)
+            if np.isnan(each.values).any():
+                raise UsageError(
+                    f"metric {str(each.spec)!r} has no value for some queries, and a corrected "
+                    "mean needs one for each; name another, such as ndcg@10"
+                )
         whole, part = _labelled(theirs, chosen, queries, run, depth)
         if len(whole) < least:
             raise DataError(
@@ -225,19 +262,28 @@ def correct(
                 "(kragx label --queries), or take a smaller cut"
             )
         by_people = scored_by(as_gold(theirs, chosen, whole), _only(run, whole), metrics)
-        known = np.isin(queries, whole)
-        order = [whole.index(query) for query in queries if query in set(whole)]
+        inside = set(whole)  # and `whole` has the order of `queries`
+        known = np.array([query in inside for query in queries])
         estimates[run.name] = {
-            str(judged.spec): prediction_powered(
-                said.values[order], judged.values[known], judged.values[~known], confidence
+            str(judged.spec): _within(
+                prediction_powered(
+                    said.values, judged.values[known], judged.values[~known], confidence
+                )
             )
             for judged, said in zip(by_judge.scores, by_people.scores, strict=True)
         }
         labelled[run.name], partly[run.name] = tuple(whole), part
+        unscored[run.name] = sum(query not in ours.queries for query in run.results)
+        judged_by[run.name], depths[run.name] = judged_share(by_judge), depth
     return Corrected(
         estimates,
         labelled,
         partly,
+        unscored,
+        judged_by,
+        depths,
+        sum(query not in ours.queries for query in theirs.queries),
+        sum(grade not in chosen for each in (theirs, ours) for grade in each.grades.values()),
         chosen,
         {
             "human": theirs.name,
@@ -248,6 +294,24 @@ def correct(
             "method": "prediction-powered mean with power tuning (PPI++)",
         },
     )
+
+
+def _within(found: Estimate) -> Estimate:
+    """The same, cut to [0, 1]: every metric lies there."""
+    return replace(
+        found,
+        value=_cut(found.value),
+        interval=_cut_ends(found.interval),
+        human_interval=_cut_ends(found.human_interval),
+    )
+
+
+def _cut(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+def _cut_ends(ends: Interval | None) -> Interval | None:
+    return None if ends is None else (_cut(ends[0]), _cut(ends[1]))
 
 
 def _labelled(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from kragx.agreement.labels import Labels, Pair, Scale, read_labels, read_scale
-from kragx.agreement.systems import as_gold, judged_share, named, scored_by
+from kragx.agreement.systems import as_gold, deepest, judged_share, lowest_is_zero, named, scored_by
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation
@@ -29,8 +29,8 @@ class Filled:
         scale: of the labels.
         dataset: the labels as a gold set; each gold item's ``metadata["label"]`` says whose it is.
         human_only, filled: the evaluation of each run by human labels alone, and by both.
-        judged: for each run the share of documents within the deepest cut that have a label, as
-            (human only, filled).
+        judged: for each run judged@k at the deepest cut, as (human only, filled): the share of
+            the top k that has a label, the mean over the queries that found something.
         judged_name: of that share: ``judged@10``.
     """
 
@@ -50,6 +50,17 @@ class Filled:
         """How many labels each side gave."""
         found = Counter(self.sources.values())
         return {"human": found["human"], "judge": found["judge"]}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return lowest_is_zero(self.scale)
+
+    @property
+    def n_without_human(self) -> int:
+        """How many queries have no human label: by human labels alone they score 0."""
+        people = {query for (query, _), side in self.sources.items() if side == "human"}
+        return sum(query.id not in people for query in self.dataset)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Each label with its provenance."""
@@ -79,6 +90,8 @@ class Filled:
             "n_overruled": self.n_overruled,
             "n_out_of_scale": self.n_out_of_scale,
             "n_queries": len(self.dataset),
+            "n_without_human": self.n_without_human,
+            "notes": list(self.notes),
         }
         return {**plain, "labels": list(self.rows())} if labels else plain
 
@@ -165,6 +178,5 @@ def fill(
 
 
 def _judged_name(evaluation: Evaluation) -> str:
-    cuts = [each.spec.k for each in evaluation.scores]
-    known = [k for k in cuts if isinstance(k, int)]
-    return f"judged@{max(known)}" if len(known) == len(cuts) else "judged"
+    k = deepest(evaluation)
+    return "judged" if k is None else f"judged@{k}"

@@ -10,18 +10,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx.agreement.labels import Pair, Scale
+from kragx.agreement.labels import Pair, Scale, collected
 from kragx.agreement.sampling import Candidate, Sample
 from kragx.errors import DataError, UsageError
 from kragx.formats.trec import iter_qrels
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 QUIT, UNDO, SKIP, HELP = "q", "u", "s", "h"
 
 # What the same keys give while a Korean keyboard (two-set) is in Hangul mode.
 _HANGUL_KEYS = {"ㅂ": QUIT, "ㅕ": UNDO, "ㄴ": SKIP, "ㅗ": HELP}
+
+_AROUND = 11  # rows around the two texts: rules, titles, the rubric, the keys
 
 # Retrieved text must not be able to move the cursor, or to colour or clear the screen.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -35,6 +38,10 @@ class LabelFile:
         path: the file; what it holds already is kept, in its order.
         scale: of the labels.
         grades: by pair, in the order in which they were given.
+
+    Raises:
+        DataError: the file holds a label off the scale, or two different ones of a pair.
+        UsageError: the file's name is that of a compressed one.
     """
 
     path: Path
@@ -42,15 +49,24 @@ class LabelFile:
     grades: dict[Pair, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.path.suffix == ".gz":
+            raise UsageError(
+                f"{self.path}: labels are written one by one, not compressed; name a file without "
+                ".gz"
+            )
         if not self.path.exists():
             return
+        rows = []
         for number, query, document, grade in iter_qrels(self.path):
             if grade not in self.scale:
                 raise DataError(
                     f"{self.path}:{number}: the label {grade:g} is not on the scale of "
                     f"{self.scale}; name the scale it belongs to with --scale, or another file"
                 )
-            self.grades[query, document] = int(grade)
+            rows.append((query, document, grade, f"line {number}"))
+        if rows:
+            found = collected(rows, str(self.path)).grades
+            self.grades.update((pair, int(grade)) for pair, grade in found.items())
 
     def put(self, pair: Pair, grade: int) -> None:
         """Add a label, or change one, and write the file."""
@@ -102,7 +118,8 @@ def label(
     """Show each pair that has no label yet, and keep what is said of it.
 
     Keys: the labels' digits; u takes the last label back, s skips, h shows what the labels mean, q
-    ends. Neither the judge's grade nor rank or retriever is shown.
+    ends. After the last pair any key but u ends. Neither the judge's grade nor rank or retriever is
+    shown.
 
     Args:
         sample: what to label; pairs that the file has labels for are not shown again.
@@ -118,6 +135,7 @@ def label(
     total = len(sample.items)
     skipped: set[Pair] = set()
     history: list[Pair] = []
+    first = True
     while True:
         item = next(
             (
@@ -128,7 +146,14 @@ def label(
             None,
         )
         if item is None:
-            break
+            _at_the_end(sample, file, skipped, out)
+            if _next(read_key) != UNDO:
+                break
+            _undo(sample, file, skipped, history)
+            continue
+        if out.is_terminal and not first:  # what was said before the first pair stays to be read
+            out.clear()
+        first = False
         _show(item, out, _done(sample, file), sample, file.scale, rubric)
         key = _next(read_key)
         while key not in (*keys, QUIT, UNDO, SKIP, HELP, ""):
@@ -194,21 +219,39 @@ def _show(
     from rich.rule import Rule
     from rich.text import Text
 
-    if out.is_terminal:
-        out.clear()
     out.print(Rule(Text(f"{done + 1} / {len(sample.items)}")))
     against = "gold text" if sample.settings.get("asks") == "support" else "query"
     out.print(Text(against, style="dim"))
-    out.print(Text(plain(item.query), style="bold"))
+    query, passage = Text(plain(item.query), style="bold"), Text(plain(item.document))
+    out.print(query)
     out.print(Text("\npassage", style="dim"))
-    out.print(Text(plain(item.document)))
+    out.print(passage)
     out.print(Rule())
+    if out.is_terminal and _rows(out, query, passage) + _AROUND > out.height:
+        out.print(Text(f"{against}, which has scrolled away", style="dim"))
+        out.print(query)
+        out.print(Rule())
     if rubric:
         for grade in scale.labels:
             out.print(Text(f"{grade}  {plain(rubric.get(grade, ''))}"))
     out.print(
         Text(f"{scale.low}-{scale.high} label · u undo · s skip · h help · q quit", style="dim")
     )
+
+
+def _rows(out: Console, *texts: Text) -> int:
+    return sum(len(out.render_lines(text)) for text in texts)
+
+
+def _at_the_end(sample: Sample, file: LabelFile, skipped: set[Pair], out: Console) -> None:
+    from rich.rule import Rule
+    from rich.text import Text
+
+    if out.is_terminal:
+        out.clear()
+    out.print(Rule(Text(f"{_done(sample, file)} / {len(sample.items)}")))
+    out.print(Text("no pair is left" + (f" but {len(skipped)} skipped" if skipped else "")))
+    out.print(Text("u undo · any other key ends", style="dim"))
 
 
 def _meanings(scale: Scale, rubric: Mapping[int, str] | None, out: Console) -> None:

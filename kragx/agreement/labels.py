@@ -167,7 +167,7 @@ def read_labels(
                 return _of_store(path, side, asks, model, rubric)
             if path.suffix in _DATASETS:
                 return _of_dataset(read_dataset(str(path)), str(path))
-            return _collected(
+            return collected(
                 (
                     (query, document, grade, f"line {number}")
                     for number, query, document, grade in iter_qrels(path)
@@ -203,7 +203,7 @@ def _of_mapping(source: Mapping[Any, Any]) -> Labels:
                     "finite number"
                 )
             rows.append((str(query), str(document), float(grade), ""))
-    return _collected(rows, "labels")
+    return collected(rows, "labels")
 
 
 def _of_dataset(dataset: GoldDataset, name: str) -> Labels:
@@ -217,7 +217,7 @@ def _of_dataset(dataset: GoldDataset, name: str) -> Labels:
                 (query.id, document_name(other), float(gold.grade), place)
                 for other in gold.alternatives
             ]
-    return _collected(rows, name)
+    return collected(rows, name)
 
 
 def _of_store(
@@ -260,8 +260,12 @@ def asked_in(store: Any) -> str:
     return str(next(iter(found), "relevance"))
 
 
-def _collected(rows: Iterable[tuple[str, str, float, str]], name: str) -> Labels:
-    """Labels by pair; every conflict is found before it is complained of."""
+def collected(rows: Iterable[tuple[str, str, float, str]], name: str) -> Labels:
+    """Labels by pair, from rows of query id, document id, label and where it stands.
+
+    Raises:
+        DataError: there is none, or pairs have two different labels: all such pairs are listed.
+    """
     grades: dict[Pair, float] = {}
     places: dict[Pair, list[tuple[float, str]]] = {}
     first: dict[Pair, str] = {}
@@ -297,4 +301,13 @@ def _collected(rows: Iterable[tuple[str, str, float, str]], name: str) -> Labels
     return Labels(grades, file_name(name), repeated)
 
 
-__all__ = ["Labels", "Pair", "Scale", "Side", "document_name", "read_labels", "read_scale"]
+__all__ = [
+    "Labels",
+    "Pair",
+    "Scale",
+    "Side",
+    "collected",
+    "document_name",
+    "read_labels",
+    "read_scale",
+]

@@ -29,7 +29,7 @@ class SystemAgreement:
         metric: what they are ranked by.
         human, judge: each system's mean under either label set.
         judged: the share of each system's documents within the cut that either side has labelled,
-            as (human, judge).
+            as (human, judge): judged@k, the mean over the queries that found something.
         n_queries: the queries that both sides have labels for.
         tau: Kendall's tau-b over all systems; None where it is undefined.
         top: the names of the best systems by the human labels.
@@ -109,16 +109,18 @@ def rank_systems(
     }
     key = next(iter(scored[names[0]][0].mean))
     means = [np.array([_mean(scored[name][side], key) for name in names], float) for side in (0, 1)]
+    # The same values, summed in another order, differ in their last digits: no ranking in that.
+    compared = [np.round(each, 12) for each in means]
     limit = min(10, ceil(len(runs) / 2)) if top is None else min(top, len(runs))
-    best = np.sort(means[0])[::-1][max(limit, 2) - 1]
-    in_top = means[0] >= best
+    best = np.sort(compared[0])[::-1][max(limit, 2) - 1]
+    in_top = compared[0] >= best
     undefined: dict[str, str] = {}
     taus: dict[str, float | None] = {}
     for name, chosen in (("tau", np.ones(len(names), bool)), ("tau_top", in_top)):
-        taus[name] = kendall_tau_b(means[0][chosen], means[1][chosen])
+        taus[name] = kendall_tau_b(*(each[chosen] for each in compared))
         if taus[name] is None:
             undefined[name] = "one side scores all of these systems the same"
-    order = np.argsort(-means[0], kind="stable")
+    order = np.argsort(-compared[0], kind="stable")
     return SystemAgreement(
         metric=key,
         human={names[at]: float(means[0][at]) for at in order},
@@ -198,18 +200,50 @@ def named(run: Run) -> Run:
 
 
 def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluation:
-    """An evaluation by ids in which every query counts: one without a relevant label scores 0."""
-    return evaluate(dataset, run, match="id", metrics=metrics, no_gold="zero")
+    """An evaluation by ids in which every query counts: one without a relevant label scores 0.
+
+    Raises:
+        UsageError: a metric does not exist, or is a measure, which labels do not decide.
+    """
+    found = evaluate(dataset, run, match="id", metrics=metrics, no_gold="zero")
+    if found.measures:
+        raise UsageError(
+            f"metric {str(found.measures[0].spec)!r} is not made of labels; name one that is, such "
+            "as ndcg@10"
+        )
+    return found
+
+
+def lowest_is_zero(scale: Scale) -> tuple[str, ...]:
+    """What a reader must know of grades on a scale from 1 on, as `as_gold` makes them."""
+    if scale.low <= 0:
+        return ()
+    return (
+        f"in metrics the labels {scale} count as grades 0 to {scale.high - scale.low}: the lowest "
+        f"is no relevance, and rel=2 means a label of {scale.low + 2} or more",
+    )
 
 
 def judged_share(evaluation: Evaluation) -> float | None:
-    """The share of retrieved documents within the deepest cut that have a label."""
+    """judged@k at the deepest cut, as the measure has it; None if nothing was retrieved."""
+    table = evaluation.table
+    k = deepest(evaluation)
+    ranks = np.arange(len(table.repeated)) - np.repeat(table.doc_start[:-1], table.n_docs)
+    rows = np.repeat(np.arange(table.n_queries), table.n_docs)
+    inside = ranks < (np.inf if k is None else k)
+    sizes, labelled = (
+        np.bincount(rows[chosen], minlength=table.n_queries)
+        for chosen in (inside, inside & table.judged)
+    )
+    some = sizes > 0
+    return float((labelled[some] / sizes[some]).mean()) if some.any() else None
+
+
+def deepest(evaluation: Evaluation) -> int | None:
+    """The greatest cut of an evaluation's metrics; None if one looks at whole lists."""
     cuts = [each.spec.k for each in evaluation.scores]
     known = [k for k in cuts if isinstance(k, int)]
-    table = evaluation.table
-    ranks = np.arange(len(table.repeated)) - np.repeat(table.doc_start[:-1], table.n_docs)
-    inside = ranks < (max(known) if len(known) == len(cuts) else np.inf)
-    return float(table.judged[inside].mean()) if inside.any() else None
+    return max(known) if len(known) == len(cuts) else None
 
 
 def _mean(evaluation: Evaluation, metric: str) -> float:

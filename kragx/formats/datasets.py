@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from kragx.formats.jsonl import (
     open_bytes,
     query_record,
     read_records,
+    unique_keys,
     write_records,
 )
 from kragx.formats.llamaindex import is_llamaindex, read_whole
@@ -150,7 +152,7 @@ def load(
         queries = read_whole(value, whole.lines, problems, mender)
         return _loaded(name, "llamaindex", queries, {}, problems, mender)
     rows = _rows(source, whole, encoding, mender, problems)
-    table = path is None or str(path).endswith(_TABLES)
+    table = path is None or str(path).lower().endswith(_TABLES)
     return _read_rows(rows, name, format, columns, problems, mender, table=table)
 
 
@@ -167,25 +169,25 @@ def _read_rows(
     queries: list[tuple[int | None, Query]] = []
     retrieved: dict[str, Retrieved] = {}
     seen: dict[str, None] = {}
-    for number, (line, row) in enumerate(rows, start=1):
-        seen.update(dict.fromkeys(row))
-        record = row
-        if table or columns:
-            try:
-                if number == 1 and columns:
-                    _check_columns(columns, row, problems.file)
-                record = tabular.renamed(row, columns, f"{problems.file}:{line}:")
-            except DataError as error:
-                problems.at(line)(None, str(error).removeprefix(f"{problems.file}:{line}: "))
-                continue
-        if format is None:
-            format = format_of(record) or ("gold" if "query_id" in record else None)  # noqa: A001
-            if format is None:
-                raise DataError(
-                    f"{problems.file}:{line}: not recognised as a gold set; its fields are "
-                    f"{', '.join(map(repr, record))}; name its format ({', '.join(FORMATS)}), or "
-                    "map its columns"
-                )
+
+    def records() -> Iterator[_Numbered]:
+        for number, (line, row) in enumerate(rows, start=1):
+            seen.update(dict.fromkeys(name for name, cell in row.items() if cell is not None))
+            record = row
+            if table or columns:
+                try:
+                    record = tabular.renamed(row, columns, f"{problems.file}:{line}:")
+                except DataError as error:
+                    problems.at(line)(None, str(error).removeprefix(f"{problems.file}:{line}: "))
+                    continue
+            yield number, line, record
+
+    _check_columns(columns or {})
+    numbered: Iterable[_Numbered] = records()
+    if format is None:
+        format, numbered = _recognised(numbered, problems.file)  # noqa: A001
+    for number, line, record in numbered:
+        assert format is not None  # recognised, or there is no record
         query_id = next((str(record[key]) for key in _IDS if record.get(key) is not None), None)
         report = problems.at(line, query_id)
         read = READERS[format](Fields(record, report, mender, number))
@@ -209,6 +211,32 @@ def _read_rows(
 
 
 _IDS = ("query_id", "qid", "eval_id")
+_Numbered = tuple[int, int, dict[str, Any]]
+"""A record with its number and its line."""
+
+
+def _recognised(records: Iterable[_Numbered], file: str) -> tuple[str | None, Iterable[_Numbered]]:
+    """The format of the first record that has a format's own fields, and all of the records.
+
+    The first of all may have none: a question without gold may be no more than an id and a text.
+    """
+    records = iter(records)
+    passed: list[_Numbered] = []
+    for each in records:
+        passed.append(each)
+        found = format_of(each[2])
+        if found is not None:
+            return found, chain(passed, records)
+    if not passed:
+        return None, ()
+    _, line, record = passed[0]
+    if "query_id" not in record:
+        raise DataError(
+            f"{file}:{line}: not recognised as a gold set; its fields are "
+            f"{', '.join(map(repr, record))}; name its format ({', '.join(FORMATS)}), or map its "
+            "columns"
+        )
+    return "gold", passed
 
 
 def _loaded(
@@ -234,7 +262,7 @@ def _loaded(
     return Loaded(name, format, tuple(kept), retrieved, tuple(problems.found), mender.surrogates)
 
 
-def _check_columns(columns: Mapping[str, str], row: Mapping[str, Any], file: str) -> None:
+def _check_columns(columns: Mapping[str, str]) -> None:
     known = {*_field_names()}
     for field, column in columns.items():
         if field not in known and not field.startswith("metadata."):
@@ -300,7 +328,7 @@ def _rows(
             for key, ids in whole.value.items():
                 yield whole.lines[key,], {"eval_id": key, "refs": ids}
         case _:
-            yield from read_records(source, mender, problems.broken)
+            yield from read_records(source, mender, problems.broken, unique=True)
 
 
 def _listed(
@@ -338,9 +366,11 @@ def _whole(path: str | Path) -> _Whole | None:
         raw = file.read()
     text = raw.decode("utf-8-sig", "replace")
     try:
-        value = json.loads(raw.decode("utf-8-sig"))
+        value = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=unique_keys)
     except UnicodeDecodeError:
         value = None  # reading line by line will name the line
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
     except (ValueError, RecursionError) as error:
         if not _is_json(text.split("\n", 1)[0]):  # and so no JSON Lines
             line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")

@@ -47,6 +47,20 @@ QUERY_FIELDS = (
 RESULT_FIELDS = (*QUERY_FIELDS, "retrieved", "seconds", "error")
 
 
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads`: a JSON object whose keys differ; JSON itself silently keeps the last.
+
+    Raises:
+        DataError: a key stands twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the key {twice!r} stands twice in one object; keep one")
+    return found
+
+
 def read_gold(path: str | Path) -> GoldDataset:
     """Read a gold file; a results file serves too, its retrieved lists are passed over."""
     mender = Mender()
@@ -92,18 +106,20 @@ def iter_results(path: str | Path, mender: Mender) -> Iterator[tuple[Query, Retr
 
 
 def read_records(
-    path: str | Path, mender: Mender, broken: Broken | None = None
+    path: str | Path, mender: Mender, broken: Broken | None = None, *, unique: bool = False
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each JSON object of a JSON Lines file with its line number (from 1); skip blank lines.
 
     Lone surrogates are replaced in every string of the object, keys and metadata included.
 
-    A line that is not UTF-8 or not a JSON object is given to `broken`, and passed over.
+    A line that is not UTF-8 or not a JSON object is given to `broken`, and passed over; with
+    `unique`, which takes longer, so is one in which a key stands twice.
 
     Raises:
         DataError: the file cannot be read; or, without `broken`, a line is broken.
     """
     wrong = broken or refusing(path)
+    hook = unique_keys if unique else None
     with open_bytes(path) as lines:
         for number, raw in enumerate(lines, start=1):
             try:
@@ -116,7 +132,10 @@ def read_records(
             if not line or line.isspace():
                 continue
             try:
-                record = json.loads(line)
+                record = json.loads(line, object_pairs_hook=hook)
+            except DataError as error:
+                wrong(number, str(error))
+                continue
             except ValueError as error:
                 wrong(
                     number,

@@ -291,7 +291,8 @@ def _with_texts(ids: list[str], grade: float, texts: Mapping[str | None, Gold]) 
 
 
 def _autorag(fields: Fields) -> Read | None:
-    extra = _extra(fields, ("qid", "query", "retrieval_gt", "generation_gt", "metadata"))
+    known = ("qid", "query", "retrieval_gt", "generation_gt", "answerable", "metadata")
+    extra = _extra(fields, known)
     query_id = fields.id("qid")
     answers = fields.texts("generation_gt")
     if "retrieval_gt" not in fields.record:
@@ -301,6 +302,7 @@ def _autorag(fields: Fields) -> Read | None:
         id=query_id or "",
         text=fields.text("query", needed=True),
         gold=tuple(_with_texts(list(group), 1.0, {}) for group in groups),
+        answerable=fields.flag("answerable"),
         reference=answers[0] if answers else None,
         metadata=fields.metadata(**extra, other_references=answers[1:]),
     )
@@ -315,6 +317,7 @@ _RAGAS = (
     "retrieved_context_ids",
     "reference",
     "response",
+    "answerable",
     "query_id",
     "metadata",
 )
@@ -352,6 +355,7 @@ def _ragas(fields: Fields) -> Read | None:
         id=query_id,
         text=fields.text("user_input", needed=True),
         gold=gold,
+        answerable=fields.flag("answerable"),
         reference=fields.text("reference"),
         metadata=fields.metadata(**extra, response=fields.text("response")),
     )
@@ -365,7 +369,10 @@ def _science_qa(fields: Fields) -> Read | None:
         fields.report("refs", "missing; write [] where a question has no gold")
     groups = fields.id_groups("refs")
     gold = tuple(_with_texts(list(group), 1.0, {}) for group in dict.fromkeys(groups))
-    return None if query_id is None else (Query(query_id, fields.text("query"), gold), None)
+    # The competition's way to say that nothing should be found.
+    answerable = False if fields.record.get("refs") == [] else None
+    query = Query(query_id or "", fields.text("query"), gold, answerable=answerable)
+    return None if query_id is None else (query, None)
 
 
 def _extra(fields: Fields, known: Iterable[str]) -> dict[str, Any]:

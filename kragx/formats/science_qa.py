@@ -2,7 +2,7 @@
 
 A submission is JSON Lines, whatever its ending, with ``eval_id`` and ``topk`` (ids) a line; the
 gold is JSON Lines of ``{"eval_id", "refs": [ids]}``, or one JSON object ``{eval_id: [ids]}``. A
-query without refs should be answered with an empty list.
+query without refs should be answered with an empty list, and is read as not answerable.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kragx.dataset import Gold, GoldDataset, Query, check_unique
 from kragx.document import Doc, clean_id
 from kragx.errors import DataError, shorten
-from kragx.formats.jsonl import file_name, open_bytes, read_records
+from kragx.formats.jsonl import file_name, open_bytes, read_records, unique_keys
 from kragx.results import Retrieved, Run
 from kragx.text import Mender
 
@@ -40,7 +41,9 @@ def read_gold(path: str | Path) -> GoldDataset:
                 (_eval_id(record, mender, where), _golds(record.get("refs"), mender, where))
             )
     check_unique((key for key, _ in refs), str(path))
-    queries = tuple(Query(key, gold=golds) for key, golds in refs)
+    queries = tuple(
+        Query(key, gold=golds, answerable=None if golds else False) for key, golds in refs
+    )
     return GoldDataset(queries, name=file_name(path), n_replaced_surrogates=mender.surrogates)
 
 
@@ -68,7 +71,7 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         while row_id in results:
             number_of_row += 1
             row_id = f"{eval_id}#{number_of_row}"
-        queries.append(Query(row_id, gold=gold[eval_id].gold))
+        queries.append(replace(gold[eval_id], id=row_id))
         ids = _ids(record.get("topk"), "topk", mender, where)
         results[row_id] = Retrieved(tuple(Doc(id=each) for each in ids))
     if not queries:
@@ -87,7 +90,7 @@ def _mapping(path: str | Path) -> Mapping[str, Any] | None:
         return None
     with open_bytes(path) as file:
         try:
-            whole = json.loads(file.read().decode("utf-8-sig"), object_pairs_hook=_unique)
+            whole = json.loads(file.read().decode("utf-8-sig"), object_pairs_hook=unique_keys)
         except DataError as error:
             raise DataError(f"{path}: {error}") from None
         except ValueError:
@@ -95,12 +98,6 @@ def _mapping(path: str | Path) -> Mapping[str, Any] | None:
     if isinstance(whole, dict) and "eval_id" not in whole:
         return whole
     return None
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object whose keys all differ; JSON itself would silently keep the last."""
-    check_unique((key for key, _ in pairs), "gold")
-    return dict(pairs)
 
 
 def _eval_id(record: Mapping[str, Any], mender: Mender, where: str) -> str:

@@ -2,7 +2,8 @@
 
 A cell holds text. Where a list is meant it is written as JSON (``["a", "b"]``; nested for
 alternatives), as Python prints it, or separated by ``;``, ``|``, a line break or, for ids, a
-comma. A column ``metadata.difficulty`` is a field of the metadata; an empty cell is no field.
+comma. A column ``metadata.difficulty`` is a field of the metadata. An empty cell is no field, but
+one that would list gold is an empty list: the column is there, and says that there is none.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from kragx.formats.jsonl import open_bytes
 from kragx.formats.problems import Broken, refusing
 
 Row = tuple[int, dict[str, Any]]
+"""A line and its cells by column, None for an empty one; a row without any cell is passed over."""
 
 ENCODINGS = ("utf-8-sig", "cp949")
 """Tried in this order: UTF-8 with or without a mark (which other bytes hardly ever are), then the
@@ -43,6 +46,13 @@ _LISTS = {
 }
 """Fields that hold lists, each with the further separator that its cells may use."""
 
+_GOLD_LISTS = frozenset(_LISTS) - {
+    "expected_doc_types",
+    "generation_gt",
+    "retrieved_contexts",
+    "retrieved_context_ids",
+    "metadata.facts",
+}
 _STRUCTURED = ("gold", "retrieved", "metadata")
 _TRUE = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -61,7 +71,7 @@ def read_csv(
     """
     wrong = broken or refusing(path)
     text = _decoded(path, encoding)
-    separator = "\t" if str(path).endswith(".tsv") else ","
+    separator = "\t" if str(path).lower().endswith(".tsv") else ","
     lines = io.StringIO(text, newline="").readlines()
     header: list[str] | None = None
     line = 1
@@ -74,10 +84,7 @@ def read_csv(
                     header = _header(cells, path)
                 elif any(cell.strip() for cell in cells):
                     if len(cells) == len(header):
-                        yield (
-                            line,
-                            {name: cell for name, cell in zip(header, cells) if cell.strip()},
-                        )
+                        yield line, _row(header, cells)
                     else:
                         wrong(
                             line,
@@ -131,8 +138,12 @@ def read_excel(path: str | Path) -> Iterator[Row]:
     try:
         frame = pandas.read_excel(path, dtype=str, keep_default_na=False)
     except ImportError:
-        raise MissingExtraError("reading Excel files", "pandas") from None
-    except (OSError, ValueError, KeyError) as error:
+        if find_spec("openpyxl") is None:
+            raise MissingExtraError("reading Excel files", "pandas") from None
+        raise DataError(
+            f"{path}: a workbook of an old kind, or one with a password; save it as .xlsx without"
+        ) from None
+    except Exception as error:  # a damaged file makes its readers raise whatever they meet
         raise DataError(f"{path}: cannot be read as Excel: {error}") from None
     yield from rows_of_frame(frame)
 
@@ -147,23 +158,30 @@ def read_parquet(path: str | Path) -> Iterator[Row]:
         rows = parquet.read_table(path).to_pylist()
     except (OSError, ArrowException) as error:
         raise DataError(f"{path}: cannot be read as Parquet: {error}") from None
-    for number, row in enumerate(rows, start=1):
-        yield number, {name: value for name, value in row.items() if value is not None}
+    for number, cells in enumerate(rows, start=1):
+        row = _row(cells, cells.values())
+        if not _empty(row):
+            yield number, row
 
 
 def rows_of_frame(frame: Any) -> Iterator[Row]:
     """The rows of a DataFrame, numbered as in a spreadsheet with one line of header."""
     names = [str(name).strip() for name in frame.columns]
     for number, cells in enumerate(frame.itertuples(index=False, name=None), start=2):
-        row = {name: _plain(cell) for name, cell in zip(names, cells)}
-        yield (
-            number,
-            {
-                name: value
-                for name, value in row.items()
-                if value is not None and not (isinstance(value, str) and not value.strip())
-            },
-        )
+        row = _row(names, map(_plain, cells))
+        if not _empty(row):
+            yield number, row
+
+
+def _row(names: Iterable[str], cells: Iterable[Any]) -> dict[str, Any]:
+    return {
+        name: None if isinstance(cell, str) and not cell.strip() else cell
+        for name, cell in zip(names, cells, strict=True)
+    }
+
+
+def _empty(row: Mapping[str, Any]) -> bool:
+    return all(cell is None for cell in row.values())
 
 
 def is_frame(value: object) -> bool:
@@ -210,6 +228,10 @@ def renamed(
     metadata: dict[str, Any] = {}
     for column, value in row.items():
         name = mapped.get(column, column)
+        if value is None:
+            if name in _GOLD_LISTS:
+                record[name] = []
+            continue
         parsed = _cell(name, value, f"{where} {column}")
         if name == "metadata" and isinstance(parsed, dict):
             metadata = {**parsed, **metadata}

@@ -124,7 +124,7 @@ def read_runs(paths: Sequence[str | Path]) -> list[Run]:
         distinct = list(names)
         if len(set(distinct)) == len(runs):
             return [replace(run, name=name) for run, name in zip(runs, distinct)]
-    raise UsageError("--run: the same file stands twice; name each run once")
+    raise UsageError("runs: the same file stands twice; name each run once")
 
 
 def write_qrels(dataset: GoldDataset, path: str | Path) -> None:

@@ -145,16 +145,24 @@ class CombinedMatcher:
 
     def trace(self, item: MatchItem, notes: Counter[str]) -> tuple[Floats, tuple[Asked, ...]]:
         """The scores of one query, and what each step was asked for them, in order."""
-        log: list[Asked] = []
-        (scores,) = self._decide([item], None, notes, log)
-        return scores, tuple(log)
+        (traced,) = self.traces([item], notes)
+        return traced
+
+    def traces(
+        self, items: Iterable[MatchItem], notes: Counter[str]
+    ) -> Iterator[tuple[Floats, tuple[Asked, ...]]]:
+        """`trace` of each query."""
+        stream = iter(items)
+        while batch := list(islice(stream, _BATCH)):
+            logs: list[list[Asked]] = [[] for _ in batch]
+            yield from zip(self._decide(batch, None, notes, logs), map(tuple, logs), strict=True)
 
     def _decide(
         self,
         batch: Sequence[MatchItem],
         masks: Sequence[Mask | None] | None,
         notes: Counter[str],
-        log: list[Asked] | None = None,  # of a batch of one
+        logs: Sequence[list[Asked]] | None = None,
     ) -> Iterator[Floats]:
         shapes = [(len(item.docs), len(item.targets)) for item in batch]
         results = [np.zeros(shape) for shape in shapes]
@@ -169,7 +177,7 @@ class CombinedMatcher:
             last = step is self.steps[-1]
             if isinstance(step.matcher, JudgeMatcher):
                 notes["judge.saved"] += _saved(batch, before, open_)
-            inner: list[Asked] | None = None if log is None else []
+            inner: list[list[Asked]] | None = None if logs is None else [[] for _ in batch]
             scored = _score(step.matcher, batch, open_, notes, inner)
             for at, scores in enumerate(scored):
                 rest = open_[at]
@@ -182,8 +190,8 @@ class CombinedMatcher:
                     results[at][rest] = scores[rest]
                 else:
                     results[at][match] = 1.0
-                if log is not None:
-                    log.append(Asked(step, scores, rest, match, gone, tuple(inner or ())))
+                if logs is not None and inner is not None:
+                    logs[at].append(Asked(step, scores, rest, match, gone, tuple(inner[at])))
                 open_[at] = np.zeros_like(rest) if last else rest & ~match & ~gone
                 if self.kind == "all":  # one that does not match decides
                     unknown[at] &= ~(rest & ~missing & ~match) if last else ~gone
@@ -208,10 +216,10 @@ def _score(
     batch: Sequence[MatchItem],
     open_: Sequence[Mask],
     notes: Counter[str],
-    log: list[Asked] | None,
+    logs: Sequence[list[Asked]] | None,
 ) -> list[Floats]:
-    if isinstance(matcher, CombinedMatcher) and log is not None:
-        return list(matcher._decide(batch, open_, notes, log))
+    if isinstance(matcher, CombinedMatcher) and logs is not None:
+        return list(matcher._decide(batch, open_, notes, logs))
     if isinstance(matcher, (JudgeMatcher, CombinedMatcher)):
         return list(matcher.scores_where(zip(batch, open_, strict=True), notes))
     return [np.asarray(scores, np.float64) for scores in matcher.scores(batch, notes)]

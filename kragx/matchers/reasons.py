@@ -1,12 +1,12 @@
 """Why a pair matches or does not: which matcher decided it, with which score.
 
-Reasons are found out by asking again, for one query at a time; matching itself keeps none.
+Reasons are found out by asking again; matching itself keeps none.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -81,6 +81,8 @@ class Reason:
 
 
 Grid = list[list[Reason]]
+Because = Callable[[int, int], Reason]
+"""From a document and a target, by position, to why they match or not."""
 
 
 def offline(matcher: Matcher) -> Matcher:
@@ -99,13 +101,14 @@ def reasons(matcher: Matcher, item: MatchItem) -> Grid:
     A judge answers from its store; what is not there is unknown.
     """
     asked = offline(matcher)
-    notes: Counter[str] = Counter()
-    everything = np.ones((len(item.docs), len(item.targets)), bool)
     if isinstance(asked, CombinedMatcher):
-        scores, log = asked.trace(item, notes)
-        return _combined(asked, scores, log, item)
-    (scores,) = (np.asarray(each, np.float64) for each in asked.scores([item], notes))
-    return _single(asked, scores, everything, item)
+        ((scores, log),) = asked.traces([item], Counter())
+        because = combined_reasons(asked, scores, log, item)
+    else:
+        (scores,) = (np.asarray(each, np.float64) for each in asked.scores([item], Counter()))
+        because = _single(asked, scores, np.ones(scores.shape, bool), item)
+    n, t = scores.shape
+    return [[because(row, column) for column in range(t)] for row in range(n)]
 
 
 def _single(
@@ -114,7 +117,7 @@ def _single(
     open_: Bools,
     item: MatchItem,
     limits: tuple[float | None, float | None] | None = None,
-) -> Grid:
+) -> Because:
     """Of a matcher that is no combination; `limits` are a member's accept and reject."""
     settings = describe(matcher)
     accept, reject = limits or (matcher.threshold, None)
@@ -131,20 +134,18 @@ def _single(
             return "no match"
         return "open"
 
-    return [
-        [
-            Reason(
-                str(settings["method"]),
-                settings,
-                None if np.isnan(score) else float(score),
-                verdict(score),
-                *shown,
-                text=said.get((row, column)),
-            )
-            for column, score in enumerate(of_row)
-        ]
-        for row, of_row in enumerate(scores)
-    ]
+    def because(row: int, column: int) -> Reason:
+        score = float(scores[row, column])
+        return Reason(
+            str(settings["method"]),
+            settings,
+            None if np.isnan(score) else score,
+            verdict(score),
+            *shown,
+            text=said.get((row, column)),
+        )
+
+    return because
 
 
 def _said(matcher: JudgeMatcher, item: MatchItem, open_: Bools) -> dict[tuple[int, int], str]:
@@ -158,49 +159,42 @@ def _said(matcher: JudgeMatcher, item: MatchItem, open_: Bools) -> dict[tuple[in
     }
 
 
-def _combined(
+def combined_reasons(
     matcher: CombinedMatcher, scores: Floats, log: Sequence[Asked], item: MatchItem
-) -> Grid:
+) -> Because:
+    """Of a combination, from what `CombinedMatcher.traces` tells of a query."""
     settings = describe(matcher)
     members = [_member(matcher, asked, item) for asked in log]
-    grid: Grid = []
-    for row, of_row in enumerate(scores):
-        grid.append([])
-        for column, score in enumerate(of_row):
-            parts = [
-                grid_of[row][column]
-                for grid_of, asked in zip(members, log, strict=True)
-                if asked.open[row, column]
-            ]
-            verdict: Verdict = (
-                "unknown"
-                if np.isnan(score)
-                else "match"
-                if score >= matcher.threshold
-                else "no match"
-            )
-            deciding = _deciding(matcher.kind, parts, verdict)
-            own = matcher.threshold if matcher.filters else None
-            grid[-1].append(
-                Reason(
-                    matcher.kind,
-                    settings,
-                    None if np.isnan(score) else float(score),
-                    verdict,
-                    own,
-                    parts=tuple(
-                        replace(part, decides=at in deciding) for at, part in enumerate(parts)
-                    ),
-                )
-            )
-    return grid
+    own = matcher.threshold if matcher.filters else None
+
+    def because(row: int, column: int) -> Reason:
+        score = float(scores[row, column])
+        parts = [
+            member(row, column)
+            for member, asked in zip(members, log, strict=True)
+            if asked.open[row, column]
+        ]
+        verdict: Verdict = (
+            "unknown" if np.isnan(score) else "match" if score >= matcher.threshold else "no match"
+        )
+        deciding = _deciding(matcher.kind, parts, verdict)
+        return Reason(
+            matcher.kind,
+            settings,
+            None if np.isnan(score) else score,
+            verdict,
+            own,
+            parts=tuple(replace(part, decides=at in deciding) for at, part in enumerate(parts)),
+        )
+
+    return because
 
 
-def _member(matcher: CombinedMatcher, asked: Asked, item: MatchItem) -> Grid:
+def _member(matcher: CombinedMatcher, asked: Asked, item: MatchItem) -> Because:
     """What one member said, in its own words."""
     inner = asked.step.matcher
     if isinstance(inner, CombinedMatcher):
-        return _combined(inner, asked.scores, asked.inner, item)
+        return combined_reasons(inner, asked.scores, asked.inner, item)
     last = asked.step is matcher.steps[-1]
     # The members of `any` and `all`, and the last of a cascade, say yes or no by their threshold.
     limits = None if last or matcher.kind != "cascade" else (asked.step.accept, asked.step.reject)
@@ -222,16 +216,17 @@ def _deciding(kind: str, parts: Sequence[Reason], verdict: Verdict) -> set[int]:
     return every
 
 
+_RANK: Mapping[Verdict, int] = {"match": 3, "unknown": 2, "open": 1, "no match": 0}
+
+
+def strength(reason: Reason) -> tuple[int, float]:
+    """Puts the targets of a gold item in order: the greatest is the one that speaks for it."""
+    return _RANK[reason.verdict], reason.score or 0.0
+
+
 def best_targets(item: MatchItem, grid: Iterable[Sequence[Reason]]) -> list[list[int]]:
     """For each document and gold item, the target that speaks for it: its best one; n x m."""
-    rank = {"match": 3, "unknown": 2, "open": 1, "no match": 0}
     columns: list[list[int]] = [[] for _ in item.query.gold]
     for at, target in enumerate(item.targets):
         columns[target.gold].append(at)
-    return [
-        [
-            max(of_gold, key=lambda at: (rank[row[at].verdict], row[at].score or 0.0))
-            for of_gold in columns
-        ]
-        for row in grid
-    ]
+    return [[max(of_gold, key=lambda at: strength(row[at])) for of_gold in columns] for row in grid]

@@ -44,6 +44,14 @@ class Sizes:
             [int(np.searchsorted(np.cumsum(of), budget.n, "right")) for of in lengths], np.int64
         )
 
+    def begun(self, answers: Sequence[Answer], budget: Budget) -> Ints:
+        """(q) how many documents of each list are read, the one in which the budget ends too."""
+        lengths = self._of(answers, budget)
+        return np.array(
+            [min(len(of), int(np.searchsorted(np.cumsum(of), budget.n)) + 1) for of in lengths],
+            np.int64,
+        )
+
     def read(self, answers: Sequence[Answer], budget: Budget, spread: Spread) -> Ints:
         """(q) how many tokens of each stream the budget pays for.
 

@@ -12,6 +12,7 @@ from kragx.agreement.compare import Agreement
 from kragx.agreement.correction import Corrected
 from kragx.agreement.holes import Filled
 from kragx.agreement.intervals import Interval
+from kragx.agreement.labels import Scale
 from kragx.agreement.probing import VARIANTS, Probe
 from kragx.agreement.systems import SystemAgreement
 from kragx.report.rows import number
@@ -149,10 +150,8 @@ def print_corrected(found: Corrected, out: Console | None = None) -> None:
                 f"{each.n_labelled} of {each.n_queries}",
             )
     out.print(table)
-    for system, count in found.partly.items():
-        if count:
-            line = f"{system}: {count} queries labelled in part, not used for the correction"
-            out.print(Text(line, style="yellow"))
+    for line in _not_used(found):
+        out.print(Text(line, style="yellow"), soft_wrap=True)
     out.print(
         Text(
             "judge alone, people alone: uncorrected means over all, and over the labelled queries. "
@@ -160,6 +159,41 @@ def print_corrected(found: Corrected, out: Console | None = None) -> None:
         ),
         soft_wrap=True,
     )
+
+
+def _not_used(found: Corrected) -> list[str]:
+    lines = []
+    for system, estimates in found.estimates.items():
+        if count := found.partly[system]:
+            lines.append(f"{system}: {count} queries labelled in part, not used for the correction")
+        if count := found.unscored[system]:
+            lines.append(f"{system}: {count} queries without a label by the judge, in no mean")
+        share = found.judged[system]
+        if share is not None and share < 1:
+            lines.append(
+                f"{system}: judged@{found.depths[system]} {share:.1%}: what the judge has not "
+                "labelled counts as not relevant in its values"
+            )
+        if any(each.interval is None for each in estimates.values()):
+            lines.append(
+                f"{system}: no interval where people's values are all the same: nothing varies"
+            )
+    if found.n_human_only:
+        lines.append(
+            f"{found.n_human_only} queries with human labels have none by the judge, and are not "
+            "used"
+        )
+    if found.n_out_of_scale:
+        lines.append(_off_scale(found.n_out_of_scale, found.scale))
+    return [*lines, *found.notes]
+
+
+def _off_scale(count: int, scale: Scale) -> str:
+    line = f"out of scale, not used: {count} labels"
+    if scale.inferred:
+        line += f"; the scale, {scale}, was taken from the human labels: name it (--scale 0-3) if "
+        line += "they belong to it"
+    return line
 
 
 def print_filled(found: Filled, out: Console | None = None, *, labels: bool = False) -> None:
@@ -173,8 +207,8 @@ def print_filled(found: Filled, out: Console | None = None, *, labels: bool = Fa
         )
     )
     if found.n_out_of_scale:
-        line = f"out of scale, not used: {found.n_out_of_scale} labels"
-        out.print(Text(line, style="yellow"))
+        line = _off_scale(found.n_out_of_scale, found.scale)
+        out.print(Text(line, style="yellow"), soft_wrap=True)
     if labels:
         each_label = Table("query", "document", _right("label"), "by")
         for row in found.rows():
@@ -190,6 +224,14 @@ def print_filled(found: Filled, out: Console | None = None, *, labels: bool = Fa
         table.add_row(Text(alone.name), found.judged_name, *shares)
     out.print(table)
     out.print(Text(f"{len(found.dataset)} queries; one without a relevant label scores 0"))
+    if found.n_without_human:
+        line = (
+            f"{found.n_without_human} of them have no human label at all, and score 0 by human "
+            "labels only"
+        )
+        out.print(Text(line, style="yellow"), soft_wrap=True)
+    for line in found.notes:
+        out.print(Text(line, style="yellow"), soft_wrap=True)
 
 
 def print_probe(found: Probe, out: Console | None = None) -> None:
@@ -234,7 +276,8 @@ def print_probe(found: Probe, out: Console | None = None) -> None:
 
 
 def _some(shown: Sequence[str], total: int) -> str:
-    return "; ".join(shown) + ("; ..." if total > len(shown) else "")
+    more = f"; ... and {total - len(shown)} more: --format json lists all"
+    return "; ".join(shown) + (more if total > len(shown) else "")
 
 
 def _interval(ends: Interval | None) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kragx.evaluation import Evaluation
+from kragx.measures import higher_is_better, measure
+from kragx.metrics import METRICS
 from kragx.metrics.engine import compute
 from kragx.report.answers import Answer, Found
 
@@ -64,6 +66,13 @@ class Times:
     p75: float
     p95: float
     most: float
+
+
+def is_share(name: str) -> bool:
+    """Whether a metric or measure lies in [0, 1], and the higher it is, the better."""
+    plain = name.partition("@")[0].partition("(")[0]
+    least, most = METRICS[plain].range if plain in METRICS else measure(plain).range
+    return least == 0 and most == 1 and higher_is_better(name) is True
 
 
 def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:

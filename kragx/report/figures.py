@@ -14,15 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unicodedata import east_asian_width
 
 from kragx.comparison import Comparison, Estimate
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation import Evaluation
 from kragx.formats.jsonl import make_folder
-from kragx.metrics import METRICS
 from kragx.report.answers import answers, found, kept_answers
-from kragx.report.charts import Curve, Histogram, Times, curves, histogram, times
+from kragx.report.charts import Curve, Histogram, Times, curves, histogram, is_share, times
 from kragx.report.plots import SERIES, drawing, save_figure
 from kragx.results import Run
 from kragx.text import file_names
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _MARKERS = ("o", "s", "^", "D", "X", "v", "P", "*")
 _MATCH, _BELOW, _NOTHING = "#009E73", "#E69F00", "#9AA3AF"
 _INK, _GRID = "#2B3440", "#DDE2E8"
+_LINES = 3
 
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -135,7 +136,7 @@ def _shown(
         else kept_answers(each)
         for each in own
     ]
-    bounded = [name for name in comparison.metrics if name.partition("@")[0] in _BOUNDED]
+    bounded = [name for name in comparison.metrics if is_share(name)]
     return _Shown(
         names=tuple(each.name for each in own),
         words=words,
@@ -148,9 +149,6 @@ def _shown(
         histograms=[histogram(each, found(each.table, each.profile.rel)) for each in own],
         times=[None if rows is None else times(rows) for rows in answered],
     )
-
-
-_BOUNDED = frozenset(name for name, metric in METRICS.items() if metric.range == (0, 1))
 
 
 def _save(figure: Figure, path: Path) -> list[Path]:
@@ -187,9 +185,16 @@ def _names(axes: Axes, names: Sequence[str], *, written: bool = True) -> None:
 
 
 def _wrapped(name: str) -> str:
-    return textwrap.shorten("\n".join(textwrap.wrap(name, 24)) or " ", 72, placeholder="…").replace(
-        " ", "\n" if len(name) > 24 else " "
-    )
+    """A name in at most three lines."""
+    lines = textwrap.wrap(name, 18 if _width(name) > len(name) else 24) or [" "]
+    if len(lines) > _LINES:  # names often differ at their end
+        lines = [*lines[: _LINES - 1], f"…{lines[-1]}"]
+    return "\n".join(lines)
+
+
+def _width(text: str) -> float:
+    """About how many letters wide a text is; those of East Asia are wider."""
+    return sum(1.8 if east_asian_width(letter) in "WF" else 1.0 for letter in text)
 
 
 def _metrics(shown: _Shown) -> Figure | None:
@@ -202,8 +207,10 @@ def _metrics(shown: _Shown) -> Figure | None:
         return None
     across = 4 if len(known) > 4 else len(known)
     figure, panels = _grid(
-        shown.words["metrics"], len(known), across, 3.0, 1.0 + 0.3 * len(shown.names)
+        shown.words["metrics"], len(known), across, 3.0, 1.0 + sum(map(_height, shown.names))
     )
+    # Credited document by document, as other tools do it, a value may be above 1.
+    highest = max((each.high or each.value or 0.0) for own in known.values() for each in own)
     for at, (axes, (metric, own)) in enumerate(zip(panels, known.items())):
         for row, each in enumerate(own):
             colour = SERIES[row % len(SERIES)]
@@ -212,11 +219,27 @@ def _metrics(shown: _Shown) -> Figure | None:
                 continue
             if each.low is not None and each.high is not None:
                 axes.plot([each.low, each.high], [row, row], color=colour, linewidth=2.5, alpha=0.5)
-            axes.plot(each.value, row, _MARKERS[row % len(_MARKERS)], color=colour, markersize=7)
-            axes.text(1.04, row, f"{each.value:.3f}", va="center", fontsize=9, color=_INK)
+            axes.plot(
+                each.value,
+                row,
+                _MARKERS[row % len(_MARKERS)],
+                color=colour,
+                markersize=7,
+                clip_on=False,
+            )
+            axes.text(
+                1.04,
+                row,
+                f"{each.value:.3f}",
+                va="center",
+                fontsize=9,
+                color=_INK,
+                transform=axes.get_yaxis_transform(),
+            )
         axes.set_title(metric, fontsize=11, color=_INK, loc="left")
-        axes.set_xlim(0, 1)
-        axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
+        axes.set_xlim(0, max(1.0, highest))
+        if highest <= 1:
+            axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
         axes.grid(axis="x", color=_GRID)
         axes.set_axisbelow(True)
         _names(axes, shown.names, written=at % across == 0)
@@ -224,6 +247,17 @@ def _metrics(shown: _Shown) -> Figure | None:
         shown.words["mean"].format(round(100 * shown.confidence)), fontsize=9, color=_INK
     )
     return figure
+
+
+def _height(name: str) -> float:
+    """Inches that a row needs for a name."""
+    return 0.3 if "\n" not in (lines := _wrapped(name)) else 0.18 * (lines.count("\n") + 1)
+
+
+def _columns(inches: float, names: Sequence[str]) -> int:
+    """How many of these names stand side by side in a legend."""
+    widest = max(_width(line) for name in names for line in _wrapped(name).split("\n"))
+    return max(1, min(6, len(names), int(inches / (0.085 * widest + 0.6))))
 
 
 def _metric_at_k(shown: _Shown) -> Figure | None:
@@ -244,7 +278,8 @@ def _metric_at_k(shown: _Shown) -> Figure | None:
                 markersize=4.5,
                 linewidth=1.8,
                 alpha=0.85,
-                label=name if not name.startswith("_") else f" {name}",
+                clip_on=False,
+                label=_wrapped(name) if not name.startswith("_") else f" {_wrapped(name)}",
             )
         ks = known[0][at].ks
         axes.set_xticks(range(len(ks)), [str(k) for k in ks])
@@ -255,7 +290,7 @@ def _metric_at_k(shown: _Shown) -> Figure | None:
     legend = figure.legend(
         *panels[0].get_legend_handles_labels(),
         loc="outside lower center",
-        ncols=min(6, len(shown.names)),
+        ncols=_columns(figure.get_figwidth(), shown.names),
         frameon=False,
         fontsize=9,
     )

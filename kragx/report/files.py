@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from kragx.dataset import GoldDataset
 from kragx.evaluation import Evaluation
@@ -48,7 +49,7 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
                     each.name,
                     each.match_name,
                     *(values.get(name) for name in metrics),
-                    *(() if query is None else (query.query_type, query.text)),
+                    *(() if query is None else (query.query_type, _composed(query.text))),
                 ]
 
     more = () if dataset is None else ("query_type", "query")
@@ -74,11 +75,16 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return out.getvalue()
 
 
+def _composed(text: str | None) -> str | None:
+    """A text in NFC: Hangul of a Mac's file names is in pieces, and Excel shows the pieces."""
+    return None if text is None else normalize("NFC", text)
+
+
 def _harmless(cell: Any) -> Any:
     if not isinstance(cell, str) or cell[:1] not in _FORMULA or not cell:
         return cell
     return cell if _NUMBER.fullmatch(cell) else f"'{cell}"
 
 
-_FORMULA = "=+-@\t\r"
+_FORMULA = "=+-@＝＋－＠\t\r\n"  # the wide ones too: Excel of East Asia may read them so
 _NUMBER = re.compile(r"[+-]?[0-9.]+")

@@ -6,6 +6,7 @@ python -m tests.agreement.simulation        # the table of docs/agreement.md, in
 from __future__ import annotations
 
 import sys
+import warnings
 
 import numpy as np
 
@@ -34,18 +35,25 @@ def simulated(rng, count, queries, pairs=(5, 15)):
     return found.reshape(count, queries, 4, 4).astype(float)
 
 
-def every(confusion):
+SEVEN = (
+    *("kappa", "kappa_linear", "kappa_quadratic", "alpha_ordinal", "accuracy", "bias"),
+    "kappa_binary.2",
+)
+RARE = ("kappa_binary.3", "bias.3")
+"""Statistics that rest on the label 3, which a tenth of the pairs have."""
+
+
+def every(confusion, names=SEVEN):
     """The statistics that are simulated."""
     found = statistics(confusion, SCALE)
-    names = ("kappa", "kappa_linear", "kappa_quadratic", "alpha_ordinal", "accuracy", "bias")
-    return {name: found[name] for name in (*names, "kappa_binary.2")}
+    return {name: found[name] for name in names}
 
 
-def true_values():
+def true_values(names=SEVEN):
     """The statistics of 400,000 queries."""
     rng = np.random.default_rng(0)
     total = sum(simulated(rng, 20, 1000).sum((0, 1)) for _ in range(20))
-    return {name: float(value) for name, value in every(total).items()}
+    return {name: float(value) for name, value in every(total, names).items()}
 
 
 def agreement_coverage(truth, queries, *, wider=True):
@@ -60,8 +68,10 @@ def agreement_coverage(truth, queries, *, wider=True):
     for _ in range(SIMULATED // _AT_ONCE):
         data = simulated(rng, _AT_ONCE, queries).reshape(_AT_ONCE, queries, 16)
         sums = np.einsum("bq,sqc->sbc", weights, data, optimize=True)
-        for name, sampled in every(sums.reshape(_AT_ONCE, 400, 4, 4)).items():
-            low, high = np.nanquantile(sampled, (tail, 1 - tail), axis=1)
+        for name, sampled in every(sums.reshape(_AT_ONCE, 400, 4, 4), truth).items():
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # no pair with the label: no value
+                low, high = np.nanquantile(sampled, (tail, 1 - tail), axis=1)
             held[name] += int(((low <= truth[name]) & (truth[name] <= high)).sum())
     return {name: count / SIMULATED for name, count in held.items()}
 
@@ -119,6 +129,11 @@ def main():
             found = agreement_coverage(truth, queries, wider=wider)
             shares = "  ".join(f"{name} {share:.1%}" for name, share in found.items())
             sys.stdout.write(f"{queries:4} queries, {'expanded' if wider else 'plain'}: {shares}\n")
+    rare = true_values(RARE)
+    for queries in (10, 20, 30, 50, 100):
+        found = agreement_coverage(rare, queries)
+        shares = "  ".join(f"{name} {share:.1%}" for name, share in found.items())
+        sys.stdout.write(f"{queries:4} queries, a rare label: {shares}\n")
     for queries, pairs in ((50, 1), (25, 2), (10, 5), (100, 1), (200, 1), (500, 1)):
         found = usual_width(queries, pairs)
         widths = "  ".join(f"{name} {width:.2f}" for name, width in found.items())

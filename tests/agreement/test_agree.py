@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import ClassVar
 
 import pytest
@@ -88,11 +89,34 @@ def test_nothing_in_common():
         agree({"q1": {"d1": 1, "d2": 0}}, {"q1": {"d1": 9}})
 
 
+def test_ids_in_two_unicode_forms():
+    """Ids that look alike and differ in their form are not joined, and it is said why."""
+    apart = unicodedata.normalize("NFD", "질의")
+    with pytest.raises(DataError, match=r"differ in their Unicode form alone .*: 2; write both"):
+        agree({"질의": {"a": 1, "b": 0}}, {apart: {"a": 1, "b": 0}})
+    some = agree({"질의": {"a": 1}, "q": {"b": 0}}, {apart: {"a": 1}, "q": {"b": 0}})
+    assert some.pairs == 1
+    assert any("Unicode form alone" in note for note in some.notes)
+    assert not any("Unicode" in note for note in agree(HUMAN, JUDGE, resamples=50).notes)
+
+
 def test_one_query_has_no_interval():
     """A single query cannot be resampled, which is said."""
     found = agree({"q": {"a": 0, "b": 1}}, {"q": {"a": 0, "b": 0}})
     assert set(found.intervals.values()) == {None}
     assert any("all pairs belong to one query" in note for note in found.notes)
+
+
+def test_rare_labels():
+    """Of many queries only four have a human 2: intervals that rest on those are called rough."""
+    human = {f"q{at}": {"a": at % 2, "b": 0 if at % 5 else 2} for at in range(20)}
+    judge = {f"q{at}": {"a": at % 3 % 2, "b": 0 if at % 3 else 2} for at in range(20)}
+    found = agree(human, judge, resamples=200)
+    (note,) = (note for note in found.notes if note.startswith("rough intervals"))
+    assert note.split(": ")[1] == "kappa_binary.2, bias.2"
+    few = agree({q: human[q] for q in list(human)[:6]}, judge, resamples=200)
+    assert not any(note.startswith("rough intervals") for note in few.notes)
+    assert any("6 queries are few" in note for note in few.notes)
 
 
 def run_of(name, order):
@@ -128,6 +152,26 @@ class TestSystems:
         assert found.tau is None
         assert "scores all of these systems the same" in found.undefined["tau"]
 
+    def test_rounding_breaks_no_ties(self):
+        """The same precisions in another order sum to other last digits; the systems still tie."""
+        labels = {f"q{at}": {f"d{each}": int(each < 3) for each in range(10)} for at in range(3)}
+        other = {**labels, "q0": {**labels["q0"], "d9": 1}}
+
+        def run(name, found):
+            ranked = {
+                f"q{at}": [{"id": f"{'d' if each < n else 'x'}{each}"} for each in range(10)]
+                for at, n in enumerate(found)
+            }
+            return Run.from_documents(ranked, name=name)
+
+        runs = [run("up", (1, 2, 3)), run("down", (3, 2, 1)), run("best", (3, 3, 3))]
+        found = agree(labels, other, runs=runs, metric="precision@10", resamples=50).systems
+        assert found.human["up"] != found.human["down"]  # by their last digits, or this tests none
+        assert found.top == ("best", "up", "down")
+        assert found.tau == pytest.approx(1)
+        two = agree(labels, other, runs=runs[:2], metric="precision@10", resamples=50).systems
+        assert two.tau is None
+
     def test_tau_stands_beside_kappa(self, capsys):
         """What is printed never has a tau without a kappa on the same line."""
         agree(self.human, self.judge, runs=self.runs, resamples=50).print()
@@ -135,6 +179,9 @@ class TestSystems:
         lines = [line for line in out.splitlines() if "tau" in line]
         assert lines
         assert all("kappa" in line for line in lines)
+        plain = agree(self.human, self.judge, runs=self.runs, resamples=50).to_dict()
+        assert plain["systems"]["kappa"] == plain["kappa"]
+        assert plain["systems"]["kappa_quadratic"] == plain["kappa_quadratic"]
 
     def test_scale_from_one_on(self):
         """On a scale of 1 to 4 the lowest label is no relevance."""

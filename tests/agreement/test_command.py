@@ -158,6 +158,19 @@ def test_label(kragx, jsonl, here):
     assert "질문에 직접, 빠짐없이 답한다." in done.out  # the Korean rubric, for Korean questions
 
 
+def test_label_keeps_its_scale(kragx, jsonl, here):
+    """Going on needs no --scale again, and another one is refused."""
+    path = results(jsonl)
+    kragx("label", "my.qrels", "--results", path, "--scale", "1-5", "--pairs", 3, stdin="0 1 2 q")
+    again = kragx("label", "my.qrels", stdin="5")
+    assert "3 of 3 labelled" in again.err
+    grades = [line.split()[-1] for line in (here / "my.qrels").read_text().splitlines()]
+    assert grades == ["1", "2", "5"]
+    other = kragx("label", "my.qrels", "--scale", "0-3")
+    assert (other.code, "is being labelled 1-5" in other.err) == (2, True)
+    assert kragx("label", "my.qrels", "--scale", "1..5").code == 0
+
+
 def test_label_whole_queries(kragx, jsonl, here):
     """--queries draws every pair of so many queries."""
     kragx("label", "my.qrels", "--results", results(jsonl), "--queries", 2, stdin="000000")
@@ -203,6 +216,10 @@ def test_label_refusals(kragx, jsonl, here):
     assert kragx("label", "my.qrels", "--results", results(jsonl), "--scale", "0-30").code == 2
     assert kragx("label", "my.qrels", "--results", results(jsonl), "--depth", 0).code == 2
     assert kragx("label", "no/folder/my.qrels", "--results", results(jsonl)).code == 2
+    for name in ("-", "my.qrels.gz"):
+        assert kragx("label", name, "--results", results(jsonl)).code == 2
+        assert not (here / name).exists()
+        assert not (here / (name + ".sample.jsonl")).exists()
 
 
 CLIENT = """

@@ -116,6 +116,59 @@ def test_partly_labelled_queries_are_left_out():
     assert "q0" in correct(human, judge, [run], metrics=["ndcg@4"]).labelled["mine"]
 
 
+def test_what_is_left_out_is_counted():
+    """Queries that only one side has labels for, and documents the judge passed over."""
+    human, judge, run = files()
+    human["unasked"] = {"d0": 3}
+    del judge["q59"], judge["q58"]["d0"]
+    found = correct(human, judge, [run], metrics=["precision@5"])
+    assert (found.unscored["mine"], found.n_human_only) == (1, 1)
+    assert found.judged["mine"] == pytest.approx((58 + 4 / 5) / 59)
+    assert found["mine"]["precision@5"].n_queries == 59
+    plain = found.to_dict()
+    assert plain["systems"]["mine"]["judged@5"] == found.judged["mine"]
+    assert (plain["systems"]["mine"]["n_unscored"], plain["n_human_only"]) == (1, 1)
+
+
+def test_labels_off_the_scale(capsys):
+    """What people's labels do not reach is not used, counted, and the remedy is named."""
+    human, judge, run = files()
+    low = {
+        query: {doc: min(grade, 1) for doc, grade in docs.items()} for query, docs in human.items()
+    }
+    found = correct(low, judge, [run], metrics=["precision@5"])
+    off = sum(grade > 1 for docs in judge.values() for grade in docs.values())
+    assert found.n_out_of_scale == found.to_dict()["n_out_of_scale"] == off > 0
+    found.print()
+    out = " ".join(capsys.readouterr().out.split())
+    assert f"not used: {off} labels; the scale, 0 to 1, was taken from the human labels" in out
+    assert correct(low, judge, [run], metrics=["precision@5"], scale="0-3").n_out_of_scale == 0
+
+
+def test_no_interval_without_width(capsys):
+    """Where people's values are all the same there is no interval, and it is said."""
+    human, judge, run = files()
+    alike = {query: dict.fromkeys(docs, 3) for query, docs in human.items()}
+    found = correct(alike, judge, [run], metrics=["precision@5(rel=2)"], scale="0-3")
+    each = found["mine"]["precision@5(rel=2)"]
+    assert (each.value, each.interval, each.human_interval) == (1, None, None)
+    assert found.to_dict()["systems"]["mine"]["metrics"]["precision@5(rel=2)"]["interval"] is None
+    found.print()
+    assert "no interval where people's values are all the same" in capsys.readouterr().out
+    tenths = np.full(30, 0.1)
+    tenths[::2] = 0.3 - 0.2
+    assert prediction_powered(tenths, np.full(30, 0.5), np.array([])).interval is None
+
+
+def test_ends_lie_between_0_and_1():
+    """Every metric does, so the ends of its interval do."""
+    human, judge, run = files()
+    nearly = {query: dict.fromkeys(docs, 3) for query, docs in human.items()}
+    nearly["q0"]["d0"] = 0
+    each = correct(nearly, judge, [run], metrics=["precision@5"])["mine"]["precision@5"]
+    assert each.interval[0] < each.value < each.interval[1] == 1
+
+
 def test_too_few_are_refused():
     """Below the stated number there is no correction, whatever the data."""
     human, judge, run = files(n_labelled=LEAST_QUERIES - 1)
@@ -133,3 +186,7 @@ def test_refusals():
         correct(human, judge, [])
     with pytest.raises(UsageError, match="least: 2"):
         correct(human, judge, [run], least=2)
+    with pytest.raises(UsageError, match="same name"):
+        correct(human, judge, [run, run])
+    with pytest.raises(UsageError, match="not made of labels"):
+        correct(human, judge, [run], metrics=["ndcg@5", "judged@5"])

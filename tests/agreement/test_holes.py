@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kragx import Run
+from kragx import Run, evaluate
 from kragx.agreement import fill
+from kragx.errors import UsageError
 
 HUMAN = {"q1": {"a": 2, "b": 0}, "q2": {"a": 1.5}}
 JUDGE = {"q1": {"b": 2, "c": 2, "a": 2}, "q2": {"a": 1}, "q3": {"x": 2}}
@@ -41,6 +42,27 @@ def test_side_by_side(filled):
     assert filled.human_only[0].mean == {"precision@2": 0}
     assert filled.filled[0].mean["precision@2"] == pytest.approx((1 / 2 + 1 / 2 + 0) / 3)
     plain = filled.to_dict(labels=True)
-    assert plain["systems"]["mine"]["judged@2"] == {"human_only": 0.25, "filled": 0.75}
+    judged = plain["systems"]["mine"]["judged@2"]
+    assert judged == pytest.approx({"human_only": (1 / 2 + 0 + 0) / 3, "filled": (1 + 1 + 0) / 3})
+    # What the measure of that name says of the same gold set.
+    measured = evaluate(filled.dataset, RUN, match="id", metrics=["judged@2"]).measures[0]
+    assert judged["filled"] == pytest.approx(measured.mean)
+    assert plain["n_without_human"] == 2
     assert len(plain["labels"]) == 5
     assert "labels" not in filled.to_dict()
+
+
+def test_labels_from_one_on():
+    """On a scale from 1 on the lowest label is no relevance, and what that does to rel is said."""
+    found = fill({"q1": {"a": 1, "b": 3}}, {"q1": {"c": 2}}, [RUN], metrics=["precision@2(rel=2)"])
+    assert found.filled[0].mean["precision@2(rel=2)"] == pytest.approx(1 / 2)
+    assert found.notes == (
+        "in metrics the labels 1 to 3 count as grades 0 to 2: the lowest is no relevance, and "
+        "rel=2 means a label of 3 or more",
+    )
+
+
+def test_measures_are_refused():
+    """What labels do not decide is no metric here."""
+    with pytest.raises(UsageError, match="'judged@2' is not made of labels"):
+        fill(HUMAN, JUDGE, [RUN], metrics=["ndcg@2", "judged@2"])

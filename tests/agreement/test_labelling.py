@@ -58,6 +58,33 @@ def test_undo(path):
     assert order == [f"passage {at}" for at in (0, 1, 0, 1, 2, 1, 0)]
 
 
+def test_undo_after_the_last_pair(path):
+    """The last label can be taken back too, in the same session and in a later one."""
+    ended, lines, shown = session(path, "3120u3x")
+    assert [line.split()[-1] for line in lines] == ["3", "1", "2", "3"]
+    assert (ended.done, "no pair is left" in shown) == (4, True)
+    _, lines, shown = session(path, "u1x")
+    assert lines[-1] == "q3 0 d3 1"
+    assert "passage 0" not in shown
+    assert "but 1 skipped" in session(path.with_name("other.qrels"), "s123")[2]
+
+
+def test_contradictions_are_not_settled_silently(path):
+    """A file with two labels of a pair is refused and stays as it is; a repeated one is fine."""
+    path.write_text("q0 0 d0 2\nq0 0 d0 1\n")
+    with pytest.raises(DataError, match=r"document 'd0': 2 \(line 1\), 1 \(line 2\)"):
+        session(path, "1")
+    assert path.read_text() == "q0 0 d0 2\nq0 0 d0 1\n"
+    path.write_text("q0 0 d0 2\nq0 0 d0 2.0\n")
+    assert session(path, "1q")[1] == ["q0 0 d0 2", "q1 0 d1 1"]
+
+
+def test_no_compressed_label_files(path):
+    """Labels are not written as plain text into a file that says it is compressed."""
+    with pytest.raises(UsageError, match=r"without \.gz"):
+        session(path.with_name("human.qrels.gz"), "1")
+
+
 def test_skip(path):
     """A skipped pair is passed over, and comes again in the next session."""
     ended, lines, _ = session(path, "s321")
@@ -139,6 +166,16 @@ def test_what_is_shown(path):
     assert "7" not in shown
     support = Sample((item,), {"asks": "support"})
     assert "gold text" in session(path, "q", support)[2]
+
+
+def test_the_question_is_in_sight():
+    """Below a passage that is longer than the window the question stands again, else once."""
+    item = Candidate("q", "d", "the question", "a long passage " * 60)
+    for height, times in ((15, 2), (60, 1)):
+        file = io.StringIO()
+        out = Console(file=file, width=60, height=height, force_terminal=True, color_system=None)
+        label(Sample((item,), {}), LabelFile(Path("none.qrels"), SCALE), lambda: "q", out)
+        assert file.getvalue().count("the question") == times
 
 
 def test_passages_cannot_steer_the_terminal():

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from kragx import Gold, GoldDataset, Query, Retrieved, Run, evaluate
+from kragx.matchers import matcher
 from kragx.report.page.write import write_html
 
 CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
@@ -100,6 +101,48 @@ def report(tmp_path_factory):
     ]
     path = tmp_path_factory.mktemp("report") / "report.html"
     write_html(evaluations, path, runs=found)
+    return path
+
+
+LONG = "아주 긴 이름을 가진 한국어 하이브리드 검색기 (BM25 + 벡터, 재순위화 포함)"
+
+
+@pytest.fixture(scope="session")
+def combined(tmp_path_factory):
+    """The path of a report with a cascade, a budget, long names and a long error."""
+    gold = GoldDataset(
+        tuple(
+            Query(f"q{at}", f"{at}번 질문", gold=(Gold(text=f"가{at} 나 다 라 마 바"),))
+            for at in range(6)
+        )
+    )
+    chosen = matcher(
+        {
+            "cascade": [
+                {"method": "overlap", "accept": 0.9, "reject": 0.1},
+                {"method": "rouge1", "threshold": 0.5},
+            ]
+        }
+    )
+    first, second = {}, {}
+    for at, query in enumerate(gold):
+        whole = f"앞 {query.gold[0].text} 뒤"
+        part, less = f"가{at} 나 다 라 하나 둘 셋 넷", f"가{at} 나 다 하나 둘 셋 넷"
+        filler = "관계없는 긴 문서가 앞에 서서 자리를 스무 글자 넘게 차지한다"
+        first[query.id] = [whole, part, less] if at < 3 else [filler, "딴 글", whole]
+        second[query.id] = [whole] if at < 4 else ["딴 글"]
+    made = {
+        f"{LONG} v1": Run.from_documents(first, name=f"{LONG} v1"),
+        f"{LONG} v2": Run.from_documents(second, name=f"{LONG} v2"),
+    }
+    broken = dict(made[f"{LONG} v2"].results) | {"q5": Retrieved(error="x" * 500)}
+    made[f"{LONG} v2"] = replace(made[f"{LONG} v2"], results=broken)
+    evaluations = [
+        evaluate(gold, run, match=chosen, metrics=["recall@3", "recall@40chars"])
+        for run in made.values()
+    ]
+    path = tmp_path_factory.mktemp("combined") / "report.html"
+    write_html(evaluations, path, runs=made, matchers={evaluations[0].match_name: chosen})
     return path
 
 

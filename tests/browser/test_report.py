@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from tests.browser.conftest import HOSTILE
@@ -25,7 +27,7 @@ def test_the_verdict_names_the_winner_and_says_how_sure(opened):
     assert verdict.locator(".badge").inner_text() == "certain"
     assert "leaves out 0" in verdict.inner_text()
     assert (
-        "finds none of the gold passages in its first 5 for 5 of 39 questions"
+        "finds none of the gold passages in the first 5 documents for 5 of 39 questions"
         in verdict.inner_text()
     )
     assert verdict.bounding_box()["y"] + verdict.bounding_box()["height"] < 900
@@ -163,6 +165,77 @@ def test_several_matchers_are_chosen_between(opened):
     page.select_option(".controls select >> nth=0", label="strict")
     assert page.inner_text(".figure-number b") == "0.000"
     assert before != "0.000"
+
+
+def test_failures_are_said_beside_the_verdict(opened):
+    """A retriever that failed is named above the questions, and how often it did."""
+    assert (
+        "weak</script> failed on 1 of 40 questions; they count as empty lists."
+        in opened().inner_text(".cautions")
+    )
+
+
+def test_a_combination_says_which_matcher_decided(opened, combined):
+    """Each member that was asked, its score and limit, and in bold the one that decided."""
+    page = opened(path=combined)
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    said = page.locator("dialog .list.series-a .decision").all_inner_texts()
+    assert said == [
+        "rouge2 overlap 1 ≥ 0.9 → match",
+        "rouge2 overlap 0.6 (between 0.1 and 0.9: left open) → rouge1 0.5714 ≥ 0.5 → match",
+        "rouge2 overlap 0.4 (between 0.1 and 0.9: left open) → rouge1 0.4615 < 0.5 → no match",
+    ]
+    bold = page.locator("dialog .list.series-a .decision b").all_inner_texts()
+    assert bold == ["rouge2 overlap 1 ≥ 0.9", "rouge1 0.5714 ≥ 0.5", "rouge1 0.4615 < 0.5"]
+
+
+def test_a_budget_is_where_the_page_says_so(opened, combined):
+    """Failing means not within the budget, in words too, and a list shows where it ends."""
+    page = opened(path=combined)
+    page.select_option(".controls select", label="recall@40chars")
+    assert "none of the gold passages in the first 40 characters" in page.inner_text(".verdict")
+    page.select_option("#a", "0")
+    page.select_option("#why", "late")
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .cut")
+    why = page.inner_text("dialog .list.series-a .why-line")
+    assert why == "gold found, but not in the first 40 characters"
+    cards = page.locator("dialog .list.series-a > *").all_inner_texts()
+    assert cards.index("recall@40chars looks no further") == 4  # below head, reason and two
+
+
+def test_the_best_by_the_chosen_metric_is_compared(opened, combined):
+    """Another metric brings its own winner into the table, unless the reader chose whom to see."""
+    page = opened(path=combined)
+    assert page.input_value("#a") == "0"
+    page.select_option(".controls select", label="recall@40chars")
+    assert page.input_value("#a") == "1"
+    page.select_option("#a", "0")
+    page.select_option(".controls select", label="recall@3")
+    page.select_option(".controls select", label="recall@40chars")
+    assert page.input_value("#a") == "0"
+
+
+@pytest.mark.parametrize("width", [390, 700, 1000, 1440])
+def test_long_names_overlap_nothing(opened, combined, width):
+    """Lists stand beside or below each other, and nothing is wider than its place."""
+    page = opened(path=combined, width=width)
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) == 0
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    boxes = [each.bounding_box() for each in page.locator("dialog .side").all()]
+    for box, after in pairwise(boxes):
+        beside = box["x"] + box["width"] <= after["x"]
+        assert beside or box["y"] + box["height"] <= after["y"]
+    for card in page.locator("dialog .card, dialog .side-head select").all():
+        inside = card.bounding_box()
+        assert any(
+            box["x"] - 1 <= inside["x"]
+            and inside["x"] + inside["width"] <= box["x"] + box["width"] + 1
+            for box in boxes
+        )
 
 
 def test_hostile_text_is_shown_and_not_run(opened):

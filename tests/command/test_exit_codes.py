@@ -268,7 +268,7 @@ def test_interrupted_for_real(jsonl, here):
         out, err = process.communicate(timeout=30)
     assert (here / "asked").exists(), err
     assert process.returncode == 130
-    assert out.startswith("retrievers: slow\n")  # what will be done, before it is done
+    assert out.startswith("dataset: {path: ")  # what will be done, before it is done
     assert "┏" not in out
     assert "Traceback" not in err
 

@@ -14,6 +14,7 @@ TWINS = {
     "docs/agreement.md": "docs/agreement.ko.md",
     "docs/comparing.md": "docs/comparing.ko.md",
     "docs/coverage.md": "docs/coverage.ko.md",
+    "docs/goldsets.md": "docs/goldsets.ko.md",
     "docs/krag.md": "docs/krag.ko.md",
     "docs/matching.md": "docs/matching.ko.md",
     "docs/metrics.md": "docs/metrics.ko.md",

@@ -47,6 +47,16 @@ def test_json_lines(tmp_path):
     assert "and 2 more" in refused(path)
 
 
+def test_keys_that_stand_twice(tmp_path):
+    """JSON would silently keep the last; a gold set must not, by line or as a whole."""
+    good = '{"query_id": "a", "query": "a?", "gold": [{"id": "d"}]}'
+    twice = '{"query_id": "b", "query": "b?", "gold": [{"id": "d", "id": "e"}]}'
+    path = saved(tmp_path, "set.jsonl", f"{good}\n{twice}\n")
+    assert errors(path) == [(2, "the key 'id' stands twic")]
+    path = saved(tmp_path, "refs.json", '{"7": ["a"], "8": ["b"], "7": ["c"]}')
+    assert refused(path) == f"{path}: the key '7' stands twice in one object; keep one"
+
+
 def test_csv(tmp_path):
     """A row with a misplaced or open quote, or a cell too few, does not hide the rows behind it."""
     path = saved(

@@ -6,7 +6,17 @@ import json
 
 import pytest
 
-from kragx import DataError, Doc, Gold, UsageError, evaluate, read_dataset, read_rows
+from kragx import (
+    DataError,
+    Doc,
+    Gold,
+    UsageError,
+    evaluate,
+    read_dataset,
+    read_rows,
+    validate,
+)
+from kragx.formats import science_qa
 
 COLUMNS = {
     "query_id": "번호",
@@ -210,6 +220,91 @@ def test_qrels_and_the_competition(tmp_path):
     assert read_dataset(tmp_path / "refs.jsonl")["7"].gold == (Gold("a"),)
     (tmp_path / "refs.json").write_text('{"7": ["a"], "8": []}', encoding="utf-8")
     assert read_dataset(tmp_path / "refs.json")["7"].gold == (Gold("a"),)
+
+
+def test_empty_cells_that_list_gold(tmp_path):
+    """In every kind of table an empty cell for gold is an empty list, in the first row as well."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("openpyxl")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(
+        {
+            "query_id": ["q1", "q2", None],
+            "query": ["Is there a shop on the moon?", "Who pays?", None],
+            "query_type": ["", "who", None],
+            "answerable": ["false", "", None],
+            "relevant_chunk_ids": [None, "c1", None],
+        }
+    )
+    frame.to_csv(tmp_path / "set.CSV", index=False)
+    frame.to_excel(tmp_path / "set.xlsx", index=False)
+    frame.to_parquet(tmp_path / "set.parquet")
+    sources = [frame, *(tmp_path / f"set.{kind}" for kind in ("CSV", "xlsx", "parquet"))]
+    read = [read_dataset(source) for source in sources]
+    assert [(query.id, query.answerable, query.gold) for query in read[0]] == [
+        ("q1", False, ()),
+        ("q2", None, (Gold("c1"),)),
+    ]
+    assert len({dataset.content_hash for dataset in read}) == 1
+
+
+def test_format_is_that_of_the_first_record_with_fields_of_its_own(tmp_path):
+    """A question without gold may come first, and says nothing of the format."""
+    path = tmp_path / "set.jsonl"
+    plain = {"query_id": "q1", "query": "Is there a shop on the moon?", "answerable": False}
+    path.write_text(
+        f"{json.dumps(plain)}\n{json.dumps({**plain, 'query_id': 'q2', 'gold': [{'id': 'c1'}]})}\n",
+        encoding="utf-8",
+    )
+    assert read_dataset(path)["q2"].gold == (Gold("c1"),)
+    lists = {"query_id": "q2", "query": "Who?", "query_type": "who", "relevant_chunk_ids": ["c1"]}
+    rows = [{**plain, "relevant_chunk_ids": []}, lists]
+    assert read_dataset(rows)["q2"].gold == (Gold("c1"),)
+    with pytest.raises(DataError, match="relevant_chunk_ids: missing"):
+        read_dataset([plain, lists])
+
+
+def test_workbooks_that_cannot_be_read(tmp_path):
+    """A damaged workbook, one of an old kind and one with a password are bad data, said so."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("openpyxl")
+    whole = tmp_path / "whole.xlsx"
+    pandas.DataFrame({"query_id": range(99), "query": "x", "refs": "c"}).to_excel(whole)
+    old = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600)
+    for name, content, hint in (
+        ("cut.xlsx", whole.read_bytes()[:2000], "cannot be read as Excel"),
+        ("text.xlsx", b"query_id,query", "cannot be read as Excel"),
+        ("locked.xlsx", old, "save it as .xlsx"),
+        ("old.xls", old, "save it as .xlsx"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=f"{name}: .*{hint}"):
+            read_dataset(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "row", [AUTORAG | {"retrieval_gt": []}, {"user_input": "Who?", "reference_contexts": []}]
+)
+def test_rows_of_other_tools_may_be_marked(row):
+    """`answerable: false` marks a row without gold in the formats of other tools as well."""
+    (query,) = read_dataset([row | {"answerable": False}])
+    assert query.answerable is False
+    assert "answerable" not in query.metadata
+
+
+def test_the_competitions_questions_without_gold(tmp_path):
+    """Empty refs are the competition's way to say that nothing should be found: no mistake."""
+    (tmp_path / "refs.jsonl").write_text(
+        '{"eval_id": 7, "refs": ["a"]}\n{"eval_id": 8, "refs": []}\n', encoding="utf-8"
+    )
+    (tmp_path / "refs.json").write_text('{"7": ["a"], "8": []}', encoding="utf-8")
+    hashes = set()
+    for name in ("refs.jsonl", "refs.json"):
+        found = validate(str(tmp_path / name))
+        assert found.n_errors == 0
+        assert found.summary["n_unanswerable"] == 1
+        hashes |= {found.content_hash, science_qa.read_gold(tmp_path / name).content_hash}
+    assert len(hashes) == 1
 
 
 def test_format_by_name(tmp_path):

@@ -17,6 +17,8 @@ CORPUS = (
     {"id": "d3", "text": "배송은 이틀 걸리고 섬 지역은 나흘 걸립니다. 14 days"},
 )
 
+NFD = unicodedata.normalize("NFD", "약관.pdf")
+
 
 def row(number, **changes):
     """A line without mistakes, but for the changes."""
@@ -95,6 +97,10 @@ def test_every_problem_is_reported(problems):
         ({"metadata": {"created_at": "spring"}}, "metadata.created_at", "warning", "date"),
         ({"query": unicodedata.normalize("NFD", "환불은 언제?")}, "query", "warning", "NFC"),
         ({"query": "half \ufffd"}, "query", "warning", "lost"),
+        ({"relevant_chunk_ids": [NFD]}, "gold[0].id", "warning", "NFC"),
+        ({"relevant_chunk_ids": [["d1", NFD]]}, "gold[0].alternatives[0].id", "warning", "NFC"),
+        ({"relevant_chunk_ids": ["c1 "]}, "gold[0].id", "warning", "white space"),
+        ({"expected_doc_types": ["faq", NFD]}, "expected_doc_types[1]", "warning", "NFC"),
         ({"gold": [{"text": "  "}]}, "gold[1].text", "error", "everything"),
         ({"gold": [{"text": "14 days"}]}, "gold[1].text", "warning", "7 characters"),
         ({"relevant_chunk_ids": ["d1", "d1"]}, "relevant_chunk_ids[1]", "warning", "twice"),
@@ -110,6 +116,20 @@ def test_one_problem(problems, changes, field, level, hint):
 def test_unanswerable(problems):
     """Empty gold that is marked is fine."""
     assert problems(row(1, relevant_chunk_ids=[], answerable=False)) == []
+
+
+def test_formats_that_cannot_mark(tmp_path):
+    """Where a format has no word for the unanswerable, that is no remedy; in qrels it is usual."""
+    (tmp_path / "set.qrels").write_text("q1 0 d1 0\n", encoding="utf-8")
+    (tmp_path / "set.json").write_text(
+        '{"queries": {"q1": "who?"}, "corpus": {}, "relevant_docs": {}}', encoding="utf-8"
+    )
+    for name, n_errors in (("set.qrels", 0), ("set.json", 1)):
+        found = validate(str(tmp_path / name))
+        assert found.n_errors == n_errors
+        assert [each.message for each in found.problems if each.field == "gold"] == [
+            "nothing is relevant; add gold, or leave the query out"
+        ]
 
 
 def test_questions_that_stand_twice(problems):
@@ -176,6 +196,22 @@ def test_summary_and_targets(jsonl):
     ]
     with pytest.raises(UsageError, match="'query_type'"):
         validate(path, targets={"query_typ": {}})
+
+
+@pytest.mark.parametrize(
+    ("targets", "hint"),
+    [
+        ({"difficulty": {"easy": 50, "hard": 0.5}}, r"targets\.difficulty\.easy: 50 is no share"),
+        ({"query_type": {"lookup": -0.1}}, r"targets\.query_type\.lookup: -0\.1 is no share"),
+        ({"query_type": {"lookup": 0.7, "who": 0.7}}, r"query_type: the shares add up to 1\.4"),
+    ],
+)
+def test_targets_that_cannot_be(jsonl, targets, hint):
+    """A share is from 0 to 1, and shares of what a query has one of are 1 together at most."""
+    path = str(jsonl(row(1)))
+    with pytest.raises(UsageError, match=hint):
+        validate(path, targets=targets)
+    assert validate(path, targets={"expected_doc_types": {"faq": 0.9, "law": 0.9}}).targets
 
 
 def test_command(kragx, jsonl):

@@ -10,13 +10,14 @@ import pytest
 from kragx import Gold, GoldDataset, Query, Run, evaluate
 from kragx.report.files import queries_csv, write_text
 from tests.command.conftest import here, jsonl, kragx
+from tests.reports.test_page import parts
 
 __all__ = ["here", "jsonl", "kragx"]
 
 CONFIG = """\
 dataset: gold.jsonl
 retrievers: {{one: {{results: one.jsonl}}}}
-match: overlap
+match: {match}
 metrics: [ndcg@5, recall@5]
 output: out
 {more}
@@ -36,8 +37,8 @@ def config(here, jsonl):
     retrieved = [{"text": "가 나 다 라"}, {"text": "딴 글 하나"}]
     jsonl({**query, "retrieved": retrieved}, name="one.jsonl")
 
-    def write(more=""):
-        (here / "config.yaml").write_text(CONFIG.format(more=more), encoding="utf-8")
+    def write(more="", match="overlap"):
+        (here / "config.yaml").write_text(CONFIG.format(more=more, match=match), encoding="utf-8")
 
     return write
 
@@ -88,6 +89,16 @@ def test_figures_of_a_folder(kragx, here, config):
     assert kragx("report", "out", "--language", "ko").code == 2
 
 
+def test_a_run_keeps_who_decided_for_the_page(kragx, here, config):
+    """The page that a run writes, and that of `kragx report`, names a combination's members."""
+    config(match="{cascade: [{method: overlap, accept: 0.8}, exact]}")
+    for command in (("run", "config.yaml"), ("report", "out", "--format", "html")):
+        assert kragx(*command).code == 0
+        data = parts(here / "out" / "report.html")
+        assert data["index"]["matches"][0]["members"] == [["rouge2 overlap", 0.8, None]]
+        assert data["detail-0"][0]["decided"] == [[[[0, 0, "m", [0, 1.0, "m", 1]]]]]
+
+
 def test_the_csv_of_queries_opens_in_excel(kragx, here, config):
     """A byte order mark, Korean as it is, and no text that would be computed as a formula."""
     config()
@@ -109,8 +120,8 @@ def test_the_csv_of_queries_opens_in_excel(kragx, here, config):
 
 
 def test_csv_keeps_numbers_and_guards_formulas(tmp_path):
-    """What begins with = + - @ gets an apostrophe, a number does not; quotes and lines survive."""
-    texts = ["=cmd()", "-3", "+82", "@x", "둘\n줄", 'a "b", c', "-a"]
+    """What begins with = + - @ or ＝ gets an apostrophe, a number does not; NFD is put together."""
+    texts = ["=cmd()", "-3", "+82", "@x", "둘\n줄", 'a "b", c', "-a", "＝1", "\u1100\u1161"]
     gold = GoldDataset(
         tuple(Query(f"q{at}", text, (Gold(text="가"),)) for at, text in enumerate(texts))
     )
@@ -119,4 +130,4 @@ def test_csv_keeps_numbers_and_guards_formulas(tmp_path):
     write_text(tmp_path / "q.csv", queries_csv([result], gold))
     with (tmp_path / "q.csv").open(encoding="utf-8-sig", newline="") as file:
         found = [row["query"] for row in csv.DictReader(file)]
-    assert found == ["'=cmd()", "-3", "+82", "'@x", "둘\n줄", 'a "b", c', "'-a"]
+    assert found == ["'=cmd()", "-3", "+82", "'@x", "둘\n줄", 'a "b", c', "'-a", "'＝1", "\uac00"]

@@ -21,7 +21,7 @@ from kragx import (
     write_figures,
 )
 from kragx.report.answers import answers, found
-from kragx.report.charts import curves, histogram, times
+from kragx.report.charts import curves, histogram, is_share, times
 
 # Not importorskip: importing the font's package would change matplotlib's settings.
 pytestmark = pytest.mark.skipif(
@@ -169,3 +169,30 @@ def test_an_unknown_language_is_refused(gold, tmp_path):
     results = evaluated(gold, run(gold, "one", 7))
     with pytest.raises(UsageError, match=r"language.*'kr'.*ko"):
         write_figures([compare(results)], results, tmp_path, language="kr")
+
+
+@pytest.mark.parametrize(
+    "names", [["검색기 " + "가나다 " * 20 + "일"], [f"아주 긴 이름의 검색기 {n}" for n in range(8)]]
+)
+def test_nothing_written_reaches_over_the_edge(gold, tmp_path, names):
+    """Names of any length and number stand within the picture."""
+    pixels = pytest.importorskip("matplotlib.image")
+    results = evaluated(gold, *(run(gold, name, at + 2) for at, name in enumerate(names)))
+    write_figures([compare(results)], results, tmp_path)
+    for path in sorted(tmp_path.glob("*.png")):
+        image = pixels.imread(path)[:, :, :3]
+        edge = np.concatenate([image[[0, -1]].reshape(-1, 3), image[:, [0, -1]].reshape(-1, 3)])
+        assert edge.min() > 0.98, path.name
+
+
+def test_figures_of_metrics_show_shares(gold):
+    """What lies in [0, 1] and is better the higher: measures too, times and bits not."""
+    names = [
+        "ndcg@5",
+        "map",
+        "coverage@1000chars",
+        "seconds_mean",
+        "source_diversity@5",
+        "judged@5",
+    ]
+    assert [name for name in names if is_share(name)] == names[:3]

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import warnings
 import zlib
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples.ngram_embeddings import NgramEmbeddings
 from kragx import (
+    Doc,
     Gold,
     GoldDataset,
     Query,
@@ -24,8 +27,11 @@ from kragx import (
     evaluate,
     write_html,
 )
-from kragx.report.page.cells import rounded_score
+from kragx.matchers import MatchItem, MatchWarning, matcher
+from kragx.matchers.reasons import best_targets, reasons
+from kragx.report.page.decisions import member_label
 from kragx.report.page.packing import Texts, packed
+from kragx.report.page.rounding import rounded_score
 from kragx.report.page.standings import fields_of
 
 HOSTILE = "</script><script>alert(1)</script> <!-- {{script}} \u2028 \u202e \ud800 '\"&"
@@ -288,3 +294,116 @@ def test_slices_of_the_page_are_positions(tmp_path, gold, run):
         ("b", [1, 3, 5, 7]),
     ]
     assert all(a < b for each in slices for a, b in pairwise(each["rows"]))
+
+
+def explained(chosen, item):
+    """Of each document and gold item the verdict, and each member asked with whether it decides."""
+    grid = reasons(chosen, item)
+
+    def leaves(reason, decides=True):
+        for part in reason.parts:
+            if part.parts:
+                yield from leaves(part, decides and part.decides)
+            else:
+                yield member_label(part.settings), part.verdict, decides and part.decides
+
+    return {
+        (row, column): (grid[row][at].verdict, list(leaves(grid[row][at])))
+        for row, columns in enumerate(best_targets(item, grid))
+        for column, at in enumerate(columns)
+    }
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"cascade": [{"method": "overlap", "accept": 0.8, "reject": 0.05}, "rouge1"]},
+        {"cascade": [{"method": "rouge1", "reject": 0.3}, {"method": "rougeL", "threshold": 0.4}]},
+        {"any": ["exact", {"all": ["contains", {"method": "rouge1", "threshold": 0.3}]}]},
+        {"all": ["overlap", {"any": ["text", "rougeL"]}]},
+    ],
+)
+def test_decisions_are_those_that_kragx_explain_gives(tmp_path, spec):
+    """Of each pair that any member scores above 0: who was asked, who decided, and the verdict."""
+    chosen = matcher(spec)
+    golds = (
+        Gold("g", "가 나 다 라 마", alternatives=(Doc(text="아 자 차 카"),)),
+        Gold("h", "사 아 자"),
+    )
+    texts = [
+        "가 나 다 라 마",
+        "앞 가 나 다 라 마 뒤",
+        "가 나 하나 둘 셋",
+        "아 자 차 카",
+        "딴 글",
+        "자 아",
+    ]
+    dataset = GoldDataset((Query("q1", "질문", golds), Query("q2", "또", golds[1:])))
+    run = Run.from_documents({"q1": texts, "q2": texts[::-1]}, name="one")
+    result = evaluate(dataset, run, match=chosen, metrics=["recall@5"])
+    path = tmp_path / "page.html"
+    write_html([result], path, runs={"one": run}, matchers={result.match_name: chosen})
+    data = parts(path)
+    members = data["index"]["matches"][0]["members"]
+    verdicts = {"m": "match", "n": "no match", "o": "open", "u": "unknown"}
+    for at, query in enumerate(dataset):
+        item = MatchItem(query, run.results[query.id].documents)
+        wanted = explained(chosen, item)
+        told = {
+            (doc, gold): (
+                verdicts[verdict],
+                [
+                    (members[who][0], verdicts[said], bool(decides))
+                    for who, _, said, decides in steps
+                ],
+            )
+            for doc, gold, verdict, *steps in data["detail-0"][at]["decided"][0][0]
+        }
+        assert told or at == 1
+        assert told.items() <= wanted.items()
+        assert all(pair in told for pair, (verdict, _) in wanted.items() if verdict == "match")
+
+
+def test_a_budget_cuts_each_list_where_its_metric_does(tmp_path):
+    """A metric sees what fits whole, a measure that reads text also the document it ends in."""
+    gold = GoldDataset.from_documents({"q1": ["나 나"], "q2": ["라"]}, queries=["?", "?"])
+    run = Run.from_documents({"q1": ["가가가가", "나 나", "다"], "q2": ["라"]}, name="one")
+    result = evaluate(gold, run, match="rouge1", metrics=["recall@5chars", "coverage@5chars"])
+    path = tmp_path / "page.html"
+    write_html([result], path, runs={"one": run})
+    index = parts(path)["index"]
+    assert index["cells"][0][0]["cuts"] == {"recall@5chars": [1, 1], "coverage@5chars": [2, 1]}
+    assert index["cells"][0][0]["values"]["recall@5chars"] == [0.0, 1.0]
+    assert index["metrics"][0]["budget"] == {"n": 5, "unit": "chars"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "near"),
+    [
+        ("overlap", 0.25),
+        ({"method": "span", "threshold": 0.6}, 0.3),
+        ({"method": "embedding", "embeddings": NgramEmbeddings(), "threshold": 0.8}, 0.7),
+        ("id", None),
+    ],
+)
+def test_a_near_miss_is_half_of_the_threshold_but_for_cosines(tmp_path, gold, spec, near):
+    """Cosines of unrelated texts are above 0, so there only 0.1 below the threshold is near."""
+    run = Run.from_documents({"q1": [{"id": "g1", "text": "가 나"}]}, name="one")
+    result = evaluate(gold, run, match=spec, metrics=["recall@5"])
+    path = tmp_path / "page.html"
+    write_html([result], path, runs={"one": run})
+    assert parts(path)["index"]["matches"][0]["near"] == near
+
+
+@pytest.mark.parametrize("spec", ["exact", {"any": ["exact", "overlap"]}])
+def test_writing_the_page_warns_of_nothing(tmp_path, spec):
+    """What the page asks for itself, about texts too short for pairs of words, warns nobody."""
+    gold = GoldDataset.from_documents({"q1": ["가"]}, queries=["?"])
+    run = Run.from_documents({"q1": ["나"]}, name="one")
+    chosen = matcher(spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatchWarning)
+        result = evaluate(gold, run, match=chosen, metrics=["recall@5"])
+    write_html(
+        [result], tmp_path / "page.html", runs={"one": run}, matchers={result.match_name: chosen}
+    )

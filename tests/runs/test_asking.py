@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -12,6 +18,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from kragx import DataError, GoldDataset, UsageError, aretrieve, retrieval, retrieve
+from tests import interrupts
 
 DATASET = GoldDataset.from_documents([[], [], []], queries=["one", "two", "three"])
 
@@ -168,3 +175,71 @@ def test_callbacks_of_what_knows_none(ask):
     """A plain function with callbacks is refused, with the remedy."""
     with pytest.raises(UsageError, match="RunnableLambda"):
         ask(lambda question: [], callbacks=[Trace()])
+
+
+HANGING = """
+import time
+from pathlib import Path
+
+def hangs(question):
+    if question == "question 2":
+        time.sleep(60)
+    Path(f"asked-{question[-1]}").touch()
+    return [question]
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals for one process")
+@pytest.mark.parametrize("options", ["", ", timeout: 60"])
+def test_an_interrupt_does_not_wait_for_what_hangs(jsonl, module, here, options):
+    """Ctrl-C ends the run although one of several questions hangs; the other answers are kept."""
+    lines = [
+        {"query_id": f"q{n}", "query": f"question {n}", "gold": [{"text": f"question {n}"}]}
+        for n in (1, 2, 3)
+    ]
+    jsonl(*lines, name="gold.jsonl")
+    module("toy_hangs", HANGING)
+    (here / "run.yaml").write_text(
+        "dataset: gold.jsonl\nmatch: text\noutput: out\n"
+        f"retrievers: {{mine: {{class: 'toy_hangs:hangs', concurrency: 2{options}}}}}",
+        encoding="utf-8",
+    )
+    partial = here / "out" / "results" / "mine.partial.jsonl"
+    with subprocess.Popen(
+        [sys.executable, "-m", "kragx", "run", "run.yaml"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(here)},
+        text=True,
+        preexec_fn=interrupts.heeded,  # noqa: PLW1509
+    ) as process:
+        for _ in range(600):  # until the two that do not hang are kept
+            if partial.exists() and partial.read_text(encoding="utf-8").count("\n") == 3:
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)  # half the time for which it hangs
+    assert (process.returncode, err) == (130, "kragx: interrupted\n")
+    kept = [json.loads(line).get("query_id") for line in partial.read_text().splitlines()]
+    assert kept == [None, "q1", "q3"]
+
+
+@both
+def test_answers_of_several_at_once_are_in_order(ask):
+    """Whichever answer comes first, each belongs to its question; the first error is raised."""
+    released = threading.Event()
+
+    def first_last(question):
+        if question == "one":
+            released.wait(30)
+        released.set()
+        return [question]
+
+    run = ask(first_last, concurrency=3)
+    assert [run[name].documents[0].text for name in ("q1", "q2", "q3")] == ["one", "two", "three"]
+
+    def fails(question):
+        raise ImportError(question)
+
+    with pytest.raises(ImportError, match=r"^(one|two|three)$"):
+        ask(fails, concurrency=3)

@@ -73,14 +73,20 @@ def test_broken_env_line():
         ("metrics=[mrr@1]", ("metrics",), ["mrr@1"]),
         ("metrics.1=mrr@2", ("metrics",), ["ndcg@1", "mrr@2"]),
         ("output=", ("output",), None),
+        ("retrievers.b.timeout=3", ("retrievers", "b"), {"class": "m:y", "timeout": 3}),
+        ("retrievers.c.run=x.run", ("retrievers", "c"), {"results": "c.jsonl", "run": "x.run"}),
+        ("matchers.loose.threshold=1", ("matchers", "loose"), {"method": "rouge2", "threshold": 1}),
+        ("facts_match.casefold=true", ("facts_match",), {"method": "text", "casefold": True}),
     ],
 )
 def test_set(setting, where, value):
     """A value of the command line wins, at any depth; short forms make way."""
     raw = {
         "dataset": "g",
-        "retrievers": {"a": {"class": "m:x", "args": {"k": 1}}},
+        "retrievers": {"a": {"class": "m:x", "args": {"k": 1}}, "b": "m:y", "c": "c.jsonl"},
         "match": "overlap",
+        "matchers": {"loose": "rouge2"},
+        "facts_match": "text",
         "metrics": ["ndcg@1", "ndcg@2"],
     }
     found = override(raw, [setting])
@@ -114,6 +120,12 @@ def test_set_is_checked_like_the_file(written):
         ("retrievers: {a: {class: 'm:x', on_error: stp}}", "retrievers.a.on_error", "stop"),
         ("retrievers: {a: {class: 'm:x', timeot: 1}}", "retrievers.a.timeot", "'timeout'"),
         ("facts_match: overlp", "facts_match", "'overlap'"),
+        ("{match: id, metrics: [context_completeness@5]}", "facts_match", "facts_match: text"),
+        (
+            "{facts_match: {method: id}, metrics: [context_completeness]}",
+            "facts_match",
+            "have no ids",
+        ),
         ("metrics: [source_diversty@5]", "metrics[0]", "'source_diversity'"),
     ],
 )
@@ -140,6 +152,11 @@ def test_schema_accepts_the_configs(name):
     [
         "dataset: g\nretrievers: {a: 'm:x'}\nmetrics: mrr",
         "dataset: {path: g, version: 1}\nretrievers: {a: {results: r}}\nmatch: {method: id}",
+        "dataset: g\nretrievers: {a: r}\nslices: query_type\nmatchers: {x: exact, y: 'm:x'}",
+        "dataset: g\nretrievers: {a: r}\nmatch: {method: 'm:x', args: {k: 1}}\nfacts_match: text",
+        "dataset: g\nretrievers: {a: r}\njudge: {model: x}\n"
+        "match: {cascade: [{method: overlap, accept: 0.8}, {any: [id, {method: llm}]}]}",
+        "dataset: {path: g, targets: {difficulty: {easy: 1}}}\nretrievers: {a: r}",
     ],
 )
 def test_schema_accepts_short_forms(text):
@@ -147,7 +164,21 @@ def test_schema_accepts_short_forms(text):
     Draft202012Validator(config_schema()).validate(yaml.safe_load(text))
 
 
-@pytest.mark.parametrize("text", ["dataset: g", GOOD + "metrcs: [mrr]", GOOD + "profile: 5"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dataset: g",
+        GOOD + "metrcs: [mrr]",
+        GOOD + "profile: 5",
+        GOOD + "match: overlp",
+        GOOD + "match: {method: rouge2, treshold: 0.5}",
+        GOOD + "match: {method: id, threshold: 0.5}",
+        GOOD + "match: {any: [id, {method: overlap, accept: 0.5}]}",
+        GOOD + "matchers: {a: {cascade: [id]}}",
+        GOOD + "judge: {modl: x}",
+        "dataset: {path: g, targets: {dificulty: {easy: 1}}}\nretrievers: {a: r}",
+    ],
+)
 def test_schema_refuses_mistakes(text):
     """What an editor can see, it marks."""
     assert list(Draft202012Validator(config_schema()).iter_errors(yaml.safe_load(text)))
@@ -163,7 +194,7 @@ def test_init_runs(kragx, here):
     assert kragx("init").code == 0
     outcome = kragx("run", "kragx.yaml")
     assert outcome.code == 0, outcome.err
-    assert outcome.out.startswith("retrievers: words, first-two\n")
+    assert outcome.out.startswith("dataset: {path: ")  # the config, as it was understood
     assert "dataset: starter version 1, 3 queries, sha256 " in outcome.out
     assert kragx("validate", "kragx.yaml").code == 0
     again = kragx("init")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from kragx import config, pipeline
 
@@ -159,7 +160,7 @@ def test_killed_and_started_again(prepared, kragx):
         assert evaluation["counts"]["measures"]["seconds_mean"] == 6
 
 
-@pytest.mark.parametrize("change", ["class: 'toy_runs:good', retries: 1", "other gold"])
+@pytest.mark.parametrize("change", ["class: 'toy_runs:good', repeat: 2", "other gold"])
 def test_other_questions_or_retriever_begin_anew(prepared, kragx, here, jsonl, change):
     """Answers are picked up only while retriever and questions are the same."""
     prepared("killed")
@@ -173,7 +174,80 @@ def test_other_questions_or_retriever_begin_anew(prepared, kragx, here, jsonl, c
     else:
         prepared("x", text=CONFIG.replace("class: 'toy_runs:NAME'", change))
     assert kragx("run", "run.yaml").code == 0
-    assert len(asked(here)) == (5 if change == "other gold" else 6)
+    assert len(asked(here)) == (5 if change == "other gold" else 12)
+
+
+def test_what_decides_how_a_question_fails_goes_on(prepared, kragx, here):
+    """Who ends a run at a failure, and raises timeout and retries, loses no answer."""
+    prepared("killed", text=CONFIG.replace("NAME'", "NAME', timeout: 9, on_error: stop"))
+    command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
+    environment = {**os.environ, "PYTHONPATH": str(here)}
+    subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
+    (here / "revived").touch()
+    (here / "asked.txt").unlink()
+    prepared("killed", text=CONFIG.replace("NAME'", "NAME', timeout: 30, retries: 2"))
+    assert kragx("run", "run.yaml").code == 0
+    assert asked(here) == ["4", "5", "6"]
+
+
+def test_a_report_that_cannot_be_written_loses_no_answer(prepared, kragx, here, jsonl):
+    """If the earlier results turn out not to be comparable, the next run asks nothing again."""
+    prepared("good")
+    assert kragx("run", "run.yaml", "-o", "before").code == 0
+    jsonl(*GOLD[:5], name="gold.jsonl")
+    (here / "asked.txt").unlink()
+    refused = kragx("run", "run.yaml", "--earlier", "before")
+    assert refused.code == 2
+    assert asked(here) == ["1", "2", "3", "4", "5"]
+    assert kragx("run", "run.yaml", "--earlier", "before", "--anyway").code == 0
+    assert asked(here) == ["1", "2", "3", "4", "5"]
+    assert not (here / "out" / "results" / "mine.partial.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "hints"),
+    [
+        ("slices: [metadata.fact]", ["slices: no query has a value of 'metadata.fact'"]),
+        (
+            "  a: {class: 'toy_runs:god'}\n  b: {class: 'toy_runs:handler', args: {x: 1}}\n"
+            "  c: {class: 'toy_runs:good', callbacks: ['toy_run:handler']}\n",
+            [
+                "retrievers.a: toy_runs:god: 'toy_runs' has no 'god'; perhaps you meant 'good'?",
+                "retrievers.b: toy_runs:handler: unknown argument 'x'; it takes none",
+                "retrievers.c: toy_run:handler: cannot import 'toy_run'",
+            ],
+        ),
+        ("  old: {results: gold.jsonl}\n", ["retrievers.old.results: ", "this is a gold file"]),
+        ("  old: {run: old.run}\n", ["retrievers.old.run: ", "No such file"]),
+    ],
+)
+def test_what_can_be_wrong_is_said_before_anything_is_asked(prepared, kragx, here, more, hints):
+    """Slices, import paths, arguments and files are looked at first, and mistakes said at once."""
+    text = CONFIG.replace("matchers:", more + "matchers:") if more[0] == " " else CONFIG + more
+    prepared("good", text=text)
+    outcome = kragx("run", "run.yaml")
+    assert outcome.code in (2, 3)
+    for hint in hints:
+        assert hint in outcome.err
+    assert asked(here) == []
+
+
+def test_the_config_is_printed_first_and_kept(prepared, kragx, here):
+    """The config that is printed has every default, and is the one that the folder keeps."""
+    prepared("good")
+    out = kragx("run", "run.yaml", "-o", "other").out
+    kept = yaml.safe_load((here / "other" / "config.yaml").read_text(encoding="utf-8"))
+    head = out[: out.index("dataset: gold version 2026-01-31, 6 queries")]
+    assert yaml.safe_load(head) == kept
+    assert kept["retrievers"]["mine"]["on_error"] == "record"
+    assert kept["output"] == str(here / "other")
+
+
+def test_a_folder_that_is_none(kragx, here):
+    """A folder that no run has written is answered with what one is."""
+    code, _, err = kragx("report", ".")
+    assert code == 3
+    assert "no result folder" in err
 
 
 def test_other_metrics_go_on(prepared, kragx, here):

@@ -94,6 +94,9 @@ function number(value, metric) {
   return value.toFixed(3);
 }
 
+/** A limit as it was written. */
+const number_ = (value) => String(+Number(value).toPrecision(6));
+
 function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds >= 100) return `${grouped(seconds)} s`;

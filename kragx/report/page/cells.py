@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import floor, isnan
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ import numpy as np
 from kragx import matchers
 from kragx.dataset import Gold, Query
 from kragx.evaluation import Evaluation
-from kragx.matchers import MatchItem
+from kragx.matchers import MatchItem, MatchWarning
+from kragx.measures import MeasureScores, measure
+from kragx.metrics import Budget
 from kragx.report.answers import Answer, Found, found
 from kragx.report.charts import Curve, histogram, times
+from kragx.report.page.rounding import rounded_score
 from kragx.report.rows import remarks
 
 
@@ -76,6 +80,7 @@ def cell_values(cell: Cell, rows: Sequence[int | None], texts: Mapping[str, str]
         "seconds": None
         if cell.answers is None
         else of_query([_short(each.seconds) for each in cell.answers]),
+        "cuts": {name: of_query(depths) for name, depths in _cuts(evaluation).items()},
         "first": of_query(firsts),
         "best": of_query(scores),
         "alike": of_query([alike.get(row) for row in range(evaluation.table.n_queries)]),
@@ -100,14 +105,22 @@ def pairs(evaluation: Evaluation, row: int, most: int) -> list[float | None]:
     return listed
 
 
-def rounded_score(score: float, threshold: float) -> float | None:
-    """A score of four decimals that stands on the same side of the threshold; None if unknown."""
-    if isnan(score):
-        return None
-    short = round(score, 4)
-    if (short >= threshold) != (score >= threshold):
-        return threshold if score >= threshold else floor(score * 10_000) / 10_000
-    return short
+def _cuts(evaluation: Evaluation) -> dict[str, list[int]]:
+    """For each metric with a budget, the rank at which each row's list is cut.
+
+    A metric or measure sees the documents that fit whole; one that reads text token by token, also
+    the document in which the budget ends. Nothing where the evaluation did not keep its texts.
+    """
+    evidence, cuts = evaluation.evidence, {}
+    for each in evaluation.all_scores if evidence else ():
+        budget = each.spec.k
+        if evidence is not None and isinstance(budget, Budget):
+            reads = isinstance(each, MeasureScores) and getattr(
+                measure(each.spec.name), "budgets", False
+            )
+            count = evidence.sizes.begun if reads else evidence.sizes.depths
+            cuts[str(each.spec)] = count(evidence.answers, budget).tolist()
+    return cuts
 
 
 def _statuses(cell: Cell) -> list[str]:
@@ -176,9 +189,11 @@ def _alike(cell: Cell, got: Found, texts: Mapping[str, str]) -> dict[int, list[f
             rows.append(row)
     overlap = matchers.matcher("overlap")
     likeness = {}
-    for row, scored in zip(rows, overlap.scores(items, Counter()), strict=True):
-        best = np.asarray(scored).max(axis=1)
-        likeness[row] = [int(best.argmax()) + 1, round(float(best.max()), 4)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
+        for row, scored in zip(rows, overlap.scores(items, Counter()), strict=True):
+            best = np.asarray(scored).max(axis=1)
+            likeness[row] = [int(best.argmax()) + 1, round(float(best.max()), 4)]
     return likeness
 
 

@@ -23,15 +23,14 @@ function marker(at, x, y, label, size = 4.5) {
 /** A phone's figures are drawn smaller, so that their letters are not. */
 const narrow = () => window.innerWidth < 640;
 
-/** A name cut to a width, in letters; wide letters count twice. */
+/** A name cut to a width, in letters; wide letters count twice. The end stays: names often differ there. */
 function clipped(text, room) {
-  let used = 0, kept = "";
-  for (const letter of plain(text)) {
-    used += letter.codePointAt(0) > 0x1100 ? 1.8 : 1;
-    if (used > room) return `${kept}…`;
-    kept += letter;
-  }
-  return kept;
+  const letters = [...plain(text)], wide = (some) => some.reduce((sum, letter) => sum + (letter.codePointAt(0) > 0x1100 ? 1.8 : 1), 0);
+  if (wide(letters) <= room) return letters.join("");
+  let head = 0, tail = 0;
+  while (wide(letters.slice(0, head + 1)) <= room * 0.55) head += 1;
+  while (wide(letters.slice(letters.length - tail - 1)) <= room * 0.45 - 1) tail += 1;
+  return `${letters.slice(0, head).join("").trimEnd()}…${letters.slice(letters.length - tail).join("").trimStart()}`;
 }
 
 const label = (attributes, text) => svg("text", { ...attributes, direction: "ltr", style: { unicodeBidi: "isolate" } }, text);
@@ -49,18 +48,20 @@ function figuresSection() {
 
 function metricsFigure() {
   const view = standing()?.overall, at = present();
-  const listed = data.metrics.filter((each) => each.unit && each.kind === "metric" && at.some((r) => cell(r).mean[each.name] !== null)).slice(0, 9);
+  const listed = data.metrics.filter((each) => each.share && at.some((r) => (cell(r).mean[each.name] ?? null) !== null)).slice(0, 12);
   if (!listed.length) return null;
   const width = 340, left = 128, right = 44, line = 19, top = 8, height = top + at.length * line + 20;
-  const x = (v) => left + Math.min(1, v) * (width - left - right);
   const panel = (each) => {
+    // Credited document by document, as other tools do it, a value may be above 1.
+    const limit = Math.max(1, ...at.map((r) => estimate(view, r, each.name)?.high ?? cell(r).mean[each.name] ?? 0));
+    const x = (v) => left + (v / limit) * (width - left - right);
     const parts = [0, 0.5, 1].map((tick) => [
       svg("line.grid", { x1: x(tick), x2: x(tick), y1: top - 4, y2: height - 18 }),
       label({ x: x(tick), y: height - 5, class: "tick", "text-anchor": "middle" }, String(tick))]);
     const spoken = at.map((r, row) => {
       const own = estimate(view, r, each.name), mean = cell(r).mean[each.name], y = top + row * line + line / 2 - 3;
       parts.push(label({ x: left - 10, y: y + 4, class: "name", "text-anchor": "end" }, clipped(data.retrievers[r], 18)));
-      if (mean === null) return null;
+      if (mean === null || mean === undefined) return null;
       const said = `${plain(data.retrievers[r])}: ${number(mean, each)} ${range(own?.low, own?.high, each)}`;
       if (own && own.low !== null) parts.push(svg("line.whisker", { x1: x(own.low), x2: x(own.high), y1: y, y2: y, style: { stroke: colour(r) } }));
       parts.push(marker(r, x(mean), y, said));
@@ -74,14 +75,14 @@ function metricsFigure() {
 }
 
 function curvesFigure() {
-  const at = present().filter((r) => cell(r).curves.length);
+  const at = present().filter((r) => cell(r).curves.some((each) => each.values.some((v) => v !== null)));
   if (!at.length) return null;
   const kinds = cell(at[0]).curves.map((each) => each.metric);
   const own = metric().name.replace(/@\d+/, "");
   const chosen = kinds.includes(state.curve) ? state.curve : kinds.includes(own) ? own : kinds[0];
   const series = at.map((r) => ({ r, curve: cell(r).curves.find((each) => each.metric === chosen) })).filter(({ curve }) => curve);
   const ks = series[0].curve.ks;
-  const width = narrow() ? 350 : 560, height = narrow() ? 280 : 300, left = 40, right = narrow() ? 122 : 140, top = 14, bottom = 40;
+  const width = narrow() ? 350 : 560, height = narrow() ? 280 : 300, left = 40, right = narrow() ? 136 : 160, top = 14, bottom = 40;
   const x = (i) => left + (ks.length > 1 ? i / (ks.length - 1) : 0.5) * (width - left - right);
   const most = Math.max(0.1, ...series.flatMap(({ curve }) => curve.values.filter((v) => v !== null)));
   const limit = most > 1 ? most : most > 0.5 ? 1 : Math.ceil(most * 10) / 10;
@@ -110,7 +111,7 @@ function curvesFigure() {
   for (const end of ends) {
     parts.push(svg("line.leader", { x1: end.from[0] + 6, y1: end.from[1], x2: width - right + 16, y2: end.at, style: { stroke: colour(end.r) } }));
     parts.push(marker(end.r, width - right + 21, end.at, null, 3.6));
-    parts.push(label({ x: width - right + 30, y: end.at + 4, class: "name", style: { fill: "currentColor" } }, clipped(data.retrievers[end.r], narrow() ? 14 : 17)));
+    parts.push(label({ x: width - right + 30, y: end.at + 4, class: "name", style: { fill: "currentColor" } }, clipped(data.retrievers[end.r], narrow() ? 14 : 18)));
   }
   const tabs = kinds.length > 1 ? el("div.tabs", { role: "group" }, kinds.map((kind) =>
     el("button", { "aria-pressed": String(kind === chosen), onclick: () => choosing({ curve: kind }) }, kind))) : null;
@@ -121,6 +122,7 @@ function curvesFigure() {
 function scoresFigure() {
   const at = present().filter((r) => cell(r).histogram);
   if (!at.length) return figure("figure-scores", t("figScores"), t(match().pool ? "figScoresPool" : "figScoresNone"));
+  if (!at.some((r) => cell(r).histogram.nothing || cell(r).histogram.counts.some(Boolean))) return null; // no gold
   const most = Math.max(...at.flatMap((r) => [...cell(r).histogram.counts, cell(r).histogram.nothing]));
   const width = 300, height = 118, left = 12, right = 12, top = 22, bottom = 24, gap = 34;
   const panel = (r) => {
@@ -152,7 +154,7 @@ function timesFigure() {
   if (!at.length) return figure("figure-times", t("figTimes"), t("figTimesNone"));
   const width = narrow() ? 350 : 560, left = narrow() ? 118 : 140, right = narrow() ? 62 : 70, line = 30, top = 10, height = top + at.length * line + 28;
   const least = Math.log10(Math.max(1e-6, Math.min(...at.map((r) => cell(r).times.p5)))), most = Math.log10(Math.max(1e-6, ...at.map((r) => cell(r).times.p95)));
-  const from = Math.floor(least * 2 - 0.2) / 2, to = Math.max(from + 0.5, Math.ceil(most * 2 + 0.2) / 2);
+  const from = Math.floor(least - 0.1), to = Math.max(from + 1, Math.ceil(most + 0.1));
   const x = (v) => left + ((Math.log10(Math.max(1e-6, v)) - from) / (to - from)) * (width - left - right);
   const parts = [];
   for (let power = Math.ceil(from); power <= to + 1e-9; power += 1) {

@@ -57,7 +57,7 @@ function read(detail, at, retriever) {
   const flat = detail.pairs[at][order] || [], scores = [];
   for (let i = 0; i < flat.length; i += 3) scores.push({ doc: flat[i], gold: flat[i + 1], score: flat[i + 2] });
   const said = (detail.reasons[at][order] || []).map(([doc, gold, grade, why]) => ({ doc, gold, grade, why }));
-  return { scores, said };
+  return { scores, said, decided: detail.decided[at][order] || [] };
 }
 
 function detailHead(query) {
@@ -66,8 +66,8 @@ function detailHead(query) {
     el("div.detail-bar", {},
       el("span.muted", {}, name(data.queries.ids[query]), at >= 0 ? ` · ${t("of", grouped(at + 1), grouped(filtered.length))}` : ""),
       el("span.grow"),
-      el("button", { id: "previous", disabled: at <= 0, onclick: () => step(-1), "aria-keyshortcuts": "k ArrowLeft" }, "‹ ", el("span", {}, t("previous"))),
-      el("button", { id: "next", disabled: at < 0 || at >= filtered.length - 1, onclick: () => step(1), "aria-keyshortcuts": "j ArrowRight" }, el("span", {}, t("next")), " ›"),
+      el("button", { id: "previous", "aria-label": t("previous"), disabled: at <= 0, onclick: () => step(-1), "aria-keyshortcuts": "k ArrowLeft" }, "‹ ", el("span", {}, t("previous"))),
+      el("button", { id: "next", "aria-label": t("next"), disabled: at < 0 || at >= filtered.length - 1, onclick: () => step(1), "aria-keyshortcuts": "j ArrowRight" }, el("span", {}, t("next")), " ›"),
       el("button", { id: "close", onclick: closeQuestion, "aria-label": t("close") }, "✕")),
     el("h2", { id: "detail-title", dir: "auto", tabindex: -1, autofocus: true }, text ? shown(text) : name(data.queries.ids[query])),
     el("div.tags", {}, slices().filter((each) => each.value !== null && each.rows.includes(query)).map((each) => el("span.tag", {}, `${plain(short(each.field))}: `, name(each.value)))));
@@ -87,7 +87,7 @@ function detailBody(query, detail, gold, lists, texts) {
     el("section.notes", {},
       detail.facts?.length ? [el("h3", {}, t("facts")), el("ul", {}, detail.facts.map((fact) => el("li", { dir: "auto" }, shown(String(fact)))))] : null,
       detail.reference ? [el("h3", {}, t("reference")), el("p", { dir: "auto" }, shown(detail.reference))] : null,
-      el("p.muted", {}, t("marked"))),
+      el("p.muted", {}, t("marked"), match().members ? ` ${t("deciding")}` : "")),
   ];
 }
 
@@ -97,7 +97,7 @@ function allRetrievers(query) {
   return el("div.all-retrievers", { role: "group", "aria-label": t("allRetrievers") }, present().map((at) => {
     const rank = firstRank(at, query), own = value(at, query);
     const side = at === state.a ? "a" : at === state.b ? "b" : "";
-    return el("button." + (side ? `side-${side}` : "free"), { id: `retriever-${at}`, "aria-pressed": String(Boolean(side)), onclick: () => { if (!side) { state.b = at; renderFilters(); renderQuestions(); drawDetail(); } } },
+    return el("button." + (side ? `side-${side}` : "free"), { id: `retriever-${at}`, "aria-pressed": String(Boolean(side)), onclick: () => { if (!side) { state.b = at; state.picked = true; renderFilters(); renderQuestions(); drawDetail(); } } },
       el("span.retriever", {}, name(data.retrievers[at])), el("b", {}, number(own, metric())), el("small", {}, reasonText(at, query, rank)));
   }));
 }
@@ -146,7 +146,7 @@ function rankOf(query, each, list) {
   const rank = of.first[query]?.[each.at], score = of.best[query]?.[2 * each.at], where = of.best[query]?.[2 * each.at + 1];
   if (rank === null) return el("span", {}, t("unknownAt", who));
   if (rank > 0) return el("span.hit", {}, t("foundAt", who, rank));
-  if (match().threshold !== null && score > 0) return el("span.miss", {}, t("nearest", who, score, where, match().threshold));
+  if (match().threshold !== null && score > 0) return el("span.miss", {}, t(match().top > 1 ? "nearestGrade" : "nearest", who, score, where, match().threshold));
   return el("span.miss", {}, t("notIn", who));
 }
 
@@ -157,24 +157,28 @@ function plainCard(each, texts) {
 function listSide(query, list, side, compared, main, known, texts) {
   const letter = "ab"[side], names = data.retrievers;
   const choose = present().length > 1
-    ? el("select", { id: `list-${letter}`, "aria-label": t("retrieved"), onchange: (event) => { state[letter] = Number(event.target.value); renderFilters(); renderQuestions(); drawDetail(); } },
+    ? el("select", { id: `list-${letter}`, "aria-label": t("retrieved"), onchange: (event) => { state[letter] = Number(event.target.value); state.picked = true; renderFilters(); renderQuestions(); drawDetail(); } },
       present().map((at) => el("option", { value: at, selected: at === list.retriever }, plain(names[at]))))
     : el("strong", {}, name(names[list.retriever]));
   const seconds = cell(list.retriever).seconds?.[query];
   const head = el("div.side-head", {}, choose, el("b", {}, number(value(list.retriever, query), metric())),
     el("span.muted", {}, metric().name, seconds === null || seconds === undefined ? "" : ` · ${duration(seconds)}`));
   const why = reason(list.retriever, query);
-  const status = cell(list.retriever).status[query], run = list.run;
+  const status = cell(list.retriever).status[query], run = list.run, cut = cutOf(list.retriever, query);
   let body;
   if (!data.kept.texts && !run) body = el("p.muted", {}, t("texts"));
   else if (status === "m" || status === "-" || !run) body = el("p.problem", {}, t("missingList"));
   else if (status === "f") body = el("p.problem", {}, phrase("failedList", el("code", {}, shown(run.error || ""))));
   else if (!run.docs.length) body = el("p.problem", {}, t("emptyList"));
-  else body = [run.docs.map((doc, at) => docCard(doc, at, list, compared, main, known, texts)),
+  else body = [cut === 0 ? cutLine() : null,
+    run.docs.map((doc, at) => [docCard(doc, at, list, compared, main, known, texts), at + 1 === cut && at + 1 < run.n ? cutLine() : null]),
     run.n > run.docs.length ? el("p.muted", {}, t("docsLeft", run.docs.length + 1, run.n)) : null];
   return el("section.side.list.series-" + letter, { "aria-label": plain(names[list.retriever]) }, head,
-    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, {}, t(`why_${why}`, metric().k))), body);
+    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, {}, whyText(why))), body);
 }
+
+/** Below the last document that the chosen metric looks at. */
+const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
 
 function docCard(doc, at, list, compared, main, known, texts) {
   const [id, number_, score, repeated] = doc;
@@ -188,11 +192,12 @@ function docCard(doc, at, list, compared, main, known, texts) {
     const text = pair.score === null ? `${label_(pair.gold)} ${t("notKnown")}`
       : threshold === null ? `${label_(pair.gold)} ✓ ${t("isMatch")}`
       : `${label_(pair.gold)} ${pair.score} ${hit ? "≥" : "<"} ${threshold}${hit ? ` ✓ ${t("isMatch")}` : ""}`;
-    return { hit, score: pair.score ?? -1, node: el("span.chip." + (hit ? "ok" : pair.score === null ? "unknown" : pair.score >= limit / 2 ? "near" : "none"), {}, text) };
+    return { hit, score: pair.score ?? -1, node: el("span.chip." + (hit ? "ok" : pair.score === null ? "unknown" : pair.score >= (match().near ?? limit) ? "near" : "none"), {}, text) };
   }).sort((one, other) => other.score - one.score).slice(0, 4);
   const text = number_ >= 0 ? texts.get(number_).text : null;
   const wanted = compared.flatMap((each) => each.texts);
-  const alike = text !== null && threshold === null && !hits.length && wanted.length ? Math.max(...wanted.map((each) => overlap(each, text))) : 0;
+  const decided = decisions(at, list, main, label_);
+  const alike = text !== null && !decided.length && threshold === null && !hits.length && wanted.length ? Math.max(...wanted.map((each) => overlap(each, text))) : 0;
   const said = list.said.filter((each) => each.doc === at && each.why);
   return el("article.card" + (hits.length && !repeated ? ".hit" : ""), {},
     el("div.card-head", {}, el("span.rank", {}, at + 1), id ? el("small.id", {}, name(id)) : null, el("span.grow"),
@@ -200,8 +205,29 @@ function docCard(doc, at, list, compared, main, known, texts) {
       alike >= 0.1 ? el("span.chip." + (alike >= 0.5 ? "alike" : "none"), {}, t("shared", Math.round(alike * 100))) : null,
       repeated ? el("span.chip.none", {}, t("repeated")) : null),
     textBlock(number_, texts, known, t("noText")),
+    decided,
     said.map((each) => el("p.judge", { dir: "auto" }, el("b", {}, t("judge"), each.gold >= 0 && main.length > 1 ? ` ${label_(each.gold)}` : "", each.grade === null ? "" : `, ${t("gradeGiven", each.grade)}`, ": "), shown(each.why))),
     score === null || score === undefined ? null : el("small.muted", {}, t("retrieverScore", +Number(score).toPrecision(4))));
+}
+
+/** Of a combination: who decided each match, or else what came furthest, and why. */
+function decisions(at, list, main, label_) {
+  const own = list.decided.filter(([doc, gold]) => doc === at && main.some((each) => each.at === gold));
+  const far = ([, , , ...steps]) => steps.length + (steps[steps.length - 1]?.[1] ?? 0) / 100;
+  const matches = own.filter(([, , verdict]) => verdict !== "n");
+  const told = matches.length ? matches : own.sort((one, other) => far(other) - far(one)).slice(0, 1);
+  return told.map(([, gold, verdict, ...steps]) => el("p.decision", {}, main.length > 1 ? `${label_(gold)}: ` : "",
+    steps.map((step, i) => [i ? (match().method === "cascade" ? " → " : " · ") : "", el(step[3] ? "b" : "span", {}, stepText(...step))]),
+    " → ", t(`verdict_${verdict}`)));
+}
+
+/** What one member of a combination said of a pair. */
+function stepText(member, score, verdict) {
+  const [named, accept, reject] = match().members[member], who = plain(named);
+  if (verdict === "u") return `${who}: ${t("notKnown")}`;
+  if (verdict === "o") return `${who} ${score} (${reject === null ? t("openBelow", accept) : accept === null ? t("openAbove", reject) : t("openBetween", reject, accept)})`;
+  const limit = verdict === "m" || reject === null ? accept : reject;
+  return limit === null ? `${who}: ${t(`verdict_${verdict}`)}` : `${who} ${score} ${verdict === "m" ? "≥" : "<"} ${limit}`;
 }
 
 const LONG = 420;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 from kragx.dataset import Gold, GoldDataset, Query
 from kragx.document import Doc
 from kragx.errors import UsageError
+from kragx.matchers import Matcher, MatchItem, MatchWarning
+from kragx.matchers.combine import CombinedMatcher
 from kragx.report.page.cells import Cell, pairs
+from kragx.report.page.decisions import Decision, Decisions
 from kragx.report.page.packing import Texts
 from kragx.results import Run
 
@@ -29,6 +33,7 @@ class Sources:
         runs: what each retriever returned, by its name.
         corpus: texts by id, for gold that is named by its id alone.
         reasons: what judges said, by the matcher's name.
+        matchers: those that decided, by name; combinations are asked who decided what.
         max_docs: how many documents of each list are kept.
         max_chars: how many characters of each text are kept; None for all.
     """
@@ -37,6 +42,7 @@ class Sources:
     runs: Mapping[str, Run] = field(default_factory=dict)
     corpus: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, Reasons] = field(default_factory=dict)
+    matchers: Mapping[str, Matcher] = field(default_factory=dict)
     max_docs: int = 50
     max_chars: int | None = None
 
@@ -60,6 +66,22 @@ class Details:
         self._grid, self._rows, self._texts = grid, rows, texts
         self._by_id, self._sources = by_id, sources
         self.n_docs_left_out = 0
+        self._decisions = {
+            name: Decisions(matcher)
+            for name, matcher in sources.matchers.items()
+            if name in grid and isinstance(matcher, CombinedMatcher)
+        }
+        self._decided = {
+            id(cell): self._decided_rows(self._decisions[name], cell)
+            for name, of_match in grid.items()
+            for cell in of_match.values()
+            if name in self._decisions and cell.answers is not None
+        }
+
+    @property
+    def members(self) -> dict[str, list[list[Any]]]:
+        """The members of each combination, by the matcher's name; see `Decisions.members`."""
+        return {name: each.members for name, each in self._decisions.items()}
 
     def blocks(self, queries: Sequence[Query]) -> Iterator[list[dict[str, Any]]]:
         """Some queries at a time."""
@@ -89,6 +111,10 @@ class Details:
             "reasons": [
                 [self._reasons(name, cell, at) for cell in of_match.values()]
                 for name, of_match in self._grid.items()
+            ],
+            "decided": [
+                [self._decided_of(cell, at) for cell in of_match.values()]
+                for of_match in self._grid.values()
             ],
         }
 
@@ -157,6 +183,18 @@ class Details:
                 if best is not None:
                     listed.append([at_doc, at_gold, *best])
         return listed
+
+    def _decided_rows(self, decisions: Decisions, cell: Cell) -> list[list[Decision]]:
+        """The decisions about each row of a cell, as far as its documents are kept."""
+        most = self._sources.max_docs
+        items = (MatchItem(each.query, each.docs[:most]) for each in cell.answers or ())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
+            return list(decisions.of(items))
+
+    def _decided_of(self, cell: Cell, at: int) -> list[Decision]:
+        row, decided = self._rows[id(cell)][at], self._decided.get(id(cell))
+        return [] if row is None or decided is None else decided[row]
 
 
 def _grade(said: tuple[int | None, str]) -> int:

@@ -15,10 +15,11 @@ function choosing(change) {
   if ("match" in change) {
     keepMetric();
     state.slice = "";
-    if (!cell(state.a) || !cell(state.b)) pickSides();
   }
   if ("metric" in change) state.curve = null;
   if (data.cells[state.match].every((each) => !each)) return;
+  // The winner by this metric against another, unless the reader chose whom to compare.
+  if (("match" in change || "metric" in change) && !state.picked || !cell(state.a) || !cell(state.b)) pickSides();
   renderAll();
   if (state.open !== null) drawDetail();
   window.scrollTo(0, scroll);
@@ -50,8 +51,11 @@ function setTheme(theme) {
 }
 
 function cautions() {
-  const listed = standing()?.cautions || [];
-  return listed.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, listed.map((each) => el("li", {}, plain(each))))) : null;
+  const count = (at, letter) => cell(at).status.split(letter).length - 1;
+  const gone = [["f", "cautionFailed"], ["m", "cautionMissing"]].flatMap(([letter, key]) =>
+    present().filter((at) => count(at, letter)).map((at) => el("li", {}, phrase(key, bold(at), grouped(count(at, letter)), grouped(size())))));
+  const listed = (standing()?.cautions || []).map((each) => el("li", { lang: "en" }, plain(each)));
+  return gone.length + listed.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, gone, listed)) : null;
 }
 
 function aboutSection() {
@@ -105,8 +109,14 @@ function pressed(event) {
   event.preventDefault();
 }
 
+/** On paper: the light theme, every question as far as there is room, and advice unfolded. */
 function printing(on) {
-  document.documentElement.classList.toggle("printing", on);
+  const root = document.documentElement;
+  if (on === root.classList.contains("printing")) return;
+  root.classList.toggle("printing", on);
+  if (on) printing.theme = root.dataset.theme;
+  root.dataset.theme = on ? "light" : printing.theme;
+  document.querySelectorAll("details.advice").forEach((each) => { each.open = on; });
   renderRows(true);
 }
 

@@ -2,7 +2,7 @@
 
 let data = null; // the index
 const state = {
-  language: "en", theme: null, match: 0, metric: null, a: 0, b: 0, curve: null, field: null,
+  language: "en", theme: null, match: 0, metric: null, a: 0, b: 0, picked: false, curve: null, field: null,
   search: "", outcome: "all", result: "any", slice: "", why: "", sort: { by: "order", down: false },
   selected: 0, open: null, gold: null,
 };
@@ -37,14 +37,36 @@ function firstRank(retriever, query) {
   return ranks.includes(null) ? null : 0;
 }
 
+/** The rank at which the metric stops reading a list; null if it reads all of it. */
+function cutOf(retriever, query) {
+  const of = metric();
+  if (!of?.budget) return of?.k ?? null;
+  return cell(retriever).cuts[of.name]?.[query] ?? null;
+}
+
 const reasons = new Map();
 
-/** Why a retriever finds no gold within the metric's k: a key of the words "why_...". */
+/** Why a retriever finds no gold where the metric looks: a key of the words "why_...". */
 function reason(retriever, query) {
-  const k = metric()?.k ?? null;
-  const key = `${state.match}/${retriever}/${k}`;
-  if (!reasons.has(key)) reasons.set(key, data.queries.ids.map((_, at) => found(retriever, at, k)));
+  const key = `${state.match}/${retriever}/${metric()?.budget ? metric().name : metric()?.k}`;
+  if (!reasons.has(key)) reasons.set(key, data.queries.ids.map((_, at) => found(retriever, at, cutOf(retriever, at))));
   return reasons.get(key)[query];
+}
+
+/** Where the metric looks, in words: "its first 5 documents"; empty if it reads all of the list. */
+function reach() {
+  const { k, budget } = metric();
+  if (budget) return t(`reach_${budget.unit}`, grouped(budget.n));
+  return k === null ? "" : k === 1 ? t("reach_1") : t("reach", grouped(k));
+}
+
+/** A reason in words. */
+function whyText(why) {
+  const { threshold, near, top } = match();
+  if (why === "late") return t("why_late", reach());
+  if (why === "near") return t(top > 1 ? "why_nearGrade" : "why_near", number_(near), number_(threshold));
+  if (why === "nothing" && threshold !== null && near > threshold / 2 + 1e-9) return t("why_far", number_(near));
+  return t(`why_${why}`);
 }
 
 function found(retriever, query, k) {
@@ -59,7 +81,7 @@ function found(retriever, query, k) {
   if (rank === null) return "unknown";
   const threshold = match().threshold;
   if (threshold !== null) {
-    return Math.max(...gold.map(([, score]) => score ?? 0)) >= threshold / 2 ? "near" : "nothing";
+    return Math.max(...gold.map(([, score]) => score ?? 0)) >= match().near ? "near" : "nothing";
   }
   const alike = of.alike[query];
   if (!alike) return "notgold";

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +11,12 @@ from kragx.comparison import Comparison
 from kragx.dataset import Gold, GoldDataset, Query
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation, versions
+from kragx.explanations import NEAR
+from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.measures import higher_is_better, measure
 from kragx.metrics import METRICS
 from kragx.report.answers import Answer, answers, kept_answers, pool_gold, texts_by_id
-from kragx.report.charts import curves
+from kragx.report.charts import curves, is_share
 from kragx.report.page.cells import Cell, cell_values
 from kragx.report.page.details import QUERIES_A_BLOCK, Details, Sources
 from kragx.report.page.packing import Texts, packed, starts
@@ -65,7 +68,10 @@ def payload(
         "versions": versions(),
         "dataset": first.settings["dataset"],
         "profile": profile_label(first),
-        "matches": [_match(name, of_match) for name, of_match in grid.items()],
+        "matches": [
+            {**_match(name, of_match), "members": details.members.get(name)}
+            for name, of_match in grid.items()
+        ],
         "retrievers": retrievers,
         "metrics": [_metric(name) for name in metric_names(evaluations)],
         "queries": {
@@ -167,15 +173,30 @@ def _rows(evaluation: Evaluation, query_ids: Sequence[str]) -> list[int | None]:
 def _match(name: str, of_match: Mapping[str, Cell]) -> dict[str, Any]:
     first = next(iter(of_match.values())).evaluation
     settings = first.settings["match"]
+    threshold = settings.get("threshold") if "pool" not in first.settings else None
     return {
         "name": name,
         "label": match_label(first),
         "method": settings["method"],
-        "threshold": settings.get("threshold") if "pool" not in first.settings else None,
+        "threshold": threshold,
+        "near": None if threshold is None else _near(settings, threshold),
         "top": first.table.top,
         "pool": first.settings.get("pool"),
         "judged": "judging" in first.counts,
     }
+
+
+def _near(settings: Mapping[str, Any], threshold: float) -> float:
+    """The least score that is a near miss: half of the threshold.
+
+    Of cosines, which are well above 0 for unrelated texts, a score a little below the threshold.
+    """
+    members = settings.get("of")
+    if isinstance(members, list):  # a cascade that only rules out: the last member scores
+        return _near(members[-1], threshold)
+    if settings["method"] == EmbeddingMatcher.name:
+        return round(max(threshold - NEAR, threshold / 2), 9)
+    return threshold / 2
 
 
 def _metric(name: str) -> dict[str, Any]:
@@ -183,6 +204,7 @@ def _metric(name: str) -> dict[str, Any]:
     least: float
     most: float | None
     cut = name.partition("@")[2].partition("(")[0]
+    budget = re.fullmatch(r"(\d+)(tokens|chars)", cut)
     if plain in METRICS:
         least, most = METRICS[plain].range
         kind = "metric"
@@ -193,6 +215,8 @@ def _metric(name: str) -> dict[str, Any]:
         "name": name,
         "kind": kind,
         "k": int(cut) if cut.isdigit() else None,
+        "budget": None if budget is None else {"n": int(budget[1]), "unit": budget[2]},
         "higher": higher_is_better(name),
         "unit": (least, most) == (0, 1),
+        "share": is_share(name),
     }

@@ -9,7 +9,7 @@ function questionsSection() {
     el("div.section-head", {}, el("h2", { id: "questions-title" }, t("questions")), el("span.count", { id: "count", role: "status" }), el("span.hint", {}, t("hint"))),
     el("div.filters", { id: "filters" }),
     el("div.scroller", { id: "scroller", onscroll: () => requestAnimationFrame(renderRows) },
-      el("table.questions", { id: "table", "aria-labelledby": "questions-title" }, el("thead", { id: "head" }), el("tbody", { id: "rows" }))),
+      el("table.questions" + (present().length > 4 ? "" : ".roomy"), { id: "table", "aria-labelledby": "questions-title" }, el("thead", { id: "head" }), el("tbody", { id: "rows" }))),
     el("p.legend", { id: "printed" }));
 }
 
@@ -25,11 +25,11 @@ function renderFilters() {
   box.replaceChildren(...[
     el("label.field.wide", {}, el("span", {}, t("searchLabel")),
       el("input", { id: "search", type: "search", placeholder: t("search"), value: state.search, autocomplete: "off", oninput: (event) => filter({ search: event.target.value }, false) })),
-    two ? chooser("a", t("compare"), which, state.a, (at) => filter({ a: Number(at) }), ".series-a") : null,
-    two ? chooser("b", t("with"), which, state.b, (at) => filter({ b: Number(at) }), ".series-b") : null,
+    two ? chooser("a", t("compare"), which, state.a, (at) => filter({ a: Number(at), picked: true }), ".series-a") : null,
+    two ? chooser("b", t("with"), which, state.b, (at) => filter({ b: Number(at), picked: true }), ".series-b") : null,
     two ? chooser("outcome", t("outcome"), [["all", t("all")], ["a", t("aWins", a)], ["b", t("bWins", b)], ["tie", t("ties")], ["differ", t("differ")]], state.outcome, (outcome) => filter({ outcome })) : null,
     chooser("result", t("failed"), [["any", t("anyResult")], ["failedA", t("failedBy", a)], ...(two ? [["failedB", t("failedBy", b)], ["failedBoth", t("failedBoth")]] : []), ["foundA", t("foundBy", a)]], state.result, (result) => filter({ result })),
-    chooser("why", t("why"), [["", t("anyWhy")], ...WHYS.filter((why) => data.queries.ids.some((_, at) => reason(state.a, at) === why)).map((why) => [why, t(`short_${why}`)])], state.why, (why) => filter({ why })),
+    chooser("why", `${t("why")} (${clipped(data.retrievers[state.a], 13)})`, [["", t("anyWhy")], ...WHYS.filter((why) => data.queries.ids.some((_, at) => reason(state.a, at) === why)).map((why) => [why, t(`short_${why}`)])], state.why, (why) => filter({ why })),
     listed.length ? chooser("slice", t("slice"), [["", t("allSlices")], ...listed.map((each) => [each.key, plain(`${short(each.field)}: ${each.value ?? t("noValue")}`)])], state.slice, (slice) => filter({ slice })) : null,
     el("button", { id: "reset", onclick: () => filter({ search: "", outcome: "all", result: "any", slice: "", why: "", sort: { by: "order", down: false } }) }, t("reset")),
   ].filter(Boolean));
@@ -129,15 +129,16 @@ function columnClass(at) {
 function questionRow(query, position) {
   const of = metric(), ahead = lead(state.a, state.b, query), why = reason(state.a, query);
   const text = data.queries.texts[query];
+  const chip = () => el("span.chip." + (why || "none"), { title: whyText(why) }, why === "ok" ? t("rank", firstRank(state.a, query)) : why ? t(`short_${why}`) : "–");
   return el("tr", { "data-at": position, tabindex: position === state.selected ? 0 : -1, "aria-rowindex": position + 2, class: position === state.selected ? "selected" : null,
     vars: { "--row": `${rowHeight}px` }, onclick: () => { state.selected = position; openQuestion(query); }, onfocus: () => pick(position, false) },
-    el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, name(data.queries.ids[query]))),
+    el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, name(data.queries.ids[query]), " ", chip())),
     present().map((at) => {
       const own = value(at, query);
       return el("td", { class: columnClass(at) }, own === null ? "–" : [of.unit ? el("i.meter", { vars: { "--share": own } }) : null, number(own, of)]);
     }),
     present().length > 1 ? el("td.lead", { class: ahead === null || ahead === 0 ? "zero" : ahead > 0 ? "up" : "down" }, ahead === null ? "–" : ahead === 0 ? "=" : signed(ahead, of)) : null,
-    el("td.why", {}, el("span.chip." + (why || "none"), { title: t(`why_${why}`, of.k) }, why === "ok" ? t("rank", firstRank(state.a, query)) : why ? t(`short_${why}`) : "–")));
+    el("td.why", {}, chip()));
 }
 
 let windowed = [-1, -1];

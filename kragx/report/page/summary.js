@@ -10,8 +10,9 @@ function renderTop() {
   const top = document.getElementById("top");
   top.replaceChildren(
     el("div.brand", {},
+      el("p.kind", {}, t("title")),
       el("h1", {}, name(set.name || "gold"), set.version ? el("small", {}, t("version", plain(set.version))) : null),
-      el("p", {}, phrase(names.length === 1 ? "intro1" : "intro", grouped(n), names.length === 1 ? name(match().label) : names.length, name(match().label)))),
+      el("p", { title: plain(match().label) }, phrase("intro", t(n === 1 ? "nQuestions1" : "nQuestions", grouped(n)), t(names.length === 1 ? "nRetrievers1" : "nRetrievers", names.length), name(match().name)))),
     el("div.controls", {},
       data.matches.length > 1
         ? choose(t("matcher"), data.matches.map((each, at) => [at, each.name]), state.match, (at) => choosing({ match: Number(at) }))
@@ -40,7 +41,8 @@ function verdict() {
   const named = el("strong.metric", {}, of.name);
   const section = el("section.verdict", { "aria-labelledby": "verdict-title" }, el("h2.unseen", { id: "verdict-title" }, t("summary")));
   if (own?.value === null || own?.value === undefined) {
-    return add(section, [el("p.headline", {}, phrase("novalue", named))]);
+    const gold = data.queries.ids.some((_, at) => !["", "nogold"].includes(reason(best, at)));
+    return add(section, [el("p.headline", {}, phrase("novalue", named)), gold ? null : el("p.how", {}, t("noneGold"))]);
   }
   const certain = lead?.decided;
   const equal = lead ? present().filter((at) => Math.abs((cell(at).mean[of.name] ?? Infinity) - own.value) <= 1e-9) : [];
@@ -60,12 +62,19 @@ function verdict() {
   }
   add(section, [
     el("div.verdict-head", {},
-      el("div.figure-number", {}, el("b", {}, number(own.value, of)), el("span", {}, range(own.low, own.high, of))),
-      el("div", {}, el("p.headline", {}, headline, " ", badge), how ? el("p.how", {}, how) : null)),
+      el("div.figure-number", {}, el("b", {}, number(own.value, of)), el("span", {}, range(own.low, own.high, of)),
+        own.low === null || own.low === undefined ? null : el("small.muted", {}, t("interval", Math.round(standing().statistics.confidence * 100)))),
+      el("div", {}, el("p.headline", {}, headline, " ", badge), meaning(of), how ? el("p.how", {}, how) : null)),
     el("div.verdict-more", {}, closest(lead, of), failures(best, of)),
     advice(),
   ]);
   return section;
+}
+
+/** What the metric says, in a sentence; of those with options, and of measures, docs/metrics.md does. */
+function meaning(of) {
+  const key = `is_${of.name.split("@")[0]}`;
+  return WORDS.en[key] ? el("p.muted.small", {}, `${of.name}: `, t(key, reach() || t("reach_all"))) : null;
 }
 
 /** What the comparison recommends; the sentences are kragx's own and stand in English. */
@@ -93,7 +102,7 @@ function closest(lead, of) {
     el("p.muted", {}, next.low === null ? null : [t("interval", Math.round(confidence * 100)), ": ", inside ? t("includes0") : t("excludes0"), " · "],
       next.p_adjusted === null ? null : [next.p_adjusted < 0.001 ? t("pLess", "0.001") : t("p", next.p_adjusted.toFixed(3)), " · "],
       t("wlt", next.wins, next.ties, next.losses)),
-    !inside && next.low !== null && next.verdict === "undecided" ? el("p.muted", {}, t("corrected", (1 - confidence).toFixed(2))) : null);
+    !inside && next.low !== null && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", (1 - confidence).toFixed(2))) : null);
 }
 
 function differenceBar(difference) {
@@ -111,20 +120,23 @@ function failures(best, of) {
   const lost = asked.filter((at) => failed(best, at));
   const counts = new Map();
   for (const at of lost) counts.set(reason(best, at), (counts.get(reason(best, at)) || 0) + 1);
-  const k = of.k;
+  const within = reach();
   const box = el("div.panel", {}, el("h3", {}, t("fails")));
   if (!asked.length) return add(box, [el("p", {}, t("noGold"))]);
-  if (!lost.length) return add(box, [el("p", {}, phrase(k === null ? "failsNone" : "failsNoneK", bold(best), grouped(asked.length), k))]);
+  const bare = data.queries.ids.filter((_, at) => reason(best, at) === "nogold").length;
+  const without = bare ? el("p.muted", {}, t(bare === 1 ? "withoutGold1" : "withoutGold", grouped(bare))) : null;
+  if (!lost.length) return add(box, [el("p", {}, phrase(within ? "failsNoneK" : "failsNone", bold(best), grouped(asked.length), within)), without]);
   const worst = hardest(lost, asked);
   const list = [...counts].sort((one, other) => other[1] - one[1]);
   return add(box, [
-    el("p", {}, phrase(k === null ? "failsHead" : "failsHeadK", bold(best), el("b", {}, grouped(lost.length)), grouped(asked.length), k)),
+    el("p", {}, phrase(within ? "failsHeadK" : "failsHead", bold(best), el("b", {}, grouped(lost.length)), grouped(asked.length), within)),
     el("div.share", { "aria-hidden": "true" }, list.map(([why, count]) => el("span." + why, { style: { flexGrow: count } })),
       el("span.rest", { style: { flexGrow: asked.length - lost.length } })),
     el("ul.reasons", {}, list.map(([why, count]) =>
-      el("li", {}, el("button.reason", { title: t("show"), onclick: () => showing({ result: "failedA", why, a: best }) },
-        el("i." + why, { "aria-hidden": "true" }), el("b", {}, grouped(count)), " ", t(`why_${why}`, k))))),
+      el("li", {}, el("button.reason", { onclick: () => showing({ result: "failedA", why, a: best }) },
+        el("i." + why, { "aria-hidden": "true" }), el("b", {}, grouped(count)), " ", whyText(why), " ", el("span.show", {}, t("show")))))),
     worst ? el("p.muted", {}, phrase("failsWhere", el("button.link", { onclick: () => showing({ result: "failedA", a: best, slice: worst.key }) }, plain(worst.label)), grouped(worst.lost), grouped(worst.asked))) : null,
+    without,
   ]);
 }
 
@@ -173,7 +185,7 @@ function metricsTable() {
         groups.map((group, at) => el("tbody", {},
           at ? el("tr.group", {}, el("th", { colspan: shownAt.length + 1, scope: "colgroup" }, t("measures"))) : null,
           group.map(row))))),
-    el("p.legend", {}, el("span.best-mark", {}, "★"), " ", t("best"), "   ", el("span.tie-mark", {}, "≈"), " ", t("tied"), "   ",
+    el("p.legend", {}, shownAt.length < 2 ? null : [el("span.best-mark", {}, "★"), " ", t("best"), "   ", el("span.tie-mark", {}, "≈"), " ", t("tied"), "   "],
       confidence === null ? t("metricsNotePlain") : t("metricsNote", confidence)));
 }
 
@@ -190,7 +202,7 @@ function metricCell(each, at, view, lead) {
     el("span.number", {}, mark, number(mean, each)),
     el("span.interval", {}, own ? range(own.low, own.high, each) : "",
       most === undefined ? null : " " + t("ofMax", number(most, each))),
-    bounds ? el("span.interval", { title: t("boundsHint", range(bounds[0], bounds[1], each)) }, "± ", range(bounds[0], bounds[1], each)) : null);
+    bounds && bounds[1] - bounds[0] > 1e-9 ? el("span.interval", { title: t("boundsHint", range(bounds[0], bounds[1], each)) }, t("possible", range(bounds[0], bounds[1], each))) : null);
 }
 
 // -- slices ------------------------------------------------------------------------------------
@@ -206,7 +218,7 @@ function slicesSection() {
   const rows = listed.filter((each) => each.field === state.field).map((each) => {
     const lead = each.leaders[of.name];
     return el("tr", {},
-      el("th", { scope: "row" }, el("button.link", { onclick: () => showing({ slice: each.key }) }, each.value === null ? t("noValue") : name(each.value))),
+      el("th", { scope: "row" }, el("button.link", { onclick: () => showing({ slice: each.key }) }, each.value === null ? t("noValue") : breakable(String(each.value)))),
       el("td.n", {}, grouped(each.n)),
       at.map((retriever) => {
         const own = estimate(each, retriever, of.name), who = data.retrievers[retriever];
@@ -221,7 +233,7 @@ function slicesSection() {
     tabs,
     el("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": "slices-title" },
       el("table.metrics", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, plain(short(state.field))), el("th.n", { scope: "col" }, t("n")),
-        at.map((retriever) => el("th", { scope: "col" }, name(data.retrievers[retriever]))), at.length > 1 ? el("th.decision", { scope: "col" }, t("sliceBest")) : null)),
+        at.map((retriever) => el("th", { scope: "col" }, breakable(data.retrievers[retriever]))), at.length > 1 ? el("th.decision", { scope: "col" }, t("sliceBest")) : null)),
         el("tbody", {}, rows))),
-    el("p.legend", {}, t("slicesNote")));
+    at.length > 1 ? el("p.legend", {}, t("slicesNote")) : null);
 }

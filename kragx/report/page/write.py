@@ -16,6 +16,7 @@ from kragx.dataset import GoldDataset
 from kragx.errors import UsageError
 from kragx.evaluation import Evaluation
 from kragx.formats.jsonl import open_text
+from kragx.matchers import Matcher
 from kragx.report.page.details import Reasons, Sources
 from kragx.report.page.payload import Payload, payload
 from kragx.report.page.standings import compared
@@ -38,6 +39,7 @@ def write_html(
     baseline: str | None = None,
     corpus: Mapping[str, str] | None = None,
     reasons: Mapping[str, Reasons] | None = None,
+    matchers: Mapping[str, Matcher] | None = None,
     max_docs: int = 50,
     max_chars: int | None = None,
 ) -> None:
@@ -55,6 +57,8 @@ def write_html(
         baseline: of the same, the retriever that others are set against; None for the first.
         corpus: texts by id, for gold that is named by its id alone.
         reasons: what judges said, by the matcher's name.
+        matchers: by the name that evaluations give it, the matcher that decided; the page says of
+            a combination which member decided what.
         max_docs: how many documents of each list the page holds.
         max_chars: how many characters of each text it holds; None for all.
 
@@ -68,6 +72,7 @@ def write_html(
         runs=_runs(runs or {}, gold),
         corpus=corpus or {},
         reasons=reasons or {},
+        matchers=matchers or {},
         max_docs=max_docs,
         max_chars=max_chars,
     )
