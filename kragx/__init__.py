@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kragx.report.page.write import write_html
     from kragx.results import Retrieved, Run
     from kragx.retrieval import aretrieve, retrieve
-    from kragx.sweeps import Sweep, flips, sweep
+    from kragx.sweeps import Sweep, sweep
     from kragx.tokenizers import Tokenizer, tokenizer
     from kragx.validation import validate
 
@@ -80,7 +80,7 @@ _WHERE = {
     "compare": "comparison",
     "evaluate": "evaluating",
     "explain": "explanations",
-    "flips": "sweeps",
+    "flips": "flipping",
     "match_pairs": "evaluating",
     "matcher": "matchers",
     "read_dataset": "formats.datasets",

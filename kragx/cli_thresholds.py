@@ -90,7 +90,7 @@ def sweep(
 
 def _flips(evaluations: list[Evaluation]) -> list[str]:
     """Where the order of the retrievers of one matcher depends on the threshold."""
-    from kragx.sweeps import all_flips
+    from kragx.flipping import all_flips
 
     lines = []
     for name in dict.fromkeys(each.match_name for each in evaluations):

@@ -25,8 +25,9 @@ from kragx.environment import load_env
 from kragx.errors import ConfigError, DataError, KragxError, UsageError, nearest, shorten
 from kragx.facts import FACTS_HAVE_NO_IDS
 from kragx.matchers import METHODS, label, matcher, needed
+from kragx.measurement import wanted
 from kragx.measures import parse, parse_lists
-from kragx.metrics import KRAGX, Profile, parse_all, profile_for
+from kragx.metrics import KRAGX, Profile, profile_for
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.tokenizers import tokenizer
 from kragx.validation import target_problems
@@ -262,9 +263,7 @@ class RunConfig(_Model):
     @property
     def metric_names(self) -> list[str]:
         """The canonical names of what is computed."""
-        metrics, measures = parse_lists(self.metrics, self.chosen_profile)
-        specs = () if measures and not metrics else parse_all(metrics, self.chosen_profile)
-        return [str(spec) for spec in (*specs, *measures)]
+        return wanted(self.metrics, self.chosen_profile).names
 
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
@@ -413,7 +412,10 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return f"not valid YAML: {error}"
     mark = error.problem_mark
-    return f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
+    said = f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
+    if error.context == "while scanning a block scalar":
+        said += '; a value that begins with > or | needs quotes, for example ">= 0.75"'
+    return said
 
 
 # Whose ``args`` keep variables as they are until they are used, so that no result holds a secret.

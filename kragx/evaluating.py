@@ -104,7 +104,7 @@ def evaluate(
         left_out = chosen.missing == "left_out"
         items = list(map(arranged(chosen), source.items(leave_out_missing=left_out)))
         matcher, items, chosen = judged(matcher, items, chosen)
-        asked = replace(asked, metrics=in_pool(matcher, asked.metrics, chosen))
+        asked = asked.replaced(in_pool(matcher, asked.metrics, chosen))
         table = match_items(items, matcher, notes)
         if isinstance(matcher, matchers.PoolMatcher):
             table, pool = matcher.unknown(table), matcher.pool.settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from kragx import matchers
 from kragx.dataset import GoldDataset
 from kragx.errors import UsageError, nearest
-from kragx.facts import Facts
 from kragx.measurement import Wanted, measure, wanted
 from kragx.measures import Evidence, MeasureScores, MeasureSpec, parse
 from kragx.metrics import MetricSpec, Profile
@@ -23,6 +22,7 @@ from kragx.metrics.engine import MetricScores
 from kragx.metrics.profiles import NoGold
 from kragx.pooling import beyond
 from kragx.table import MatchTable
+from kragx.thresholds import NEIGHBOURHOOD, Means, Nearby, decided, follows, means_at, neighbours
 
 if TYPE_CHECKING:
     import pandas
@@ -64,14 +64,15 @@ class Evaluation:
     def mean(self) -> dict[str, float | None]:
         """The macro average of each metric by canonical name; None where no query has a value.
 
-        Measures follow the metrics; of a percentile or throughput the value is the run's own.
+        In the order asked for; of a percentile or throughput the value is the run's own.
         """
         return {str(scores.spec): scores.mean for scores in self.all_scores}
 
-    @property
+    @cached_property
     def all_scores(self) -> tuple[MetricScores | MeasureScores, ...]:
-        """Metrics, then measures."""
-        return (*self.scores, *self.measures)
+        """Metrics and measures, in the order asked for."""
+        at = {name: position for position, name in enumerate(self.settings["metrics"])}
+        return tuple(sorted((*self.scores, *self.measures), key=lambda each: at[str(each.spec)]))
 
     @cached_property
     def maximum(self) -> dict[str, float]:
@@ -135,7 +136,7 @@ class Evaluation:
         for spec in asked.metrics:
             if beyond(spec.k, depth):
                 raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
-        chosen = self._chosen
+        chosen = self.chosen_profile
         found = measure(self.table, asked, chosen, self.evidence)
         return replace(
             self,
@@ -151,7 +152,16 @@ class Evaluation:
         )
 
     @property
-    def _chosen(self) -> Profile:
+    def wanted(self) -> Wanted:
+        """The metrics and measures that were computed."""
+        return Wanted(
+            tuple(each.spec for each in self.scores),
+            tuple(each.spec for each in self.measures),
+            tuple(self.mean),
+        )
+
+    @property
+    def chosen_profile(self) -> Profile:
         """The profile with the rule for queries without gold that was asked for."""
         return replace(self.profile, no_gold=self.no_gold)
 
@@ -171,18 +181,10 @@ class Evaluation:
             raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
         table = self.table.at_threshold(threshold)
         settings = {**self.settings, "match": {**match, "threshold": threshold}}
-        evidence = self.evidence
-        if evidence is not None:
-            facts = evidence.facts
-            if isinstance(facts, Facts) and facts.follows:
-                facts = facts.at_threshold(threshold)
-                if "facts_match" in settings:
-                    settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
-            evidence = replace(evidence, table=table, facts=facts)
-        asked = Wanted(
-            tuple(each.spec for each in self.scores), tuple(each.spec for each in self.measures)
-        )
-        found = measure(table, asked, self._chosen, evidence)
+        if follows(self.evidence) and "facts_match" in settings:
+            settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
+        evidence = decided(self.evidence, table)
+        found = measure(table, self.wanted, self.chosen_profile, evidence)
         return replace(
             self,
             table=table,
@@ -192,6 +194,27 @@ class Evaluation:
             counts=found.counted({**self.counts, "judged_share": judged_share(table)}),
             settings=settings,
         )
+
+    def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
+        """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
+        listed = sorted(thresholds)
+        return means_at(listed, self.table, self.wanted, self.chosen_profile, self.evidence)
+
+    @cached_property
+    def nearby(self) -> Nearby | None:
+        """The means at thresholds near the chosen one; None where there is nothing to vary."""
+        return self.around(NEIGHBOURHOOD)
+
+    def around(self, neighbourhood: float) -> Nearby | None:
+        """`nearby` within another distance."""
+        match = self.settings["match"]
+        if "threshold" not in match or "pool" in self.settings:
+            return None
+        chosen = float(match["threshold"])
+        at = neighbours(chosen, neighbourhood, match.get("top"))
+        found = [means for _, means in self.means_at(at)]
+        means = {name: tuple(each[name] for each in found) for name in self.mean}
+        return Nearby(chosen, neighbourhood, at, means)
 
     def to_dict(self, *, queries: bool = False) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries."""

@@ -10,7 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from types import MappingProxyType
 from typing import Any
 
@@ -223,9 +223,19 @@ def explain(
             )
             return explain_item(ordered, matcher, others, run=source.name, near=near)
         ids.append(item.query.id)
-    close = get_close_matches(query_id, ids, n=1, cutoff=0.5)
-    hint = f"perhaps you meant {close[0]!r}?" if close else f"it begins with {ids[0]!r}"
-    raise UsageError(f"query: {source.dataset_name} has no query {query_id!r}; {hint}")
+    raise UsageError(
+        f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
+    )
+
+
+def _likely(given: str, ids: Sequence[str]) -> str:
+    """Which queries may be meant; of those that are equally alike the first ones."""
+    alike = [SequenceMatcher(None, each, given).ratio() for each in ids]
+    if not ids or max(alike) < 0.5:
+        return f"it begins with {ids[0]!r}" if ids else "it has none"
+    order = sorted(range(len(ids)), key=lambda at: (-alike[at], at))
+    best = [ids[at] for at in order[:3] if alike[at] >= 0.5]
+    return f"perhaps you meant {' or '.join(map(repr, best))}?"
 
 
 def standard_panel(matcher: Matcher) -> dict[str, Matcher]:

@@ -68,7 +68,7 @@ class Facts:
         *,
         follows: bool = False,
     ) -> None:
-        self.follows = follows
+        self.follows = follows and matcher is not None
         self._n_queries = len(answers)
         self.judging: dict[str, Any] = {}
         rows, items = [], []

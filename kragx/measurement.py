@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kragx import measures
-from kragx.measures import Evidence, MeasureScores, MeasureSpec, parse_lists
+from kragx.measures import Evidence, MeasureScores, MeasureSpec, parse, parse_lists
 from kragx.metrics import Budget, MetricSpec, Profile, parse_all
 from kragx.metrics.engine import MetricScores, compute
 from kragx.table import MatchTable
@@ -27,10 +27,12 @@ class Wanted:
     Attributes:
         metrics: computed from the match table.
         measures: computed from documents as well.
+        order: canonical names of both, in the order asked for; empty for metrics first.
     """
 
     metrics: tuple[MetricSpec, ...]
     measures: tuple[MeasureSpec, ...]
+    order: tuple[str, ...] = ()
 
     @property
     def looks(self) -> tuple[MetricSpec | MeasureSpec, ...]:
@@ -39,14 +41,23 @@ class Wanted:
 
     @property
     def names(self) -> list[str]:
-        """Canonical names, metrics first."""
-        return [str(spec) for spec in (*self.metrics, *self.measures)]
+        """Canonical names in order."""
+        return list(self.order) or [str(spec) for spec in (*self.metrics, *self.measures)]
+
+    def replaced(self, metrics: Sequence[MetricSpec]) -> Wanted:
+        """The same with other options of each metric, in the same places."""
+        names = dict(zip(map(str, self.metrics), map(str, metrics)))
+        order = tuple(names.get(name, name) for name in self.order)
+        return Wanted(tuple(metrics), self.measures, order)
 
 
 def wanted(metrics: Iterable[str | MetricSpec | MeasureSpec] | None, profile: Profile) -> Wanted:
     """Read a list of metrics and measures; it may hold either kind alone."""
-    listed, measured = parse_lists(metrics, profile)
-    return Wanted(() if measured and not listed else parse_all(listed, profile), measured)
+    given = None if metrics is None else list(metrics)
+    listed, measured = parse_lists(given, profile)
+    found = () if measured and not listed else parse_all(listed, profile)
+    asked = [str(parse(each, profile)) for each in given or ()]
+    return Wanted(found, measured, tuple(dict.fromkeys(asked)))
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,12 @@ class Measured:
 
     metrics: tuple[MetricScores, ...]
     measures: tuple[MeasureScores, ...]
+
+    @property
+    def means(self) -> dict[str, float | None]:
+        """The mean of each by its canonical name."""
+        means = {str(each.spec): each.mean for each in self.metrics}
+        return means | {str(each.spec): each.mean for each in self.measures}
 
     def counted(self, counts: Mapping[str, Any]) -> dict[str, Any]:
         """Counts of a run with those of single metrics.

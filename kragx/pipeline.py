@@ -16,6 +16,8 @@ from kragx import config as configs
 from kragx import plugins
 from kragx.comparison import (
     NEEDS_EARLIER,
+    NO_VALUE,
+    REMEDY,
     Change,
     Comparison,
     Gate,
@@ -26,14 +28,15 @@ from kragx.comparison import (
     changes,
     check_gates,
     compare_scored,
+    gold_differs,
     parse_gates,
     read_results_folder,
     recommend,
+    sliced,
 )
-from kragx.comparison.slices import sliced
 from kragx.config import HtmlConfig, RetrieverConfig, RunConfig, filled
 from kragx.dataset import GoldDataset
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluating import evaluate
 from kragx.evaluation import Evaluation, versions
 from kragx.folder import Partial, asked_hash, partial_path, write_parquet
@@ -142,7 +145,12 @@ class RunReport:
             "config": self.config.resolved(),
             "versions": versions(),
             "evaluations": [
-                {"retriever": each.name, "match": each.match_name, **each.to_dict(queries=True)}
+                {
+                    "retriever": each.name,
+                    "match": each.match_name,
+                    **each.to_dict(queries=True),
+                    "nearby": None if each.nearby is None else each.nearby.to_dict(),
+                }
                 for each in self.evaluations
             ],
             "comparisons": [
@@ -292,8 +300,9 @@ def run(
     earlier = _earlier(config, folder)
     dataset = load_dataset(config)
     # Whatever can be wrong is found before the first question is asked.
-    for _ in sliced(dataset.queries, config.slices or ()):
-        pass
+    _check_slices(config, dataset)
+    if earlier is not None:
+        _check_earlier(earlier, config, dataset, anyway=anyway)
     makers = _makers(config.retrievers)
     read = {
         name: _read(name, each) for name, each in config.retrievers.items() if each.factory is None
@@ -315,6 +324,47 @@ def run(
     chosen = _matchers(config, judging)
     evaluations = evaluated(config, dataset, runs, judging, chosen)
     return RunReport(config, dataset, runs, evaluations, earlier, anyway, chosen)
+
+
+def _check_slices(config: RunConfig, dataset: GoldDataset) -> None:
+    """Refuse slices that the gold set does not have, before any work.
+
+    Raises:
+        UsageError: naming each mistake.
+    """
+    problems = []
+    labels: dict[str, list[str]] = {}
+    for name in config.slices or ():
+        try:
+            found = sliced(list(dataset), [name])
+            labels[name] = [NO_VALUE if value is None else value for _, value, _ in found]
+        except UsageError as error:
+            problems.append(str(error))
+    for gate in config.parsed_gates:
+        known = labels.get(gate.field or "")
+        if known is not None and gate.value not in known:
+            problems.append(
+                f"{gate.path}: no query has the value {gate.value!r}; "
+                f"{nearest(gate.value or '', known)}"
+            )
+    if problems:
+        raise UsageError("\n".join(problems))
+
+
+def _check_earlier(
+    earlier: Results, config: RunConfig, dataset: GoldDataset, *, anyway: bool
+) -> None:
+    """Refuse earlier results of other retrievers, or of another gold set, before any work."""
+    if not set(earlier.retrievers) & set(config.retrievers):
+        raise UsageError(
+            f"earlier: {earlier.name} has no retriever of this config; it has "
+            f"{', '.join(earlier.retrievers)}"
+        )
+    differing = gold_differs(earlier.scored[0].settings["dataset"], dataset.settings)
+    if differing is not None and not anyway:
+        raise UsageError(
+            f"earlier: {earlier.name} cannot be compared with this config: {differing} ({REMEDY})"
+        )
 
 
 def _earlier(config: RunConfig, folder: Path | None) -> Results | None:

@@ -160,8 +160,18 @@ def report_schema() -> dict[str, Any]:
                     "micro_bounds": pairs,
                     "maximum": per_metric,
                     "queries": _by_name(per_metric),
+                    "nearby": {"anyOf": [{"$ref": "#/$defs/nearby"}, {"type": "null"}]},
                 },
             },
+            "nearby": _closed(
+                {
+                    "chosen": {"type": "number"},
+                    "neighbourhood": {"type": "number"},
+                    "thresholds": {"type": "array", "items": {"type": "number"}},
+                    "means": _by_name({"type": "array", "items": number}),
+                },
+                "means at thresholds near the chosen one; null: there is no threshold to vary",
+            ),
             "estimate": _closed(
                 {"value": number, "low": number, "high": number, "n": count},
                 "a mean with its bootstrap interval",

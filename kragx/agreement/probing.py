@@ -12,11 +12,11 @@ import numpy as np
 
 from kragx.agreement.families import kinship
 from kragx.agreement.intervals import Interval, bootstrap, check_confidence
-from kragx.agreement.kappa import ratio
 from kragx.dataset import GoldDataset, Query
 from kragx.errors import DataError, UsageError
 from kragx.judging import Judge, Question, Rubric
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.statistics.agreement import ratio
 from kragx.text import normalise
 
 PASSAGES = 30

@@ -7,7 +7,7 @@ results beside the present ones, and `check_gates` holds numbers against what th
 from __future__ import annotations
 
 from kragx.comparison.changes import Change, QueryChange, Results, changes, read_results_folder
-from kragx.comparison.comparable import check_comparable
+from kragx.comparison.comparable import REMEDY, check_comparable, gold_differs
 from kragx.comparison.comparing import compare, compare_scored
 from kragx.comparison.gates import (
     NEEDS_EARLIER,
@@ -31,11 +31,13 @@ from kragx.comparison.model import (
 )
 from kragx.comparison.recommendations import Recommendation, recommend
 from kragx.comparison.scored import Scored
+from kragx.comparison.slices import sliced
 
 __all__ = [
     "CORRECTIONS",
     "NEEDS_EARLIER",
     "NO_VALUE",
+    "REMEDY",
     "Change",
     "Comparison",
     "Difference",
@@ -57,7 +59,9 @@ __all__ = [
     "compare_scored",
     "failed",
     "gate_problems",
+    "gold_differs",
     "parse_gates",
     "read_results_folder",
     "recommend",
+    "sliced",
 ]

@@ -39,23 +39,33 @@ def check_comparable(
     return tuple(cautions)
 
 
+def gold_differs(gold: Mapping[str, Any], others: Mapping[str, Any]) -> str | None:
+    """What to say of two gold sets, by their settings, that are known to differ."""
+    if gold["hash"] == others["hash"] or None in (gold["hash"], others["hash"]):
+        return None
+    return f"the gold sets differ ({_gold(gold)} and {_gold(others)})"
+
+
 def _differing(one: Evaluation | Scored, other: Evaluation | Scored) -> Iterator[str]:
     mine, theirs = one.settings, other.settings
     gold, others = mine["dataset"], theirs["dataset"]
-    if gold["hash"] != others["hash"] and None not in (gold["hash"], others["hash"]):
-        yield f"the gold sets differ ({_gold(gold)} and {_gold(others)})"
+    other_gold = gold_differs(gold, others)
+    if other_gold is not None:
+        yield other_gold
     elif None in (gold["hash"], others["hash"]) and set(one.query_ids) != set(other.query_ids):
         yield (
             f"the gold sets have different queries ({len(one.query_ids)} and "
             f"{len(other.query_ids)})"
         )
-    if mine["profile"] != theirs["profile"]:
-        yield f"the profiles differ ({_changes(mine['profile'], theirs['profile'])})"
+    profiles = _changes(*({**each["profile"], "reproduces": ""} for each in (mine, theirs)))
+    if profiles:
+        yield f"the profiles differ ({profiles})"
     no_gold = [each["deviations"].get("no_gold") for each in (mine, theirs)]
     if no_gold[0] != no_gold[1]:
         yield "queries without gold are treated differently (no_gold)"
-    if mine["match"] != theirs["match"]:
-        yield f"the matchers differ ({_changes(mine['match'], theirs['match'])})"
+    matchers = _changes(mine["match"], theirs["match"])
+    if matchers:
+        yield f"the matchers differ ({matchers})"
     if mine.get("facts_match") != theirs.get("facts_match"):
         yield "facts are matched differently (facts_match)"
     try:
@@ -78,7 +88,7 @@ def _gold(settings: Mapping[str, Any]) -> str:
 
 
 def _changes(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """The entries that differ, at most three of them, in the order of their names."""
+    """The entries that differ, at most three of them, in the order of their names; or nothing."""
     names = [name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name)]
     shown = [
         f"{name} {shorten(mine.get(name))} and {shorten(theirs.get(name))}" for name in names[:3]

@@ -13,11 +13,11 @@ from kragx.comparison.views import Aligned
 from kragx.dataset import GoldDataset, Query
 from kragx.errors import UsageError, nearest
 from kragx.evaluation import Evaluation
+from kragx.flipping import flips_between, flips_warning
 from kragx.measures import parse
 from kragx.metrics import MetricSpec, Profile
 from kragx.sources import as_dataset
 from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.sweeps import all_flips, flips_warning
 
 
 def compare(
@@ -103,7 +103,10 @@ def compare_scored(
     chosen = _metrics(scored, metrics, cautions)
     aligned = Aligned.of(scored, chosen, cautions)
     first = names[0] if baseline is None else baseline
-    view = aligned.view(first, settings, {each.name: each.means for each in scored})
+    # Over the queries that all have, so that differences are those of the means.
+    shared, whole = aligned.means(), len(aligned.query_ids)
+    means = {s.name: s.means if len(s.query_ids) == whole else shared[s.name] for s in scored}
+    view = aligned.view(first, settings, means)
     n_tests = sum(each.p is not None for each in view.differences)
     if settings.correction == "holm" and n_tests > settings.alpha * (settings.resamples + 1):
         cautions.append(
@@ -131,11 +134,12 @@ def compare_scored(
 
 def _flipping(scored: Sequence[Scored], metrics: Sequence[str]) -> str | None:
     """What to say where the order is another at a threshold near the chosen one."""
-    evaluations = [each.evaluation for each in scored if each.evaluation is not None]
-    if len(evaluations) < len(scored):  # a report keeps no matches
+    if any(each.settings["match"] != scored[0].settings["match"] for each in scored):
         return None
-    found = all_flips(evaluations)
-    return flips_warning(found[metric] for metric in metrics if metric in found)
+    better = scored[0].better
+    higher = {name: better[name] == "higher" for name in metrics if better[name] != "neither"}
+    names, nearby = [each.name for each in scored], [each.nearby for each in scored]
+    return flips_warning(flips_between(names, nearby, higher).values())
 
 
 def _metrics(

@@ -55,6 +55,8 @@ FORMS = (
 )
 
 
+_ITSELF = "{!r} is the baseline, which is not held to itself"
+
 NEEDS_EARLIER = (
     "'no worse than earlier' needs earlier results: --earlier FOLDER, or earlier: FOLDER in the "
     "config"
@@ -288,6 +290,10 @@ def gate_problems(
                 f"{gate.path}: 'no worse than baseline' needs one; name a retriever: baseline: "
                 + (retrievers[0] if retrievers else "NAME")
             )
+        elif gate.than == "baseline" and {gate.retriever or baseline, *retrievers} == {baseline}:
+            yield f"{gate.path}: there is no retriever besides the baseline {baseline!r}"
+        elif gate.than == "baseline" and gate.retriever == baseline:
+            yield f"{gate.path}: {_ITSELF.format(baseline)}"
 
 
 def check_gates(
@@ -323,11 +329,16 @@ def _checked(
     gate: Gate, comparison: Comparison, earlier: Sequence[tuple[str, Comparison]]
 ) -> Iterator[GateResult]:
     if gate.metric not in comparison.metrics:
-        hint = nearest(gate.metric, comparison.metrics)
-        raise UsageError(f"{gate.path}: {gate.metric} was not computed; {hint}")
+        pooled = [each for each in comparison.metrics if _without_rel(each) == gate.metric]
+        if len(pooled) != 1:
+            hint = nearest(gate.metric, comparison.metrics)
+            raise UsageError(f"{gate.path}: {gate.metric} was not computed; {hint}")
+        gate = replace(gate, metric=pooled[0])
     if gate.retriever is not None and gate.retriever not in comparison.retrievers:
         hint = nearest(gate.retriever, comparison.retrievers)
         raise UsageError(f"{gate.path}: no retriever {gate.retriever!r}; {hint}")
+    if gate.than == "baseline" and gate.retriever == comparison.baseline:
+        raise UsageError(f"{gate.path}: {_ITSELF.format(gate.retriever)}")
     names = comparison.retrievers if gate.retriever is None else (gate.retriever,)
     for name in names:
         if gate.than == "baseline":
@@ -338,6 +349,13 @@ def _checked(
             yield _against_earlier(gate, name, comparison, earlier)
         else:
             yield _bounded(gate, name, comparison)
+
+
+def _without_rel(metric: str) -> str:
+    """The metric that was asked for: a pool says from which grade on a document is relevant."""
+    name, _, options = metric.removesuffix(")").partition("(")
+    kept = [each for each in options.split(", ") if each and not each.startswith("rel=")]
+    return f"{name}({', '.join(kept)})" if kept else name
 
 
 def _view(gate: Gate, comparison: Comparison) -> View | None:

@@ -63,7 +63,7 @@ class Settings:
     @property
     def alpha(self) -> float:
         """The chance of a false alarm that is put up with."""
-        return 1 - self.confidence
+        return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +251,8 @@ class Comparison:
         metrics: that all of them have, by canonical name; the first is the one that
             recommendations speak of.
         better: for each metric ``higher``, ``lower`` or ``neither``.
-        run_level: the metrics whose number is the run's own (percentiles, throughput): no interval,
-            no test, and none in slices.
+        run_level: the metrics whose number is the run's own (percentiles, throughput): no interval
+            and no test; percentiles are taken within slices as well, the others have none there.
         query_ids: the queries that all of them answered or missed, in order.
         settings: confidence, resamples, seed, correction.
         overall: all queries.
@@ -285,6 +285,11 @@ class Comparison:
     def by(self, field: str) -> tuple[Slice, ...]:
         """The slices of a field."""
         return tuple(each for each in self.slices if each.field == field)
+
+    def is_in(self, metric: str, view: View) -> bool:
+        """Whether a slice can say something of a metric: a run's own number may have none there."""
+        values = (of_run[metric].value for of_run in view.means.values())
+        return metric not in self.run_level or any(value is not None for value in values)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

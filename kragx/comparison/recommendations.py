@@ -93,7 +93,7 @@ def _winner(comparison: Comparison) -> Iterator[Recommendation]:
     if leader.decided:
         text = (
             f"Use {leader.best}: in {metric} it is better than every other retriever, with "
-            f"{_estimate(best)}. The next is {second.against}; {_difference(second)}."
+            f"{_estimate(best)}. The next is {second.against}; the {_difference(second)}."
         )
         yield Recommendation("winner", text, values=values)
         return
@@ -101,7 +101,15 @@ def _winner(comparison: Comparison) -> Iterator[Recommendation]:
     if leader.tested and second.effect is not None:
         needed = queries_needed(second.effect, 1 - comparison.settings.alpha / _n_tests(comparison))
     values["queries_needed"] = needed
-    if second.p is not None and second.wins == second.losses == 0:
+    tied = [each for each in leader.differences if each.against in leader.tied]
+    if tied and all(map(_equal, tied)):
+        text = (
+            f"{_listed([leader.best, *leader.tied])} have the same value for every query in "
+            f"{metric}, {_estimate(best)} on average; the data does not say which is best."
+        )
+        yield Recommendation("no_winner", text, supported=False, values=values)
+        return
+    if _equal(second):
         rival = f"; {second.against} has the same value for every query"
     else:
         start = ": the" if len(leader.tied) == 1 else f"; to {second.against} the"
@@ -121,6 +129,11 @@ def _winner(comparison: Comparison) -> Iterator[Recommendation]:
             f"(there are {second.n:,})."
         )
     yield Recommendation("no_winner", text, supported=False, values=values)
+
+
+def _equal(found: Difference) -> bool:
+    """Whether two retrievers have the same value for every query."""
+    return found.p is not None and found.wins == found.losses == 0
 
 
 def _n_tests(comparison: Comparison) -> int:
@@ -146,7 +159,7 @@ def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
 def _cost(comparison: Comparison) -> Iterator[Recommendation]:
     leader = comparison.overall.leaders.get(comparison.primary)
     metric = next((name for name in _TIMES if name in comparison.metrics), None)
-    if leader is None or metric is None or comparison.primary == metric:
+    if leader is None or metric is None or comparison.primary in (*_TIMES, "throughput"):
         return
     seconds = {name: each[metric].value for name, each in comparison.overall.means.items()}
     candidates = [leader.best, *leader.tied] if leader.tied else list(comparison.retrievers)

@@ -10,8 +10,9 @@ import numpy as np
 
 from kragx.errors import DataError, UsageError
 from kragx.evaluation import Evaluation
-from kragx.measures import higher_is_better
+from kragx.measures import higher_is_better, summary_of
 from kragx.table import Floats
+from kragx.thresholds import Nearby
 
 _CLOSE = 1e-9
 
@@ -29,6 +30,7 @@ class Scored:
         means: for each metric the number that its report showed.
         better: for each metric ``higher``, ``lower`` or ``neither``.
         evaluation: where it comes from; None for a report, which keeps no matches.
+        recorded: what a report says of thresholds near the chosen one; None where it says nothing.
     """
 
     name: str
@@ -39,6 +41,12 @@ class Scored:
     means: Mapping[str, float | None]
     better: Mapping[str, str]
     evaluation: Evaluation | None = field(default=None, repr=False, compare=False)
+    recorded: Nearby | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def nearby(self) -> Nearby | None:
+        """The means at thresholds near the chosen one, where they are known."""
+        return self.recorded if self.evaluation is None else self.evaluation.nearby
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Scored:
@@ -70,7 +78,7 @@ class Scored:
             return cls(
                 name=row["retriever"],
                 match=row["match"],
-                settings=row["settings"],
+                settings=_settings(row["settings"]),
                 query_ids=tuple(queries),
                 values={
                     name: np.array([of_query.get(name) for of_query in queries.values()], float)
@@ -78,6 +86,7 @@ class Scored:
                 },
                 means=dict(row["mean"]),
                 better={name: better.get(name) or direction(name) for name in row["mean"]},
+                recorded=Nearby.read(row["nearby"]) if row.get("nearby") else None,
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise DataError(f"evaluations: not what kragx writes: {error!r}") from None
@@ -88,11 +97,20 @@ class Scored:
         It is not for percentiles and throughput, nor for K-RAG's F1 of means: the run has one
         number, and no query has a part in it that could be resampled.
         """
+        if summary_of(metric) is not None:
+            return False
         shown = self.means[metric]
         known = self.values[metric][~np.isnan(self.values[metric])]
         if shown is None:
             return not known.size
         return known.size > 0 and abs(float(known.mean()) - shown) <= _CLOSE * max(1, abs(shown))
+
+
+def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a report; what an earlier version did not write is unknown."""
+    gold = {"name": None, "version": None, "hash": None, **recorded["dataset"]}
+    needed = {name: recorded[name] for name in ("profile", "match")}
+    return {"deviations": {}, "versions": {}, **recorded, **needed, "dataset": gold}
 
 
 def direction(metric: str) -> str:

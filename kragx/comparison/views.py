@@ -11,6 +11,7 @@ import numpy as np
 from kragx.comparison.model import Difference, Estimate, Leader, Settings, Verdict, View
 from kragx.comparison.scored import Scored
 from kragx.errors import UsageError
+from kragx.measures import summary_of
 from kragx.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
 from kragx.table import Floats
 
@@ -70,14 +71,20 @@ class Aligned:
         )
 
     def means(self) -> Means:
-        """For each retriever the mean of each metric; None for a run's own number."""
+        """For each retriever each metric's number; None for what is not made of these values."""
         return {
             name: {
-                metric: _mean(values[:, at]) if metric in self.tested else None
-                for at, metric in enumerate(self.metrics)
+                metric: self._number(metric, column)
+                for metric, column in zip(self.metrics, table.T)
             }
-            for name, values in self.values.items()
+            for name, table in self.values.items()
         }
+
+    def _number(self, metric: str, values: Floats) -> float | None:
+        if metric in self.tested:
+            return _mean(values)
+        summary, known = summary_of(metric), values[~np.isnan(values)]
+        return summary(known) if summary is not None and known.size else None
 
     def view(self, baseline: str, settings: Settings, means: Means) -> View:
         """Compare on these rows.
@@ -85,7 +92,7 @@ class Aligned:
         Args:
             baseline: a retriever.
             settings: of the statistics.
-            means: the numbers to show: those of the evaluations, or in a slice `means()`.
+            means: the numbers to show: those of the evaluations, or of some queries `means()`.
         """
         best = self._best(means)
         others = [name for name in self.values if name != baseline]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.formats.jsonl import open_bytes, read_records
 from kragx.formats.trec import read_qrels
 from kragx.judging import Store
+from kragx.judging.exchange import scale_of
 from kragx.text import Mender
 
 LabelFormat = Literal["pairs", "matrix", "offsets", "qrels", "store"]
@@ -233,27 +235,54 @@ def _of_store(path: Path) -> Iterator[Label]:
     if not path.exists():
         raise DataError(f"{path}: there is no judgement store")
     with Store(path) as store:
-        questions = {
+        graded = {
             record["key"]: record
             for record in store.records()
-            if record["question"] is not None and "grade" in record
+            # A probe asks of documents that were not retrieved.
+            if record["question"] is not None and "grade" in record and record["pairs"]
         }
-        asked = {each["question"]["asks"] for each in questions.values()}
-        settled = store.settled(list(questions))
-        people: dict[tuple[str, str], int] = {}
-        if "support" not in asked:
-            ids = {query_id for each in questions.values() for query_id, _ in each["pairs"]}
-            people = store.labels(sorted(ids))
-    for key, record in questions.items():
+        support = any(each["question"]["asks"] == "support" for each in graded.values())
+        records = _of_one_judge(path, graded, "support" if support else "relevance")
+        settled = store.settled(list(records))
+        people = {} if support else store.all_labels()
+    for key, record in records.items():
         grade = settled[key].grade
         question = record["question"]
         if grade is None:
             continue
-        if question["asks"] == "support":
+        if support:
             yield Label(grade, doc_text=question["document"], gold_text=question["gold"])
-        elif "support" not in asked:
-            for query_id, doc_id in record["pairs"]:
-                if (query_id, doc_id) not in people:
-                    yield Label(grade, query_id, doc_text=question["document"])
+            continue
+        for query_id, doc_id in record["pairs"]:
+            if (query_id, doc_id) not in people:
+                yield Label(grade, query_id, doc_text=question["document"])
     for (query_id, doc_id), grade in people.items():
         yield Label(grade, query_id, doc_id=doc_id)
+
+
+def _of_one_judge(
+    path: Path, records: Mapping[str, Mapping[str, Any]], asks: str
+) -> dict[str, Mapping[str, Any]]:
+    """The questions of this kind, by key; of those that were repeated the first time.
+
+    Raises:
+        DataError: several models or rubrics graded, which are not one set of labels.
+    """
+    kept = {key: record for key, record in records.items() if record["question"]["asks"] == asks}
+    questions = [each["question"] for each in kept.values()]
+    models = {str(each["client"].get("model")) for each in questions}
+    rubrics = {scale_of(each["rubric"]["id"]) for each in questions}
+    for option, found in (("model", models), ("rubric", rubrics)):
+        if len(found) > 1:
+            raise DataError(
+                f"{path}: holds grades by several {option}s ({', '.join(sorted(found))}), which "
+                "are not one set of labels; write those of one, for example with kragx judgements "
+                f"export one.qrels --store {path} --asks {asks} --{option} "
+                f"{min(found)}, and calibrate with --labels one.qrels --positive 2"
+            )
+    first: dict[str, str] = {}
+    for key, record in sorted(kept.items(), key=lambda each: each[1]["question"]["repeat"]):
+        question = record["question"]
+        same = [question[name] for name in ("query", "document", "gold", "reference")]
+        first.setdefault(json.dumps(same), key)
+    return {key: kept[key] for key in first.values()}

@@ -89,8 +89,7 @@ def _asked(
     if not questions:
         raise DataError(f"{store.path}: no grade of {asks} fits; see: kragx judgements stats")
     models = {str(each["client"].get("model")) for each in questions.values()}
-    # The two languages of a built-in rubric are one scale; anything else is a choice.
-    rubrics = {str(each["rubric"]["id"]).replace("-ko-", "-en-") for each in questions.values()}
+    rubrics = {scale_of(each["rubric"]["id"]) for each in questions.values()}
     for option, found in (("model", models), ("rubric", rubrics)):
         if len(found) > 1:
             raise UsageError(
@@ -98,6 +97,11 @@ def _asked(
                 "which are not one set of qrels; name one"
             )
     return questions, pairs
+
+
+def scale_of(rubric: object) -> str:
+    """What tells rubrics apart whose grades cannot be mixed: both languages of ours are one."""
+    return str(rubric).replace("-ko-", "-en-")
 
 
 def _lines(best: Mapping[tuple[str, str], int]) -> list[str]:

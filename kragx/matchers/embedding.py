@@ -223,21 +223,33 @@ def _cosines(left: Floats, right: Floats, docs: Sequence[str], golds: Sequence[s
 
 
 def _embeds(value: object) -> bool:
-    return callable(getattr(value, "embed_documents", None)) and not isinstance(value, type)
+    asked = ("embed_documents", "aembed_documents")
+    return not isinstance(value, type) and any(
+        callable(getattr(value, name, None)) for name in asked
+    )
 
 
 def _embedded(embeddings: Any, texts: list[str], as_: EmbedAs) -> Sequence[Sequence[float]]:
     """Ask for the vectors of a batch, of a class that is asynchronous alone as well."""
-    try:
-        if as_ == "queries":
-            return [embeddings.embed_query(text) for text in texts]
-        found: Sequence[Sequence[float]] = embeddings.embed_documents(texts)
-        return found
-    except NotImplementedError:
-        ask = getattr(embeddings, "aembed_documents", None)
-        if ask is None or as_ == "queries":
-            raise
-        from kragx.judging.traffic import run_sync
+    one_by_one = as_ == "queries"
+    name = "embed_query" if one_by_one else "embed_documents"
+    later = getattr(embeddings, f"a{name}", None)
+    if later is None or hasattr(embeddings, name):
+        ask = getattr(embeddings, name)
+        try:
+            found: Sequence[Sequence[float]] = (
+                [ask(text) for text in texts] if one_by_one else ask(texts)
+            )
+            return found
+        except NotImplementedError:  # langchain-core requires it of asynchronous ones as well
+            if later is None:
+                raise
+    from kragx.judging.traffic import run_sync
 
-        awaited: Sequence[Sequence[float]] = run_sync(lambda: ask(texts))
-        return awaited
+    async def awaited() -> Sequence[Sequence[float]]:
+        if one_by_one:
+            return [await later(text) for text in texts]
+        answer: Sequence[Sequence[float]] = await later(texts)
+        return answer
+
+    return run_sync(awaited)

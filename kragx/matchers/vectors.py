@@ -67,9 +67,9 @@ class Vectors:
         for start in range(0, len(new), self._batch_size):
             batch = new[start : start + self._batch_size]
             vectors = self._asked(batch)
+            self._remember(batch, vectors)  # which refuses what must not be kept either
             if self._file is not None:
                 self._file.write(zip(map(self._key, batch), vectors))
-            self._remember(batch, vectors)
         return self._known
 
     def _key(self, text: str) -> str:

@@ -19,7 +19,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kragx import plugins
@@ -47,6 +47,7 @@ from kragx.measures.timing import (
 from kragx.metrics import KRAGX, METRICS, Budget, MetricSpec, Profile
 from kragx.metrics import parse as parse_metric
 from kragx.metrics.spec import Cut, split
+from kragx.table import Floats
 
 __all__ = [
     "MEASURES",
@@ -61,6 +62,7 @@ __all__ = [
     "measure",
     "parse",
     "parse_lists",
+    "summary_of",
 ]
 
 MEASURES: Mapping[str, Measure] = {
@@ -127,7 +129,7 @@ def parse(
     except UsageError as error:
         if "unknown name" not in str(error):
             raise
-        hint = nearest(name, [*METRICS, *MEASURES])
+        hint = nearest(name, [*METRICS, *MEASURES, *_ALSO])
         raise UsageError(f"metric {text!r}: unknown name {name!r}; {hint}") from None
 
 
@@ -192,6 +194,15 @@ def _one(evidence: Evidence, spec: MeasureSpec) -> MeasureScores:
         return chosen.compute(evidence, spec)
     within = chosen.compute(evidence.within(spec.k), replace(spec, k=None))
     return replace(within, spec=spec)
+
+
+def summary_of(name: str) -> Callable[[Floats], float] | None:
+    """How the queries' values make a measure's number, where that is not their mean.
+
+    None for a mean, and for what is not made of the queries' values at all.
+    """
+    plain = re.split("[@(]", name)[0]
+    return getattr(MEASURES.get(plain), "summary", None)
 
 
 def higher_is_better(name: str) -> bool | None:

@@ -210,6 +210,7 @@ class Described:
     cuts: bool = True
     budgets: bool = False  # whether it cuts a budget itself, within a document
     check: Callable[[MeasureSpec], object] = lambda spec: None  # refuses values of options
+    summary: Callable[[Floats], float] | None = None  # of the values, where it is not their mean
     options: Mapping[str, str] = field(default_factory=dict)
 
     def compute(self, evidence: Evidence, spec: MeasureSpec) -> MeasureScores:

@@ -41,12 +41,16 @@ def _throughput(evidence: Evidence, spec: MeasureSpec) -> MeasureScores:
 
 
 def _percentile(percent: int) -> Described:
+    def summary(seconds: Floats) -> float:
+        return float(np.percentile(seconds, percent))
+
     return Described(
         name=f"seconds_p{percent}",
         question=f"Within how many seconds are {percent} of 100 questions answered?",
         formula=f"percentile {percent} of the seconds of the answered queries, between two of "
         "them by linear interpolation",
-        function=_taken(lambda seconds: float(np.percentile(seconds, percent))),
+        function=_taken(summary),
+        summary=summary,
         range=(0.0, None),
         better="lower",
         cuts=False,

@@ -23,6 +23,8 @@ def print_calibration(found: Calibration, out: Console) -> None:
     )
     if found.n_unused:
         out.print(Text(f"labels of pairs that the results lack: {found.n_unused}", style="yellow"))
+    for caution in found.cautions:
+        out.print(Text(caution, style="yellow"), soft_wrap=True)
     table = Table(
         "match",
         *(

@@ -86,14 +86,13 @@ Some = TypeVar("Some")
 def _print_fitting(
     columns: Sequence[Some], build: Callable[[Sequence[Some]], Table], out: Console
 ) -> None:
-    """Print a table of these columns, or several of fewer columns where it is too wide."""
-    table = build(columns)
-    if len(columns) == 1 or _fits(table, out):
-        out.print(table)
-        return
-    half = (len(columns) + 1) // 2
-    _print_fitting(columns[:half], build, out)
-    _print_fitting(columns[half:], build, out)
+    """Print a table of these columns, or several of as many columns as fit."""
+    rest = list(columns)
+    while rest:
+        counts = range(len(rest), 1, -1)
+        fitting = next((count for count in counts if _fits(build(rest[:count]), out)), 1)
+        out.print(build(rest[:fitting]))
+        rest = rest[fitting:]
 
 
 def _fits(table: Table, out: Console) -> bool:
@@ -135,7 +134,7 @@ def print_differences(comparison: Comparison, out: Console) -> None:
     others = [name for name in comparison.retrievers if name != comparison.baseline]
     if len(others) == 1:
         out.print(Text(f"{others[0]} against {comparison.baseline}:"))
-        out.print(_pair(comparison))
+        _print_pair(comparison, out)
     else:
         out.print(Text(f"difference from {comparison.baseline}, and p:"))
         _print_fitting(others, lambda some: _differences(comparison, some), out)
@@ -167,36 +166,49 @@ def _cell(found: Difference | None) -> Text:
     return Text(f"{signed(found.value)}{p} {mark or ' '}", style=_STYLES.get(found.verdict, ""))
 
 
-def _pair(comparison: Comparison, *, means: bool = False) -> Table:
-    """One retriever against another in full."""
-    names = comparison.retrievers if means else ()
-    table = Table(
-        "metric",
-        *map(right, names),
-        right("difference"),
-        right("interval"),
-        right("p"),
-        right("d_z"),
-        right("win/tie/loss"),
-        right("n"),
-        "",
-    )
+def _print_pair(comparison: Comparison, out: Console, *, means: bool = False) -> None:
+    """Print one retriever against another in full; in a narrow window what decides comes first."""
+    view = comparison.overall
+    columns = [_mean_column(view, name) for name in (comparison.retrievers if means else ())]
+    columns += [_DIFFERENCE, *_SURE, _VERDICT]
+    if not _fits(_pair(comparison, columns), out):
+        columns = [*columns[: columns.index(_DIFFERENCE)], _DIFFERENCE, _VERDICT, *_SURE]
+    _print_fitting(columns, lambda some: _pair(comparison, some), out)
+
+
+_Cell = tuple[str, Callable[[Difference], Text]]
+
+
+def _mean_column(view: View, name: str) -> _Cell:
+    return name, lambda found: Text(number(view.means[name][found.metric].value))
+
+
+_DIFFERENCE: _Cell = ("difference", lambda found: Text(signed(found.value)))
+_SURE: tuple[_Cell, ...] = (
+    (
+        "interval",
+        lambda found: Text(interval(found.low, found.high, plus=True) or "-"),
+    ),
+    ("p", lambda found: Text(probability(found.p_adjusted))),
+    ("d_z", lambda found: Text("-" if found.effect is None else f"{found.effect:+.2f}")),
+    (
+        "win/tie/loss",
+        lambda found: Text("-" if found.p is None else f"{found.wins}/{found.ties}/{found.losses}"),
+    ),
+    ("n", lambda found: Text(str(found.n))),
+)
+_VERDICT: _Cell = (
+    "",
+    lambda found: Text(
+        f"{MARKS[found.verdict]} {found.verdict}".strip(), style=_STYLES.get(found.verdict, "")
+    ),
+)
+
+
+def _pair(comparison: Comparison, columns: Sequence[_Cell]) -> Table:
+    table = Table("metric", *(right(head) if head else "" for head, _ in columns))
     for found in comparison.overall.differences:
-        tested = found.p is not None
-        table.add_row(
-            Text(found.metric),
-            *(number(comparison.overall.means[name][found.metric].value) for name in names),
-            signed(found.value),
-            Text(interval(found.low, found.high, plus=True) or "-"),
-            probability(found.p_adjusted),
-            "-" if found.effect is None else f"{found.effect:+.2f}",
-            f"{found.wins}/{found.ties}/{found.losses}" if tested else "-",
-            str(found.n),
-            Text(
-                f"{MARKS[found.verdict]} {found.verdict}".strip(),
-                style=_STYLES.get(found.verdict, ""),
-            ),
-        )
+        table.add_row(Text(found.metric), *(cell(found) for _, cell in columns))
     return table
 
 
@@ -211,7 +223,7 @@ def _slice_differences(comparison: Comparison, parts: Sequence[Slice]) -> Table:
     table = Table("metric", *map(right, map(_slice_head, parts)))
     name = next(each for each in comparison.retrievers if each != comparison.baseline)
     for metric in comparison.metrics:
-        if metric not in comparison.run_level:
+        if any(comparison.is_in(metric, each.view) for each in parts):
             cells = (_cell(each.view.difference(metric, name)) for each in parts)
             table.add_row(Text(metric), *cells)
     return table
@@ -224,7 +236,7 @@ def _slice_head(part: Slice) -> str:
 def _slices(comparison: Comparison, parts: Sequence[Slice]) -> Table:
     table = Table("metric", *map(right, map(_slice_head, parts)))
     for metric in comparison.metrics:
-        if metric not in comparison.run_level:
+        if any(comparison.is_in(metric, each.view) for each in parts):
             table.add_row(Text(metric), *(_best(comparison, metric, each.view) for each in parts))
     return table
 
@@ -239,7 +251,7 @@ def _best(comparison: Comparison, metric: str, view: View) -> Text:
     shown = f"{leader.best} {number(found.value)}"
     if leader.decided:
         return _two_lines(f"{shown} *", "bold green", found)
-    return _two_lines(f"not decided, {shown}", "", found)
+    return _two_lines(f"not decided, {shown}" if leader.tested else shown, "", found)
 
 
 def print_recommendations(advice: Iterable[Recommendation], out: Console) -> None:
@@ -255,7 +267,7 @@ def print_change(change: Change, out: Console, *, matchers: bool = False) -> Non
     before, after = comparison.retrievers
     under = f", match {comparison.match}" if matchers else ""
     out.print(Text(f"{change.retriever}: {after} against {before}{under}", style="bold"))
-    out.print(_pair(comparison, means=True))
+    _print_pair(comparison, out, means=True)
     out.print(Text(differences_legend(comparison), style="dim"))
     for field in comparison.fields:
         out.print(Text(f"difference by {field}, and p:"))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
@@ -56,7 +57,8 @@ def _print_doc(
 ) -> None:
     out.print()
     style = "bold green" if doc.matches else "bold"
-    out.print(Text(f"{doc.rank}.{_id(doc.id)} {_what(doc)}", style=style), soft_wrap=True)
+    what = _what(doc) if found.golds else ""
+    out.print(Text(f"{doc.rank}.{_id(doc.id)} {what}".rstrip(), style=style), soft_wrap=True)
     pairs = [found.pair(doc.rank, gold.number) for gold in found.golds]
     if doc.said is not None or doc.grade is not None:
         grade = "not known" if doc.grade is None else str(doc.grade)
@@ -69,7 +71,8 @@ def _print_doc(
         for line in _why(pair.reason, f"gold {pair.gold}"):
             out.print(Text("   " + line), soft_wrap=True)
     if pairs and pairs[0].scores:
-        out.print(_indented(_scores(pairs)))
+        for table in _scores(pairs, out):
+            out.print(_indented(table))
 
 
 def _worth(pairs: Sequence[Pair]) -> Sequence[Pair]:
@@ -82,7 +85,7 @@ def _worth(pairs: Sequence[Pair]) -> Sequence[Pair]:
 
 def _what(doc: ExplainedDoc) -> str:
     if not doc.matches:
-        return "no match" if doc.grade is None and doc.said is None else ""
+        return "no match"
     listed = ", ".join(map(str, doc.matches))
     if doc.repeated:
         return f"matches gold {listed}, but stood above already: not counted again"
@@ -118,9 +121,25 @@ def _why(reason: Reason, label: str, depth: int = 0) -> list[str]:
     return lines
 
 
-def _scores(pairs: Sequence[Pair]) -> Table:
+def _scores(pairs: Sequence[Pair], out: Console) -> Iterator[Table]:
+    """The scores of other matchers, in as many tables as the width needs."""
     names = [name for name, score in pairs[0].scores.items() if score.problem is None]
-    table = Table("", *(Column(Text(name), justify="right") for name in names), box=None)
+    while names:
+        n = len(names)
+        while n > 1 and _width(_table(pairs, names[:n]), out) > out.width:
+            n -= 1
+        yield _table(pairs, names[:n])
+        names = names[n:]
+
+
+def _width(table: Table, out: Console) -> int:
+    wide = out.options.update(width=10_000)
+    return Measurement.get(out, wide, _indented(table)).maximum
+
+
+def _table(pairs: Sequence[Pair], names: Sequence[str]) -> Table:
+    columns = (Column(Text(name), justify="right", no_wrap=True) for name in names)
+    table = Table(Column("", no_wrap=True), *columns, box=None)
     for pair in pairs:
         cells = []
         for name in names:

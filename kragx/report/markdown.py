@@ -168,9 +168,12 @@ def _advice(advice: Iterable[Recommendation]) -> list[str]:
     ]
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def _table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], others: str = "---:"
+) -> Iterator[str]:
+    """A table; `others` aligns the columns after the first: numbers, or ``---`` for words."""
     yield f"| {' | '.join(header)} |"
-    yield f"|---|{'---:|' * (len(header) - 1)}"
+    yield f"|---|{f'{others}|' * (len(header) - 1)}"
     for row in rows:
         yield f"| {' | '.join(row)} |"
 
@@ -187,9 +190,7 @@ def _means(comparison: Comparison, view: View, same: Sequence[Evaluation]) -> It
         shown = f"**{escaped(shown)}**" if mark in ("*", "=") else escaped(shown)
         return f"{shown} {_MARKDOWN.get(mark, mark)} {escaped(ends)}".replace("  ", " ").strip()
 
-    metrics = [
-        metric for metric in comparison.metrics if whole or metric not in comparison.run_level
-    ]
+    metrics = [metric for metric in comparison.metrics if whole or comparison.is_in(metric, view)]
     yield from _table(
         ["metric", *map(escaped, comparison.retrievers)],
         (
@@ -218,9 +219,11 @@ def _leaders(comparison: Comparison, view: View) -> Iterator[str]:
 
 
 def _differences(comparison: Comparison, view: View) -> Iterator[str]:
+    # Of two the numbers stand beside their difference; of more in a table of their own.
+    pair = comparison.retrievers if len(comparison.retrievers) == 2 else ()
     header = [
         "metric",
-        "retriever",
+        *(map(escaped, pair) if pair else ["retriever"]),
         "difference",
         "interval",
         "p",
@@ -229,16 +232,17 @@ def _differences(comparison: Comparison, view: View) -> Iterator[str]:
         "n",
         "",
     ]
-    yield from _table(header, (_difference(each) for each in view.differences))
+    yield from _table(header, (_difference(each, view, pair) for each in view.differences))
     yield ""
     yield escaped(differences_legend(comparison))
 
 
-def _difference(found: Difference) -> list[str]:
+def _difference(found: Difference, view: View, pair: Sequence[str]) -> list[str]:
     tested = found.p is not None
+    means = [escaped(number(view.means[name][found.metric].value)) for name in pair]
     return [
         _code(found.metric),
-        escaped(found.retriever),
+        *(means or [escaped(found.retriever)]),
         escaped(signed(found.value)),
         escaped(interval(found.low, found.high, plus=True) or "-"),
         escaped(probability(found.p_adjusted)),
@@ -272,6 +276,7 @@ def _change(change: Change, *, several: bool, level: str = "###") -> Iterator[st
                     [escaped(q.query_id), escaped(q.text or ""), escaped(changed_values(q))]
                     for q in found[:SHOWN]
                 ),
+                "---",
             )
             if len(found) > SHOWN:
                 yield from ("", f"and {len(found) - SHOWN} more")
@@ -295,4 +300,5 @@ def gates_table(results: Sequence[GateResult]) -> Iterator[str]:
             ]
             for each in results
         ),
+        "---",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from math import isclose
 from typing import Any
 
 from kragx.comparison import View, check_comparable
@@ -95,11 +96,20 @@ def standing(view: View, metric: str, retriever: str) -> str:
     """
     leader = view.leaders.get(metric)
     values = {name: each[metric].value for name, each in view.means.items()}
-    if leader is None or not leader.tested or len(set(values.values()) - {None}) < 2:
+    top = None if leader is None else values[leader.best]
+    if leader is None or top is None or not leader.tested:
+        return ""
+    # Sums of fractions differ in their last bits, which is no difference to show.
+    as_good = {
+        name
+        for name, each in values.items()
+        if each is not None and isclose(each, top, abs_tol=1e-12)
+    }
+    if len(as_good) == sum(each is not None for each in values.values()):
         return ""
     if leader.decided:
         return "*" if retriever == leader.best else ""
-    if values[retriever] == values[leader.best]:
+    if retriever in as_good:
         return "="
     return "≈" if retriever in leader.tied else ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -31,9 +32,9 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that never cuts a table in a pipe or CI log, and obeys NO_COLOR."""
+    """A console that never cuts a table in a pipe or CI log, and obeys COLUMNS and NO_COLOR."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else 200
+    width = None if stream.isatty() or "COLUMNS" in os.environ else 200
     return _Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)
 
 

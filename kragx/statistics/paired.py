@@ -11,6 +11,9 @@ from kragx.table import Floats
 TOLERANCE = 1e-9
 """Values that differ by no more than this are equal: sums of fractions are not exact."""
 
+_LAST_BITS = 2.0**-51
+"""By how much a difference of two values between 0 and 1 may be off."""
+
 
 def sign_flip_p(
     differences: Floats, count: int = RESAMPLES, seed: int = SEED, workers: int = 1
@@ -37,20 +40,21 @@ def sign_flip_p(
     """
     known = np.nan_to_num(differences, nan=0.0)
     known = np.where(np.abs(known) <= TOLERANCE, 0.0, known)
-    grid, _ = fixed_point(known)
+    grid, unit = fixed_point(known)
     n, c = grid.shape
+    # Rounding moved each term by half a unit at most, and so a sum by n/2: equal sums of fractions
+    # may be n units apart. Values near 1 whose differences are small bring in their own last bits.
+    slack = n + n * _LAST_BITS / unit
     differing = (grid != 0).sum(axis=0)
     p = np.empty(c)
     few = differing <= int(np.log2(count + 1))
     for column in np.flatnonzero(few):
-        p[column] = _exact_p(grid[grid[:, column] != 0, column], n)
+        p[column] = _exact_p(grid[grid[:, column] != 0, column], slack[column])
     many = np.flatnonzero(~few)
     if many.size:
         terms = grid[:, many]
         observed = terms.sum(axis=0)
-        # Rounding moved each term by half a unit at most, and so a sum by n/2: equal sums of
-        # fractions may be n units apart.
-        least = np.abs(observed) - n
+        least = np.abs(observed) - slack[many]
 
         def work(size: int, child: np.random.SeedSequence) -> Floats:
             sums = 2 * (_coins(n, size, child) @ terms) - observed
@@ -62,12 +66,12 @@ def sign_flip_p(
     return p
 
 
-def _exact_p(grid: Floats, n: int) -> float:
+def _exact_p(grid: Floats, slack: float) -> float:
     """The p over every way to flip the signs; 1 for no difference at all."""
     sums = np.zeros(1)
     for difference in grid:
         sums = np.concatenate([sums + difference, sums - difference])
-    return float((np.abs(sums) >= abs(grid.sum()) - n).mean())
+    return float((np.abs(sums) >= abs(grid.sum()) - slack).mean())
 
 
 def _coins(n: int, size: int, seed: np.random.SeedSequence) -> Floats:

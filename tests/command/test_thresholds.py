@@ -61,6 +61,38 @@ def folder(kragx, jsonl, here) -> Path:
     return here / "out"
 
 
+def test_every_comparison_says_where_the_order_is_reversed(kragx, jsonl, here):
+    """A run's tables and Markdown, two retrievers of its folder, and earlier results."""
+    gold = [{"text": "a b c d e f g h i j k"}]  # ten pairs of words
+    texts = {"early": ["a b c d e f x y z 1 2"], "late": ["x y z", "a b c d e f g h i j k"]}
+    for name, docs in texts.items():
+        found = {"query_id": "q1", "gold": gold, "retrieved": [{"text": text} for text in docs]}
+        jsonl(found, name=f"{name}.jsonl")
+
+    def run(out: str, *options: object, **retrievers: str) -> str:
+        config = {
+            "dataset": "early.jsonl",
+            "retrievers": {name: {"results": file} for name, file in retrievers.items()},
+            "match": "overlap",
+            "metrics": ["mrr@3", "mrr@20tokens"],
+        }
+        (here / "config.yaml").write_text(yaml.safe_dump(config, sort_keys=False), "utf-8")
+        done = kragx("run", "config.yaml", "-o", out, *options)
+        assert done.code == 0, done.err
+        return " ".join(done.out.split())
+
+    told = "at 0.5 'early' is ahead of 'late' in mrr@3, at 0.525 behind"
+    assert told in run("out", early="early.jsonl", late="late.jsonl")
+    assert told in (here / "out" / "report.md").read_text("utf-8")
+    compared = kragx("compare", "out", "--retriever", "early", "--retriever", "late")
+    assert told in " ".join(compared.out.split())
+    run("before", mine="early.jsonl")
+    after = run("after", "--earlier", "before", mine="late.jsonl")
+    assert "the order depends on the threshold: at 0.5 'earlier' is ahead of 'now'" in after
+    between = kragx("compare", "before", "after", "--format", "markdown").out
+    assert "'earlier' is ahead of 'now' in mrr@3, at 0.525 behind" in between
+
+
 def test_sweep_as_json_csv_and_table(kragx, results):
     """The same values in each; the chosen threshold is marked."""
     plain = kragx("sweep", results, "-m", "recall@3", "--format", "json").json()
@@ -230,3 +262,29 @@ def test_a_run_says_where_its_order_depends_on_the_threshold(kragx, jsonl, here)
     assert "at 0.5 'x' is ahead of 'y' in recall@1, at 0.525 behind" in " ".join(done.out.split())
     report = json.loads((here / "out" / "report.json").read_text("utf-8"))
     assert any("threshold" in each for each in report["comparisons"][0]["cautions"])
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_score_is_cut_off_in_a_narrow_terminal(kragx, results, monkeypatch, width):
+    """Every matcher's name and score stand there whole, in more tables where there is no room."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = kragx("explain", results, "--query", "q1").out
+    assert "…" not in shown
+    tables = [line.split() for line in shown.splitlines() if line.split()[:2] == ["gold", "1"]]
+    names = {name for line in shown.splitlines() for name in line.split()}
+    assert {"exact", "text", "contains", "rouge1", "rouge2", "rougeL", "overlap", "span"} <= names
+    assert (
+        sum(len(line) - 2 for line in tables) == 3 * 8
+    )  # three documents; gold has no id to compare
+
+
+def test_a_query_without_gold_and_the_nearest_id(kragx, jsonl):
+    """Without gold nothing is called no match; of ids as near the first ones are named."""
+    path = jsonl(
+        {"query_id": "q03", "gold": [], "retrieved": [{"text": "a b"}]},
+        {"query_id": "q53", "gold": [{"text": "a b"}], "retrieved": []},
+    )
+    done = kragx("explain", path, "--query", "q03")
+    assert "this query has no gold" in done.out
+    assert "match\n" not in done.out
+    assert "perhaps you meant 'q03' or 'q53'?" in kragx("explain", path, "--query", "q3").err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import jsonschema
 import pytest
@@ -97,6 +98,16 @@ def test_gates_end_with_1_and_a_table(run, here):
         ("gates: {mrr@5: 1}", "gates.mrr@5: 1 is no condition"),
         ("gates: {retrievers: {min: {mrr@5: '> 0'}}}", "perhaps you meant 'mine'?"),
         (AGAINST_EARLIER, "gates.retrievers.mine.mrr@5: 'no worse than earlier' needs earlier re"),
+        (
+            "gates: {slices: {query_type: {lokup: {mrr@5: '> 0'}}}}",
+            "gates.slices.query_type.lokup.mrr@5: no query has the value 'lokup'; perhaps you "
+            "meant 'lookup'?",
+        ),
+        (
+            "gates:\n  mrr@5: >= 0.5",
+            'a value that begins with > or | needs quotes, for example ">=',
+        ),
+        ("gates:\n  mrr@5: > 0.5", "needs quotes"),
     ],
 )
 def test_gates_that_cannot_be_checked(run, here, more, problem):
@@ -104,7 +115,16 @@ def test_gates_that_cannot_be_checked(run, here, more, problem):
     outcome = run("new", more=more)
     assert outcome.code == 2
     assert problem in outcome.err
-    assert not (here / "new" / "report.json").exists()
+    assert list((here / "new").rglob("*.jsonl")) == []
+
+
+def test_unknown_slices_are_told_before_anything_is_asked(run, here):
+    """Fields that no query has are all named, and no retriever answers in vain."""
+    outcome = run("new", "--set", "slices=[query_typ, nothing]")
+    assert outcome.code == 2
+    assert "no query has a value of 'query_typ'; perhaps you meant 'query_type'?" in outcome.err
+    assert "no query has a value of 'nothing'" in outcome.err
+    assert list((here / "new").rglob("*.jsonl*")) == []
 
 
 def test_all_mistakes_of_the_new_keys_at_once(kragx, here, gold):
@@ -166,6 +186,28 @@ def test_compare_two_folders(run, kragx):
     assert [each["by"] for each in mine["worse"]] == [-0.5] * 4
     back = kragx("compare", "new", "old", "--format", "json").json()["changes"][0]
     assert {each["query_id"] for each in back["worse"]} == {e["query_id"] for e in mine["better"]}
+
+
+def test_compare_in_a_narrow_window(run, kragx, monkeypatch):
+    """In 80 columns nothing is cut: what decides comes first, how sure it is below."""
+    run("old")
+    run("new")
+    monkeypatch.setenv("COLUMNS", "80")
+    out = kragx("compare", "old", "new", "--retriever", "mine").out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    cells = [re.split(r" *│ *", line)[2:-1] for line in out.splitlines() if "│ mrr@5 " in line]
+    assert cells[0][:4] == ["0.7500", "0.8750", "+0.1250", "undecided"]
+    assert any(cell.startswith("[") for row in cells for cell in row)
+
+
+def test_changes_in_markdown_show_both_numbers(run, kragx):
+    """What a retriever had before and has now stands beside the difference."""
+    run("old")
+    run("new")
+    out = kragx("compare", "old", "new", "--retriever", "mine", "--format", "markdown").out
+    assert "| metric | earlier | now | difference | interval |" in out
+    assert "| `mrr@5` | 0.7500 | 0.8750 | +0.1250 |" in out
 
 
 def test_compare_two_retrievers_of_one_folder(run, kragx):
@@ -304,3 +346,58 @@ def test_narrow_terminal(run, monkeypatch):
     outcome = run("new", "--set", "retrievers.third.class=toy_compared:new", more="")
     assert outcome.code == 0
     assert "…" not in outcome.out
+    table = [line for line in outcome.out.splitlines() if line[:1] in "┏┃┡│└"]
+    assert max(map(len, table)) <= 60
+    assert "│ mrr@5       │ 0.8750 = │ 0.7500 ≈ │ 0.8750 = │" in outcome.out
+
+
+def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, jsonl):
+    """Other gold or other retrievers are told at once, not when every question was answered."""
+    run("old")
+    records = [json.loads(line) for line in (here / "gold.jsonl").read_text("utf-8").splitlines()]
+    jsonl(*records[:20], name="gold.jsonl")
+    outcome = run("new", "--earlier", "old", folder="other")
+    assert outcome.code == 2
+    assert "cannot be compared with this config: the gold sets differ" in outcome.err
+    assert list((here / "other").rglob("*.jsonl*")) == []
+    told = run("new", "--earlier", "old", "--anyway", folder="told")
+    assert told.code == 0
+    assert "compared all the same: the gold sets differ" in told.out
+    assert "left out of the comparison: 4" in told.out
+    path = here / "old" / "report.json"
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    for each in plain["evaluations"]:
+        each["retriever"] = f"was {each['retriever']}"
+    path.write_text(json.dumps(plain), encoding="utf-8")
+    renamed = run("new", "--earlier", "old", folder="renamed")
+    assert renamed.code == 2
+    assert "old has no retriever of this config; it has was mine, was other" in renamed.err
+
+
+@pytest.mark.parametrize(
+    ("without", "code", "message"),
+    [
+        (("settings", "deviations"), 0, ""),
+        (("settings", "versions"), 0, "computed by different versions of kragx (None and"),
+        (("settings", "dataset", "hash"), 0, "has no content hash"),
+        (("settings", "profile", "rel"), 0, ""),
+        (("settings", "profile", "over"), 2, "the profiles differ (over None and 'k')"),
+        (("settings", "match"), 3, "evaluations: not what kragx writes: KeyError('match')"),
+        (("mean",), 3, "not what kragx writes"),
+    ],
+)
+def test_a_report_that_lacks_something(run, here, kragx, without, code, message):
+    """What an older version did not write is unknown, and said; what is needed is an error."""
+    run("old")
+    run("new")
+    path = here / "old" / "report.json"
+    plain = json.loads(path.read_text(encoding="utf-8"))
+    for each in plain["evaluations"]:
+        part = each
+        for key in without[:-1]:
+            part = part[key]
+        del part[without[-1]]
+    path.write_text(json.dumps(plain), encoding="utf-8")
+    outcome = kragx("compare", "old", "new")
+    assert outcome.code == code
+    assert message in outcome.out + outcome.err

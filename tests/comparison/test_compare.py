@@ -11,6 +11,7 @@ from kragx import UsageError, compare, evaluate
 from kragx.comparison import check_comparable, compare_scored
 from kragx.comparison.model import Settings
 from kragx.comparison.scored import Scored
+from kragx.report.rows import standing
 
 from .support import evaluation, gold_set
 
@@ -108,7 +109,7 @@ def test_lower_is_better():
 
 
 def test_a_runs_own_number_is_not_tested():
-    """A percentile or throughput has no interval, test or slice, but is shown and subtracted."""
+    """A percentile or throughput has no interval and no test, but is shown and subtracted."""
     metrics = ["mrr@10", "seconds_p95", "throughput"]
     dataset = gold_set(30, query_type=lambda i: "ab"[i % 2])
     seconds = {"a": lambda i: 0.1 * (i + 1), "b": lambda i: 0.2 * (i + 1)}
@@ -124,7 +125,54 @@ def test_a_runs_own_number_is_not_tested():
         assert (each.low, each.p, each.verdict) == (None, None, "untested")
         assert found.overall.means["a"][metric].low is None
         assert not found.overall.leaders[metric].decided
-        assert found.slices[0].view.means["a"][metric].value is None
+    slices = {each.value: each.view for each in found.slices}
+    tenths = [0.1 * (i + 1) for i in range(0, 30, 2)]
+    assert slices["a"].means["a"]["seconds_p95"].value == pytest.approx(np.percentile(tenths, 95))
+    assert slices["a"].difference("seconds_p95", "b").verdict == "untested"
+    assert slices["a"].means["a"]["throughput"].value is None
+
+
+def test_a_percentile_is_no_mean_by_chance():
+    """Where every answer took as long, a percentile equals the mean, and still is not tested."""
+    pair = [
+        evaluation(GOLD, name, lambda i: 1, metrics=["seconds_p50"], seconds=lambda i: 0.1)
+        for name in "ab"
+    ]
+    found = compare(pair)
+    assert found.run_level == ("seconds_p50",)
+    assert found.overall.difference("seconds_p50", "b").p is None
+
+
+def test_the_first_metric_asked_for_is_the_primary():
+    """Also where it is a measure: what people decide by comes first, whatever its kind."""
+    metrics = ["judged@5", "mrr@10", "seconds_mean", "recall@5"]
+    asked = evaluation(GOLD, "a", lambda i: 1, metrics=metrics, seconds=lambda i: 0.1)
+    assert list(asked.mean) == metrics
+    assert asked.settings["metrics"] == metrics
+    assert list(asked.with_metrics(["recall@5", "judged@1", "mrr@5"]).mean) == [
+        "recall@5",
+        "judged@1",
+        "mrr@5",
+    ]
+    assert compare([asked]).primary == "judged@5"
+    texts = evaluate([["the gold"]], [["the gold"]], match="overlap", metrics=metrics[:2])
+    assert list(texts.at_threshold(0.4).mean) == metrics[:2]
+
+
+def test_of_some_queries_means_are_over_those_compared():
+    """Where not all queries are shared, the difference is that of the means beside it."""
+    some = gold_set(30)
+    pair = [evaluation(GOLD, "all", lambda i: 1 if i < 30 else 2), evaluation(some, "some", rank)]
+    found = compare(pair, anyway=True)
+    means = {name: each["mrr@10"].value for name, each in found.overall.means.items()}
+    assert means == {"all": 1.0, "some": 0.75}
+    assert found.overall.difference("mrr@10", "some").value == -0.25
+    assert any("left out of the comparison: 10" in each for each in found.cautions)
+
+
+def rank(i):
+    """Every other query second."""
+    return 1 + i % 2
 
 
 def test_pairs_are_the_queries_where_both_have_a_value():
@@ -305,3 +353,17 @@ def test_what_is_kept_of_a_report_is_enough():
 def test_check_comparable_says_nothing_of_equal_settings():
     """What differs in nothing that matters has no cautions."""
     assert check_comparable([GOOD, FAIR, BAD]) == ()
+
+
+def test_sums_that_differ_in_their_last_bits_are_the_same_best_value():
+    """Two means of thirds that come out a bit apart are both shown as the best."""
+    ranks = [1, 2, 3] * 14
+    one = evaluation(gold_set(42), "one", lambda i: ranks[i])
+    other = evaluation(gold_set(42), "other", lambda i: sorted(ranks)[i])
+    last = evaluation(gold_set(42), "last", lambda i: 3)
+    bits = np.nextafter(one.mean["mrr@10"], 1)
+    scored = [Scored.of(each) for each in (one, other, last)]
+    scored[1] = replace(scored[1], means={**scored[1].means, "mrr@10": float(bits)})
+    found = compare_scored(scored, Settings()).overall
+    marks = [standing(found, "mrr@10", name) for name in ("one", "other", "last")]
+    assert marks == ["=", "=", ""]

@@ -82,6 +82,35 @@ def test_less_is_better():
     assert passed({"p95_seconds": "< 0.2"}, found) == {("a", ""): True, ("b", ""): False}
 
 
+def test_percentiles_within_a_slice():
+    """A percentile is taken of the slice's own queries; a throughput has none there, and fails."""
+    slow = evaluation(
+        GOLD,
+        "a",
+        lambda i: 1,
+        metrics=["p95_seconds", "throughput"],
+        seconds=lambda i: 0.1 if i < 30 else 0.9,
+    )
+    found = compare([slow], slices=["query_type"])
+
+    def holds(value, gate):
+        return passed({"slices": {"query_type": {value: gate}}}, found)
+
+    assert holds("lookup", {"p95_seconds": "< 0.5"}) == {("a", "query_type = lookup"): True}
+    assert holds("why", {"p95_seconds": "< 0.5"}) == {("a", "query_type = why"): False}
+    assert holds("why", {"throughput": "> 0"}) == {("a", "query_type = why"): False}
+
+
+def test_the_grade_of_a_pool_need_not_be_said():
+    """In a pool mrr@10 is computed as mrr@10(rel=2); a gate names what the config asked for."""
+    graded = evaluation(GOLD, "a", lambda i: 2, metrics=["mrr@10(rel=1)", "ndcg@5"])
+    assert passed({"mrr@10": ">= 0.5"}, compare([graded])) == {("a", ""): True}
+    assert passed({"mrr@10": ">= 0.6"}, compare([graded])) == {("a", ""): False}
+    both = evaluation(GOLD, "a", lambda i: 2, metrics=["mrr@10(rel=1)", "mrr@10(rel=0.5)"])
+    with pytest.raises(UsageError, match=r"gates.mrr@10: mrr@10 was not computed; perhaps"):
+        check_gates(parsed({"mrr@10": ">= 0.5"}), [compare([both])])
+
+
 def test_blocks_in_each_other():
     """Retrievers, slices and matchers narrow what a gate concerns, in any order."""
     gates = {
@@ -160,6 +189,7 @@ def test_earlier_results():
         ({"mrr@10": "no worse than baseline by -1"}, "is no condition"),
         ({"mrr@10": ">= nan"}, "is no condition"),
         ({"mmr@10": ">= 1"}, "gates.mmr@10: metric 'mmr@10': unknown name 'mmr'; perhaps you me"),
+        ({"p95_secnods": "< 1"}, "perhaps you meant 'p95_seconds'?"),
         ({"retriever": {"a": {}}}, "perhaps you meant 'retrievers'?"),
         ({"retrievers": ["a"]}, "gates.retrievers: a mapping from name to gates is expected"),
         ({"slices": {"easy": ">= 1"}}, "gates.slices.easy: a mapping from a value"),
@@ -204,6 +234,34 @@ def test_what_will_not_be_there():
         "gates.slices.query_typ.x.mrr@10: 'query_typ' is not among the slices; add it to "
         "'slices'; perhaps you meant 'query_type'?",
         "gates.matchers.loos.mrr@10: no matcher 'loos'; perhaps you meant 'loose'?",
+    ]
+
+
+def test_the_baseline_is_not_held_to_itself():
+    """A gate that could never fail is a mistake, not a gate that passes."""
+    named = parsed({"retrievers": {"fair": {"mrr@10": "no worse than baseline"}}})
+    with pytest.raises(UsageError, match="'fair' is the baseline, which is not held to itself"):
+        check_gates(named, [COMPARED])
+
+    def problems(gates, retrievers):
+        return list(
+            gate_problems(
+                gates,
+                metrics=["mrr@10"],
+                retrievers=retrievers,
+                matchers=["id"],
+                slices=[],
+                baseline="fair",
+            )
+        )
+
+    assert problems(named, ["fair", "good"]) == [
+        "gates.retrievers.fair.mrr@10: 'fair' is the baseline, which is not held to itself"
+    ]
+    every = parsed({"mrr@10": "no worse than baseline"})
+    assert problems(every, ["fair", "good"]) == []
+    assert problems(every, ["fair"]) == [
+        "gates.mrr@10: there is no retriever besides the baseline 'fair'"
     ]
 
 

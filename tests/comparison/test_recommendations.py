@@ -55,8 +55,23 @@ def test_retrievers_that_find_the_same():
     """Equal on every query is said as such, and no number of queries would tell."""
     dataset = gold_set(20)
     found = advice([evaluation(dataset, name, lambda i: 1 + i % 3) for name in "ab"])["no_winner"]
-    assert found.text.endswith("cannot be told from b; b has the same value for every query.")
+    assert found.text.startswith("a and b have the same value for every query in mrr@10, 0.6250 [")
     assert found.values["queries_needed"] is None
+    assert not found.supported
+
+
+def test_times_decide_and_are_no_price():
+    """Where a time is the first metric nothing is said of what it buys, nor is it tested."""
+    seconds = {"a": lambda i: 0.1, "b": lambda i: 0.3 + i / 100}
+    metrics = ["seconds_p95", "seconds_mean"]
+    found = advice(
+        [
+            evaluation(gold_set(20), name, lambda i: 1, metrics=metrics, seconds=seconds[name])
+            for name in "ab"
+        ]
+    )
+    assert "a run's own number, which is not tested" in found["no_winner"].text
+    assert "cost" not in found
 
 
 def test_the_fastest_of_those_that_tie():

@@ -274,6 +274,38 @@ def test_vectors_of_another_length_than_before_are_an_error():
         scored(EmbeddingMatcher(changing, 0.5, batch_size=1), ["one"], ["two"])
 
 
+def test_vectors_of_another_length_are_not_kept(tmp_path: Path):
+    """What is refused is not in the cache either: when the model is mended, the run goes on."""
+    path = tmp_path / "vectors.sqlite"
+    lengths = iter([2, 3, 2])
+    changing = Answering(lambda texts: [[1.0] * next(lengths)] * len(texts))
+    options = {"cache": path, "model": "mine", "batch_size": 1}
+    with pytest.raises(DataError, match="has 3 dimensions"):
+        scored(EmbeddingMatcher(changing, 0.5, **options), ["one"], ["two"])
+    assert scored(EmbeddingMatcher(changing, 0.5, **options), ["one"], ["two"]).shape == (1, 1)
+    assert next(lengths, None) is None  # the first was kept, the second asked again
+
+
+class Later:
+    """Asynchronous alone: there is no other method at all."""
+
+    async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+        """As n-grams have them."""
+        return NgramEmbeddings().embed_documents(texts)
+
+    async def aembed_query(self, text: str) -> list[float]:
+        """The same."""
+        return NgramEmbeddings().embed_query(text)
+
+
+@pytest.mark.parametrize("as_", ["documents", "queries"])
+def test_what_is_asynchronous_alone_is_awaited(as_: Any):
+    """Without the other methods, and for one text at a time as well."""
+    expected = scored(EmbeddingMatcher(NgramEmbeddings(), 0.5), TEXTS[:2], TEXTS)
+    found = scored(EmbeddingMatcher(Later(), 0.5, embed_as=as_), TEXTS[:2], TEXTS)
+    assert np.array_equal(found, expected)
+
+
 def test_a_zero_vector_matches_nothing_and_is_said():
     """No NaN, a score of 0 even with itself, a count and a warning."""
     notes: Counter[str] = Counter()

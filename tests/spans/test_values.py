@@ -414,7 +414,7 @@ def test_budgets_of_other_measures():
 def test_budgets_are_read_and_written():
     """A budget has one canonical name, in settings, JSON and every table; `k` and tokenizer too."""
     result = measured([TEN], [TEN], "nDCG@10tokens", "coverage@10Tokens", "ndcg@010chars")
-    assert list(result.mean) == ["ndcg@10tokens", "ndcg@10chars", "coverage@10tokens"]
+    assert list(result.mean) == ["ndcg@10tokens", "coverage@10tokens", "ndcg@10chars"]
     assert result["NDCG@10tokens"] == 1.0
     plain = json.loads(json.dumps(result.to_dict(queries=True)))
     assert plain["settings"]["budget_tokenizer"]["name"] == "unicode"

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +18,24 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from kragx import DataError, GoldDataset, Run, UsageError, calibrate, evaluate, read_labels
+from kragx import (
+    DataError,
+    Doc,
+    Gold,
+    GoldDataset,
+    Query,
+    Run,
+    UsageError,
+    calibrate,
+    evaluate,
+    read_labels,
+)
 from kragx.calibration import candidates
+from kragx.calibration.choosing import Chooser
 from kragx.formats.jsonl import write_results
 from kragx.formats.labels import Label
 from kragx.judging import Judge, Store
-from kragx.matchers import METHODS, asks, matcher
+from kragx.matchers import METHODS, MatchItem, asks, matcher
 from kragx.statistics.agreement import binary_f1, binary_kappa
 from kragx.testing import ScriptedClient
 
@@ -121,17 +137,15 @@ def test_agreement_is_that_of_queries_not_chosen_on():
 
 def test_folds_are_of_whole_queries(monkeypatch: pytest.MonkeyPatch):
     """No query stands on both sides of a fold."""
-    from kragx import calibration
-
     seen = []
-    real = calibration._Chooser.threshold
+    real = Chooser.threshold
 
     def noting(self: Any, candidate: int, part: Any) -> float:
         if not part.all():
             seen.append((set(self.query[part]), set(self.query[~part])))
         return real(self, candidate, part)
 
-    monkeypatch.setattr(calibration._Chooser, "threshold", noting)
+    monkeypatch.setattr(Chooser, "threshold", noting)
     dataset, run, labels = labelled(7)
     calibrate(dataset, labels, run, folds=3, only=["overlap"])
     assert len(seen) >= 3
@@ -197,6 +211,78 @@ def test_an_embedding_is_a_candidate_like_others():
     block = yaml.safe_load(found.to_yaml())
     assert block == {"match": found.match}
     matcher(block["match"])
+
+
+@dataclass(frozen=True)
+class SharedWords:
+    """The share of the gold's words that a document holds: somebody's own matcher."""
+
+    threshold: float = 0.9
+
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Any]:
+        """Yield n x t shares."""
+        for item in items:
+            texts = [set(text.split()) for text in item.doc_texts("words")]
+            golds = [set((target.text or "").split()) for target in item.targets]
+            yield np.array([[len(doc & gold) / len(gold) for gold in golds] for doc in texts])
+
+
+@dataclass(frozen=True)
+class Unmovable:
+    """The same with a threshold of its own that nobody can name."""
+
+    threshold: float = field(default=0.9, init=False)
+
+    scores = SharedWords.scores
+
+
+HERE = "tests.thresholds.test_calibration"
+RECALL = {"method": "rouge1", "measure": "recall"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "moved"),
+    [
+        (RECALL, True),
+        ({"method": "span", "run": 2}, True),
+        ({"method": "span", "of": "gold"}, True),
+        ({"method": f"{HERE}:SharedWords"}, True),
+        ({"cascade": [{**RECALL, "reject": 0.1}, {**RECALL, "threshold": 0.95}]}, True),
+        ({"cascade": [{**RECALL, "reject": 0.1}, "rouge1"]}, True),
+        ("text", False),
+        ({"method": f"{HERE}:Unmovable"}, False),
+        ({"any": ["text", {**RECALL, "threshold": 0.95}]}, False),
+        ({"cascade": [{**RECALL, "accept": 0.9, "reject": 0.1}, "rougeL"]}, False),
+    ],
+)
+def test_the_block_that_is_written_decides_as_was_reported(spec: Any, moved: bool):
+    """Evaluating with it anew agrees with the labels as `apparent` says, whatever the candidate."""
+    dataset, run, labels = labelled(12, noise=0.1)
+    found = calibrate(dataset, labels, run, only=[spec])
+    block = yaml.safe_load(found.to_yaml())["match"]
+    table = evaluate(dataset, run, match=block, metrics=["mrr@1"]).table
+    decided = [
+        bool(score >= table.threshold) for row in range(12) for score in table.dense(row)[:, 0]
+    ]
+    expected = sklearn.metrics.cohen_kappa_score([label.grade for label in labels], decided)
+    assert found.chosen.apparent == pytest.approx(expected, abs=1e-12)
+    assert (found.chosen.thresholds is not None) == moved
+    if not moved:
+        assert block == ({"method": spec} if isinstance(spec, str) else spec)
+
+
+def test_few_labels_are_called_few():
+    """Three pairs give a choice, and a caution that goes with it wherever it is written."""
+    dataset, run, labels = labelled(3)
+    few = [each for each in labels if each.rank in (1, 6)][1:4]
+    found = calibrate(dataset, few, run, only=["overlap"])
+    assert found.n_pairs == 3
+    (caution,) = found.cautions
+    assert "fewer than 20 hold for little else" in caution
+    assert f"# Caution: {caution}." in found.to_yaml()
+    assert found.to_dict()["cautions"] == [caution]
+    dataset, run, labels = labelled(20)
+    assert calibrate(dataset, labels, run, only=["overlap"]).cautions == ()
 
 
 # -- labels ----------------------------------------------------------------------------------
@@ -404,3 +490,58 @@ def test_human_labels_of_relevance_in_a_store(tmp_path: Path):
     found = calibrate(dataset, labels, run, positive=positive, only=["rouge1"])
     assert (found.n_pairs, found.n_matches) == (4, 2)
     assert found.chosen.apparent == 1.0
+
+
+def test_an_alternative_that_is_supported_is_enough(tmp_path: Path):
+    """A store grades each text of a gold item; one that is carried makes the pair a match."""
+    gold = [
+        Gold(text=f"unknown {number}", alternatives=(Doc(text=f"갑을병 {number}"),))
+        for number in (1, 2)
+    ]
+    dataset = GoldDataset(tuple(Query(f"q{at}", gold=(each,)) for at, each in enumerate(gold)))
+    run = Run.from_documents({f"q{at}": [f"정무기 {at}", f"다른 글 {at}"] for at in (0, 1)})
+
+    def grade(request: Any) -> int:
+        text = str(request.messages)
+        return 3 if "갑을병" in text and "정무기" in text else 0
+
+    judge = Judge(ScriptedClient(grade), store=tmp_path / "judged.sqlite", concurrency=1)
+    evaluate(dataset, run, match={"method": "llm", "judge": judge, "mode": "support"})
+    labels, positive = read_labels(tmp_path / "judged.sqlite")
+    assert len(labels) == 8
+    # The same texts, decomposed and with more white space, are still the same.
+    spread = Run.from_documents(
+        {
+            f"q{at}": [unicodedata.normalize("NFD", f"정무기  {at}"), f"다른\n글 {at}"]
+            for at in (0, 1)
+        }
+    )
+    for listed in (run, spread):
+        found = calibrate(dataset, labels, listed, positive=positive, only=["rouge1"])
+        assert (found.n_pairs, found.n_matches, found.n_unused) == (4, 2, 0)
+
+
+def test_grades_of_several_judges_are_not_mixed(tmp_path: Path):
+    """Two models in one store: refused, with how to take those of one."""
+    dataset = GoldDataset.from_documents([["a b c"], ["d e f"]])
+    run = Run.from_documents([["a b", "x y"], ["d e", "u v"]])
+    path = tmp_path / "judged.sqlite"
+    for model in ("small", "large"):
+        judge = Judge(ScriptedClient([3, 0, 3, 0], model=model), store=path, concurrency=1)
+        evaluate(dataset, run, match={"method": "llm", "judge": judge, "mode": "support"})
+    with pytest.raises(DataError, match=r"several models \(large, small\).*--model large"):
+        read_labels(path)
+
+
+def test_a_label_of_a_document_is_of_gold_that_is_relevant():
+    """Gold of grade 0 is judged non-relevant: a document that matches it alone is no match."""
+    dataset = GoldDataset(
+        tuple(
+            Query(f"q{at}", gold=(Gold(text=f"a b c {at}"), Gold(text=f"x y z {at}", grade=0)))
+            for at in range(3)
+        )
+    )
+    run = Run.from_documents({f"q{at}": [f"a b c {at}", f"x y z {at}"] for at in range(3)})
+    labels = [Label(float(rank == 1), f"q{at}", rank=rank) for at in range(3) for rank in (1, 2)]
+    found = calibrate(dataset, labels, run, only=["rouge1"])
+    assert found.chosen.agreement.value == 1.0

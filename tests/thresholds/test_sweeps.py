@@ -14,10 +14,11 @@ from hypothesis import given as drawn
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from kragx import GoldDataset, Run, UsageError, compare, evaluate, flips, sweep
+from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, flips, sweep
+from kragx.flipping import all_flips, flips_warning
 from kragx.judging import Judge
 from kragx.report.sweeps import sweep_figure, sweeps_csv
-from kragx.sweeps import all_flips, flips_warning, plateau
+from kragx.sweeps import plateau
 from kragx.testing import ScriptedClient
 
 from .support import given
@@ -83,6 +84,44 @@ def test_other_metrics_and_measures_can_be_asked_for():
     )
     found = sweep(measured, thresholds=[0.5, 0.9])
     assert found.values == {"mrr@2": (1.0, 0.5), "judged@2": (1.0, 0.5)}
+
+
+words = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6).map(" ".join)
+BUDGETS = ["recall@4tokens", "ndcg@9chars", "precision@6tokens", "coverage@2", "coverage@5tokens"]
+
+
+@settings(max_examples=40, deadline=None)
+@drawn(
+    st.lists(
+        st.tuples(st.lists(words, max_size=3), st.lists(words, max_size=4)), min_size=1, max_size=4
+    )
+)
+def test_budgets_and_measures_are_those_of_an_evaluation_at_that_threshold(
+    queries: list[tuple[list[str], list[str]]],
+):
+    """What looks at documents equals evaluating anew too: lists cut at a budget, coverage."""
+    gold, found = [list(each) for each in zip(*queries)]
+    spec = {"method": "rouge1", "measure": "recall"}
+    result = evaluate(gold, found, match=spec, metrics=["recall@3", *BUDGETS])
+    swept = sweep(result, thresholds=[0.2, 0.5, 0.8, 1.0])
+    for at, threshold in enumerate(swept.thresholds):
+        anew = evaluate(gold, found, match={**spec, "threshold": threshold}, metrics=result.mean)
+        assert {name: values[at] for name, values in swept.values.items()} == anew.mean
+
+
+def test_facts_follow_the_threshold():
+    """context_completeness matches facts as gold is matched, so another threshold moves it too."""
+    facts = {"facts": ["a b c d", "e f g h"]}
+    dataset = GoldDataset((Query("q1", gold=(Gold(text="x y"),), metadata=facts),))
+    run = Run.from_documents({"q1": ["a b c d", "e f"]})
+    metrics = ["context_completeness", "recall@2"]
+    spec = {"method": "rouge1", "measure": "recall"}
+    result = evaluate(dataset, run, match=spec, metrics=metrics)
+    swept = sweep(result, thresholds=[0.5, 0.6])
+    assert swept.values["context_completeness"] == (1.0, 0.5)
+    assert swept.n_matches == (0, 0)  # no match changes, the facts do
+    apart = evaluate(dataset, run, match=spec, facts_match=spec, metrics=metrics)
+    assert sweep(apart, thresholds=[0.5, 0.6]).values["context_completeness"] == (1.0, 1.0)
 
 
 def test_profile_krag_reads_scores_below_the_threshold_too():
@@ -253,6 +292,19 @@ def test_flips_are_those_that_evaluating_anew_shows(lists: list[list[list[str]]]
     assert {each[:2] for each in found.swapped} == expected
 
 
+def test_retrievers_are_compared_at_budgets():
+    """A comparison looks at neighbouring thresholds of metrics at a budget as of any other."""
+    dataset = GoldDataset.from_documents([["a b c d e f g h i j k"]])
+    lists = {"long": ["x y z", "a b c d e f g h i j k"], "near": ["a b c d e f x y z 1 2"]}
+    metrics = ["mrr@20tokens", "mrr@10"]
+    of = [
+        evaluate(dataset, Run.from_documents([docs], name=name), match="overlap", metrics=metrics)
+        for name, docs in lists.items()
+    ]
+    assert flips(of, "mrr@20tokens").swapped == (("near", "long", 0.525),)  # type: ignore[union-attr]
+    assert any("the order depends" in each for each in compare(of).cautions)
+
+
 def test_there_are_no_flips_without_a_common_threshold():
     """One run, other matchers or thresholds, yes-or-no matchers, a metric without direction."""
     one = given(["0.5"], name="a")
@@ -341,3 +393,17 @@ def test_a_figure_that_cannot_be_written_is_an_error(tmp_path: Path, name: str):
     plotting()
     with pytest.raises(UsageError, match="written"):
         sweep(given(["0.5"])).plot(tmp_path / name)
+
+
+def test_columns_are_those_of_their_metrics():
+    """Where a measure was asked for before a metric, each still has its own values."""
+    gold, lists = [["one two three"], ["four five six"]], [["one two x"], ["four y z"]]
+    metrics = ["seconds_mean", "mrr@5", "judged@1", "recall@1"]
+    found = evaluate(gold, lists, match={"method": "rouge1", "threshold": 0.5}, metrics=metrics)
+    swept = sweep(found, thresholds=[0.2, 0.5, 0.9])
+    for threshold in swept.thresholds:
+        at = found.at_threshold(threshold)
+        assert list(at.mean) == metrics
+        for metric in ("mrr@5", "judged@1"):
+            position = swept.thresholds.index(threshold)
+            assert swept.values[metric][position] == at.mean[metric]
