@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kragx.comparison import GateResult
-    from kragx.pipeline import RunReport
+    from kragx.run_report import RunReport
 
 Summary = Annotated[
     Path | None,
@@ -72,8 +72,8 @@ def compare(
     By metric and by query, between two result folders or two retrievers of one. Ends with 1 if a
     gate fails.
     """
+    from kragx.compared import compare_folders
     from kragx.formats.jsonl import to_json
-    from kragx.pipeline import compare_folders
     from kragx.report.comparison import print_change, print_gates
     from kragx.report.files import write_text
     from kragx.report.markdown import changes_markdown, summary_markdown

@@ -20,7 +20,7 @@ from kragx.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from kragx.config import RunConfig
-    from kragx.pipeline import RunReport
+    from kragx.run_report import RunReport
 
 
 def register(app: typer.Typer) -> None:

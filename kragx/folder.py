@@ -14,18 +14,26 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from kragx.config import RetrieverConfig
+from kragx.config import RetrieverConfig, RunConfig, load
 from kragx.dataset import GoldDataset, Query
 from kragx.document import as_docs
 from kragx.errors import DataError
 from kragx.evaluation import Evaluation
-from kragx.formats.jsonl import doc_record, open_text, to_json
+from kragx.formats.jsonl import (
+    doc_record,
+    file_name,
+    open_text,
+    read_gold,
+    read_results,
+    to_json,
+)
 from kragx.results import Retrieved, Run
 from kragx.text import Mender, file_names
 
@@ -178,3 +186,49 @@ def _write_table(
         for name, values in columns.items()
     }
     parquet.write_table(pyarrow.table(arrays), path)
+
+
+def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
+    """What a run left in a folder: its config, its gold set, and what each retriever returned.
+
+    Raises:
+        DataError: the folder lacks a file, or one is broken.
+    """
+    if not (folder / "config.yaml").is_file():
+        raise DataError(
+            f"{folder}: no result folder, as it has no config.yaml; name one that kragx run has "
+            "written (an interrupted run goes on with kragx run)"
+        )
+    config = load(folder / "config.yaml", needs_env=False)
+    name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
+    gold = read_gold(folder / "gold.jsonl")
+    dataset = replace(gold, name=name, version=config.dataset.version)
+    runs = {}
+    for file, (name, retriever) in zip(file_names(config.retrievers), config.retrievers.items()):
+        found = read_results(folder / "results" / f"{file}.jsonl")[1]
+        # Its queries are the gold set's; what was extra is not in the folder.
+        runs[name] = replace(found, name=name, settings=retriever.settings)
+    return config, dataset, runs
+
+
+def as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:
+    """Adds what was counted while the sources were read, which their copies no longer show."""
+    path = folder / "report.json"
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["evaluations"]
+        counted = {
+            row["retriever"]: {name: row["counts"][name] for name in _READ_COUNTS} for row in rows
+        }
+    except FileNotFoundError:
+        counted = {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
+
+    def with_counts(evaluation: Evaluation) -> Evaluation:
+        counts = {**evaluation.counts, **counted.get(evaluation.name, {})}
+        return replace(evaluation, counts=counts)
+
+    return with_counts
+
+
+_READ_COUNTS = ("n_extra", "n_replaced_surrogates")

@@ -19,7 +19,7 @@ from kragx.errors import UsageError
 if TYPE_CHECKING:
     from kragx.comparison import Comparison, GateResult
     from kragx.evaluation import Evaluation
-    from kragx.pipeline import RunReport
+    from kragx.run_report import RunReport
 
 
 def assert_gates(
@@ -62,6 +62,7 @@ def _results(
     from kragx.comparison import Comparison, check_gates, compare, parse_gates
     from kragx.evaluation import Evaluation
     from kragx.metrics import KRAGX
+    from kragx.run_report import RunReport
 
     match results:
         case Comparison() | Evaluation():
@@ -74,7 +75,7 @@ def _results(
             if problems:
                 raise UsageError("\n".join(problems))
             return check_gates(parsed, [compared])
-        case pipeline.RunReport():
+        case RunReport():
             report = results
         case str() | Path() if Path(results).is_dir():
             report = pipeline.recompute(Path(results), earlier=earlier)

@@ -10,9 +10,10 @@ from kragx.config import filled
 from kragx.errors import UsageError, nearest
 from kragx.evaluation import Evaluation
 from kragx.explanations import Explanation, explain, standard_panel
+from kragx.folder import read_folder
 from kragx.judging import read_judge
 from kragx.matchers import label, matcher
-from kragx.pipeline import evaluated, read_folder
+from kragx.pipeline import evaluated
 
 
 def evaluations_of(
