@@ -15,7 +15,6 @@ from rich.text import Text
 from kragx.evaluation import Evaluation
 from kragx.report.rows import (
     best,
-    check_comparable,
     match_label,
     mean_cell,
     metric_names,
@@ -42,7 +41,10 @@ def print_evaluations(evaluations: Sequence[Evaluation], out: Console) -> None:
     """Print a table for each matcher: metrics down, retrievers across, the best in bold."""
     for _, group in groupby(evaluations, key=match_label):
         same = list(group)
-        check_comparable(same)
+        if len(same) > 1:
+            from kragx.comparison import check_comparable
+
+            check_comparable(same)
         print_heading(same[0], out)
         out.print(_single(same[0]) if len(same) == 1 else _compared(same))
         print_remarks(same, out)
