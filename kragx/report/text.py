@@ -72,10 +72,11 @@ def _size(evaluations: Sequence[Evaluation]) -> str:
 
 
 def _single(evaluation: Evaluation) -> Table:
-    table = Table("metric", right("mean"), right("micro"))
+    micro = [right("micro")] if evaluation.micro else []
+    table = Table("metric", right("mean"), *micro)
     for name in evaluation.mean:
-        cells = (mean_cell(evaluation, name), micro_cell(evaluation, name))
-        table.add_row(Text(name), *map(Text, cells))
+        cells = [mean_cell(evaluation, name), micro_cell(evaluation, name)]
+        table.add_row(Text(name), *map(Text, cells[: 1 + len(micro)]))
     return table
 
 
