@@ -1,6 +1,7 @@
 """How near does coverage from texts alone come to the truth? Errors against character offsets.
 
     python examples/coverage_accuracy.py RESULTS.jsonl TRUTH.jsonl [--places] [--edit 0.05]
+        [--chunks 200]
 
 TRUTH.jsonl has a line for each query of RESULTS.jsonl, in the same order: ``{"query_id",
 "gold_spans": [[source, start, end], ...], "chunk_spans": [...]}`` and, for ``--places``,
@@ -9,7 +10,12 @@ TRUTH.jsonl has a line for each query of RESULTS.jsonl, in the same order: ``{"q
 The truth: a gold token is covered if it lies wholly in the union of the top k chunks' spans; the
 retrieved tokens are those of that union, and those outside the gold's spans are beside the point.
 ``--edit 0.05`` replaces one in twenty words of each gold text first (the truth stays), and the
-options are compared with and without bridging.
+options are compared with and without bridging; with ``--mixed`` a third of those words is replaced,
+a third left out, and a word is put in behind the rest.
+
+``--chunks 200`` first cuts what was retrieved into chunks of up to 200 characters, at other places
+than before, in the order in which it was retrieved: at white space, as splitters do, or with
+``--within-words`` wherever 200 characters end.
 """
 
 from __future__ import annotations
@@ -99,12 +105,17 @@ def true_density_and_iou(
     )
 
 
-def edited(records: list[dict[str, Any]], share: float) -> list[dict[str, Any]]:
-    """The records with that share of the words of each gold text replaced."""
-    draw = random.Random(5)
+def edited(
+    records: list[dict[str, Any]], share: float, mixed: bool = False, seed: int = 5
+) -> list[dict[str, Any]]:
+    """The records with that share of the words of each gold text replaced, or edited in any way."""
+    draw = random.Random(seed)
 
     def word(found: re.Match[str]) -> str:
-        return f"edit{draw.randrange(10**6)}" if draw.random() < share else found[0]
+        if draw.random() >= share:
+            return found[0]
+        new = f"edit{draw.randrange(10**6)}"
+        return draw.choice((new, "", f"{found[0]} {new}")) if mixed else new
 
     return [
         {
@@ -116,6 +127,37 @@ def edited(records: list[dict[str, Any]], share: float) -> list[dict[str, Any]]:
         }
         for record in records
     ]
+
+
+def cut_anew(
+    record: dict[str, Any], truth: dict[str, Any], size: int, within_words: bool
+) -> tuple[Any, Any]:
+    """A record and its truth with chunks of another size of what was retrieved."""
+    draw = random.Random(record["query_id"])
+    letters: defaultdict[Any, dict[int, tuple[str, int]]] = defaultdict(dict)
+    documents = zip(truth["chunk_spans"], record["retrieved"], strict=True)
+    for rank, ((source, start, end), doc) in enumerate(documents):
+        if len(doc["text"]) == end - start:
+            for at, letter in enumerate(doc["text"], start):
+                letters[source].setdefault(at, (letter, rank))
+    chunks = []
+    for source, held in letters.items():
+        for start, end in union_of([(source, at, at + 1) for at in held])[source]:
+            stretch = "".join(held[at][0] for at in range(start, end))
+            begin, stop = 0, draw.randrange(size // 2, size)
+            while begin < len(stretch):
+                # As splitters do: the chunk ends at the last white space that fits.
+                space = 0 if within_words else stretch.rfind(" ", begin, stop) + 1
+                stop = space if space and stop < len(stretch) else min(stop, len(stretch))
+                rank = min(held[start + at][1] for at in range(begin, stop))
+                span = [source, start + begin, start + stop]
+                chunks.append((rank, str(source), span, {"text": stretch[begin:stop]}))
+                begin, stop = stop, stop + size
+    chunks.sort(key=lambda chunk: (chunk[0], chunk[1], chunk[2][1]))
+    return (
+        {**record, "retrieved": [chunk[3] for chunk in chunks]},
+        {**truth, "chunk_spans": [chunk[2] for chunk in chunks]},
+    )
 
 
 def line(name: str, found: list[np.ndarray], true: list[np.ndarray]) -> str:
@@ -133,14 +175,21 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("truth", type=Path)
     parser.add_argument("--places", action="store_true", help="any place of the gold text counts")
-    parser.add_argument("--run", type=int, action="append", help="the least run; several times")
+    parser.add_argument("--run", type=int, nargs="+", default=[8], help="the least run, or several")
+    parser.add_argument("--chunks", type=int, help="cut what was retrieved into this size first")
+    parser.add_argument("--within-words", action="store_true", help="cut words too")
     parser.add_argument("--edit", type=float, default=0.0, help="share of gold words to replace")
+    parser.add_argument("--mixed", action="store_true", help="leave words out and put some in too")
+    parser.add_argument("--seed", type=int, default=5, help="of the words that are edited")
     args = parser.parse_args()
     records, truths = (
         [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
         for path in (args.results, args.truth)
     )
     pairs = list(zip(records, truths, strict=True))
+    if args.chunks:
+        pairs = [cut_anew(*each, args.chunks, args.within_words) for each in pairs]
+        records = [record for record, _ in pairs]
     coverage = [np.array([true_coverage(*each, k, args.places) for each in pairs]) for k in KS]
     both = [np.array([true_density_and_iou(*each, k) for each in pairs]) for k in KS]
     true = {
@@ -150,15 +199,15 @@ def main() -> None:
     }
     print(f"true coverage at {KS}: {[round(float(each.mean()), 4) for each in coverage]}")
     print("mean absolute error, worst error, bias at each k")
-    changed = edited(records, args.edit) if args.edit else records
+    changed = edited(records, args.edit, args.mixed, args.seed) if args.edit else records
     golds = {record["query_id"]: record["gold"] for record in changed}
     found = {record["query_id"]: record["retrieved"] for record in records}
-    for run in args.run or [8]:
+    for run in args.run:
         for bridge in (0, 2) if args.edit else (0,):
             chosen = f"(run={run}, bridge={bridge})"
             names = ("coverage",) if args.places or args.edit else tuple(true)
             metrics = [f"{name}@{k}{chosen}" for name in names for k in KS]
-            result = evaluate(golds, found, match="overlap", metrics=metrics)
+            result = evaluate(golds, found, match="span", metrics=metrics)
             for at, name in enumerate(names):
                 values = [
                     each.values for each in result.measures[at * len(KS) : (at + 1) * len(KS)]

@@ -65,7 +65,7 @@ def sweep(
     _check_format(format, ("table", "json", "csv"))
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")
-    evaluations = _evaluations(results, _spec(match), metric)
+    evaluations = _varying(_evaluations(results, _spec(match), metric))
     plain_grid = (from_, to, step) == (0.01, 1.0, 0.01)
     found = []
     for each in evaluations:
@@ -86,6 +86,17 @@ def sweep(
     if plot is not None:
         sweep_figure(found, plot)
         console(stderr=True).print(f"written: {plot}", markup=False)
+
+
+def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
+    """Those with a threshold to vary, where some have one; the others are named."""
+    varying = {each.match_name for each in evaluations if "threshold" in each.settings["match"]}
+    if not varying:
+        return evaluations  # sweeping them says why it cannot
+    for name in dict.fromkeys(each.match_name for each in evaluations):
+        if name not in varying:
+            typer.echo(f"kragx: {name!r} decides yes or no: no threshold to sweep", err=True)
+    return [each for each in evaluations if each.match_name in varying]
 
 
 def _flips(evaluations: list[Evaluation]) -> list[str]:

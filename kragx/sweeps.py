@@ -134,7 +134,7 @@ def sweep(
         evaluation: of a matcher with a threshold.
         metrics: metric strings; None for the evaluation's own.
         thresholds: where to look; ``scores`` for every distinct score, which misses no change; None
-            for .01, .02, ..., 1, or of a judge for its grades.
+            for .01, .02, ..., 1 and the chosen one, or of a judge for its grades.
         tolerance: of plateaus.
 
     A plateau is the widest stretch of thresholds within which the metric changes by no more than
@@ -222,9 +222,8 @@ def _threshold_of(evaluation: Evaluation) -> float:
 def _thresholds(evaluation: Evaluation, given: object) -> list[float]:
     top = evaluation.settings["match"].get("top")
     if given is None:
-        return (
-            [float(at) for at in range(1, top + 1)] if top else [at / 100 for at in range(1, 101)]
-        )
+        grid = range(1, top + 1) if top else (at / 100 for at in range(1, 101))
+        return sorted({*map(float, grid), _threshold_of(evaluation)})
     if isinstance(given, str):
         if given != "scores":
             raise UsageError(f"thresholds: {given!r} is neither numbers nor 'scores'")

@@ -162,7 +162,10 @@ def _cost(comparison: Comparison) -> Iterator[Recommendation]:
     if leader is None or metric is None or comparison.primary in (*_TIMES, "throughput"):
         return
     seconds = {name: each[metric].value for name, each in comparison.overall.means.items()}
-    candidates = [leader.best, *leader.tied] if leader.tied else list(comparison.retrievers)
+    means = comparison.overall.means
+    # Whoever finds nothing is soon done; with few questions that, too, may be a tie.
+    useful = [name for name in leader.tied if means[name][comparison.primary].value]
+    candidates = [leader.best, *useful] if leader.tied else list(comparison.retrievers)
     known = {name: seconds[name] for name in candidates if seconds[name]}
     if leader.best not in known or len(known) < 2:
         return

@@ -355,7 +355,7 @@ def _whole(path: str | Path) -> _Whole | None:
     Raises:
         DataError: it is neither one value nor JSON Lines.
     """
-    suffix = Path(path).suffix.lower()
+    suffix = Path(str(path).removesuffix(".gz")).suffix.lower()
     if str(path) == "-" or suffix not in (".json", ".jsonl", ".ndjson", ""):
         return None
     with open_bytes(path) as file:

@@ -8,6 +8,7 @@ A gold file's line:
 A results file's line is the same with ``"retrieved": [{"id"?, "text"?, "score"?, "metadata"?}]``
 and optionally ``"seconds"`` and ``"error"``. Without ``retrieved`` the query is missing (or failed,
 when there is an ``error``); ``[]`` says that the retriever found nothing.
+A file whose name ends with .gz is unpacked.
 """
 
 from __future__ import annotations
@@ -186,7 +187,11 @@ def _mended(value: Any, mender: Mender) -> Any:
 
 @contextmanager
 def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, or standard input for ``-``; a `DataError` says why it cannot."""
+    """Open a file for reading, or standard input for ``-``; what ends with .gz is unpacked.
+
+    Raises:
+        DataError: it cannot be opened, or not be unpacked.
+    """
     if str(path) == "-":
         yield sys.stdin.buffer
         return
@@ -195,7 +200,17 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     with file:
-        yield file
+        if not str(path).endswith(".gz"):
+            yield file
+            return
+        import gzip
+        import zlib
+
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield unpacked  # type: ignore[misc]  # it is no IO by name, but has all of one
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise DataError(f"{path}: not a whole gzip file: {error}") from None
 
 
 def _parse(record: Mapping[str, Any], mender: Mender) -> tuple[Query, Retrieved | None]:

@@ -9,7 +9,6 @@ the order of its lines and its rank column do not matter, as in trec_eval.
 from __future__ import annotations
 
 import gzip
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import isfinite
@@ -191,19 +190,14 @@ def _rows(
 
 
 def _lines(path: str | Path, broken: Broken) -> Iterator[tuple[int, str]]:
-    with open_bytes(path) as raw:
-        compressed = str(path).endswith(".gz")
-        lines = gzip.GzipFile(fileobj=raw) if compressed else raw
-        try:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    plain = line.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError:
-                    broken(number, "not UTF-8; save the file as UTF-8")
-                    continue
-                yield number, plain
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DataError(f"{path}: not a whole gzip file: {error}") from None
+    with open_bytes(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                plain = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                broken(number, "not UTF-8; save the file as UTF-8")
+                continue
+            yield number, plain
 
 
 def _number(text: str) -> float | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,10 @@ from kragx.errors import UsageError, nearest, shorten
 from kragx.matchers.base import MatchItem, MatchWarning
 from kragx.matchers.equality import check_flag
 from kragx.matchers.rouge import check_threshold
-from kragx.matchers.vectors import Vectors
 from kragx.text import normalise
+
+if TYPE_CHECKING:
+    from kragx.matchers.vectors import Vectors
 
 Floats = NDArray[np.float64]
 EmbedAs = Literal["documents", "queries"]
@@ -161,6 +163,8 @@ class EmbeddingMatcher:
         # A model that the user has named is that model, whatever class asks it.
         identity = [self.model] if self.model else [own["embeddings"], own.get("model")]
         identity += [own.get("args"), own.get("embed_as")]
+        from kragx.matchers.vectors import Vectors
+
         return Vectors(
             lambda texts: _embedded(made, texts, self.embed_as),
             json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr),

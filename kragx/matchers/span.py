@@ -17,8 +17,10 @@ from kragx.errors import UsageError, nearest
 from kragx.matchers.base import MatchItem, MatchWarning
 from kragx.matchers.corpus import TokenCorpus
 from kragx.matchers.rouge import check_threshold
-from kragx.spans.align import RUN, SEPARATOR, Rows, Words, align
+from kragx.spans.align import align
+from kragx.spans.least import RUN, Words
 from kragx.spans.reading import reading
+from kragx.spans.rows import SEPARATOR, Rows
 from kragx.table import Ints
 from kragx.tokenizers import Tokenizer, UnicodeTokenizer, tokenizer
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Sizes:
     """The lengths of the documents of an evaluation, measured once for each unit.
 
-    A document is measured as it is read for spans: without wrappers.
+    A document is measured as it is read for spans, without wrappers and white space around it.
 
     Attributes:
         tokenizer: says what a token is.
@@ -60,32 +60,32 @@ class Sizes:
         """
         depths = self.depths(answers, budget)
         cut = spread.after(depths)
-        crossing = [row for row, answer in enumerate(answers) if depths[row] < len(answer.docs)]
-        tails: list[str] = []
-        for row in crossing:
-            lengths, at = self._lengths[budget.unit][row], int(depths[row])
-            rest = budget.n - int(lengths[:at].sum())
+        crossing = [
+            (row, int(depth)) for row, depth in enumerate(depths) if depth < len(answers[row].docs)
+        ]
+        lengths = self._lengths[budget.unit]
+        rests = [budget.n - int(lengths[row][:at].sum()) for row, at in crossing]
+        if budget.unit == "tokens":
+            parts, wholes = rests, [int(lengths[row][at]) for row, at in crossing]
+        else:
+            texts = [_read(answers[row].docs[at].text or "") for row, at in crossing]
+            parts, wholes = self._counted(map(_whole_words, texts, rests)), self._counted(texts)
+        for (row, at), part, whole in zip(crossing, parts, wholes):
             doc = int(spread.ends[row][at + 1] - spread.ends[row][at])
-            if budget.unit == "chars":
-                tails.append(_whole_words(reading(answers[row].docs[at].text or ""), rest))
-            else:
-                # Another tokenizer, or wrappers: the same share of the document.
-                cut[row] += rest if doc == lengths[at] else doc * rest // int(lengths[at])
-        for row, tokens in zip(crossing, self.tokenizer.tokens(tails)):
-            at = int(depths[row])
-            cut[row] += min(len(tokens), int(spread.ends[row][at + 1] - spread.ends[row][at]))
+            # Another tokenizer, or wrappers: the same share of the document.
+            cut[row] += part if doc == whole else doc * part // max(whole, 1)
         return cut
+
+    def _counted(self, texts: Iterable[str]) -> list[int]:
+        return [len(tokens) for tokens in self.tokenizer.tokens(texts)]
 
     def _of(self, answers: Sequence[Answer], budget: Budget) -> list[Ints]:
         if budget.unit not in self._lengths:
             texts = [[_text(a, rank, doc) for rank, doc in enumerate(a.docs, 1)] for a in answers]
             distinct = list(dict.fromkeys(text for of in texts for text in of))
-            read = [reading(text) for text in distinct]
-            sizes = (
-                dict(zip(distinct, map(len, self.tokenizer.tokens(read))))
-                if budget.unit == "tokens"
-                else dict(zip(distinct, map(len, read)))
-            )
+            read = map(_read, distinct)
+            counts = self._counted(read) if budget.unit == "tokens" else map(len, read)
+            sizes = dict(zip(distinct, counts))
             self._lengths[budget.unit] = [
                 np.array([sizes[text] for text in of], np.int64) for of in texts
             ]
@@ -99,6 +99,10 @@ def _text(answer: Answer, rank: int, doc: Doc) -> str:
             "budget counts its length; add it, or cut at a rank (ndcg@10)"
         )
     return doc.text
+
+
+def _read(text: str) -> str:
+    return reading(text).strip()
 
 
 def _whole_words(text: str, size: int) -> str:

@@ -102,7 +102,7 @@ PROFILE_CHOICES: dict[str, tuple[str, ...]] = {"gain": ("score",)}
 
 _PATTERN = re.compile(
     r"""\s* (?P<name> [A-Za-z_][\w-]*) \s*
-        (?: @ \s* (?P<k> [^()\s]*) \s* )?
+        (?: @ \s* (?P<k> [^()\s]* (?: \s+ [A-Za-z]+ )?) \s* )?
         (?: \( (?P<options> [^()]*) \) \s* )?""",
     re.VERBOSE,
 )

@@ -8,7 +8,6 @@ from html import escape
 from kragx.evaluation import Evaluation
 from kragx.report.rows import (
     best,
-    check_comparable,
     match_label,
     mean_cell,
     metric_names,
@@ -19,7 +18,10 @@ from kragx.report.rows import (
 
 def evaluations_html(evaluations: Sequence[Evaluation]) -> str:
     """One table, metrics down and runs across, the best in bold, with what was left out below."""
-    check_comparable(evaluations)
+    if len(evaluations) > 1:
+        from kragx.comparison import check_comparable
+
+        check_comparable(evaluations)
     heads = "".join(f"<th>{escape(each.name)}</th>" for each in evaluations)
     rows = []
     for name in metric_names(evaluations):

@@ -5,17 +5,18 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from math import isclose
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kragx.comparison import View, check_comparable
 from kragx.evaluation import Evaluation
 from kragx.measures import higher_is_better
+
+if TYPE_CHECKING:
+    from kragx.comparison import View
 
 __all__ = [
     "MARKS",
     "STANDING",
     "best",
-    "check_comparable",
     "interval",
     "judging_lines",
     "match_label",

@@ -15,7 +15,6 @@ from rich.text import Text
 from kragx.evaluation import Evaluation
 from kragx.report.rows import (
     best,
-    check_comparable,
     match_label,
     mean_cell,
     metric_names,
@@ -42,7 +41,10 @@ def print_evaluations(evaluations: Sequence[Evaluation], out: Console) -> None:
     """Print a table for each matcher: metrics down, retrievers across, the best in bold."""
     for _, group in groupby(evaluations, key=match_label):
         same = list(group)
-        check_comparable(same)
+        if len(same) > 1:
+            from kragx.comparison import check_comparable
+
+            check_comparable(same)
         print_heading(same[0], out)
         out.print(_single(same[0]) if len(same) == 1 else _compared(same))
         print_remarks(same, out)
@@ -70,10 +72,11 @@ def _size(evaluations: Sequence[Evaluation]) -> str:
 
 
 def _single(evaluation: Evaluation) -> Table:
-    table = Table("metric", right("mean"), right("micro"))
+    micro = [right("micro")] if evaluation.micro else []
+    table = Table("metric", right("mean"), *micro)
     for name in evaluation.mean:
-        cells = (mean_cell(evaluation, name), micro_cell(evaluation, name))
-        table.add_row(Text(name), *map(Text, cells))
+        cells = [mean_cell(evaluation, name), micro_cell(evaluation, name)]
+        table.add_row(Text(name), *map(Text, cells[: 1 + len(micro)]))
     return table
 
 

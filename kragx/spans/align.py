@@ -10,66 +10,25 @@ may have gaps of a few tokens on either side. It counts if it is too long to be 
 
 Where one retrieved text ends and the next begins makes no difference, so cutting a chunk in two
 changes nothing. A gold text that was itself cut within a word begins or ends with a part of it;
-such a part is found in the whole word if the run goes on beside it.
+such a part is found in the whole word beside `EDGE` equal tokens (`SEED` with bridging), or where
+with it a run of two equal tokens or more is the whole gold text.
 
 Everything here is arrays: tokens are numbers, and texts are rows of one long array.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Tokens = NDArray[np.int32]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Hashes = NDArray[np.uint64]
+from kragx.spans.diagonals import Diagonals, diagonals
+from kragx.spans.least import EDGE, RUN, Least, Words
+from kragx.spans.rows import NEVER, SEPARATOR, Bools, Ints, Rows, ranges
 
-RUN = 8
-EDGE = 6
-SYLLABLES = 7
 SEED = 3
 """Tokens in a row that a bridged run has somewhere."""
-
-NEVER = np.iinfo(np.int64).max
-"""A place that is never reached."""
-
-SEPARATOR = -1
-"""A token that equals no other: no run reaches over it."""
-
-_BASE = np.uint64(0x9E3779B97F4A7C15)
-_STREAM = np.uint64(0xD6E8FEB86659FD93)
-_OFTEN, _PAIRS = 8, 512  # an n-gram that stands so often in a gold text has so many pairs at most
-_SLOTS = 22  # bits; the table that most n-grams of the streams are dismissed by takes 4 MB
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Texts as one array of tokens; row i is ``tokens[start[i]:start[i + 1]]``."""
-
-    tokens: Tokens
-    start: Ints
-
-    @classmethod
-    def of(cls, texts: Sequence[Tokens]) -> Rows:
-        """Join texts."""
-        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-        tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)
-        return cls(tokens, np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))))
-
-    @property
-    def lengths(self) -> Ints:
-        """How many tokens each row has."""
-        return np.diff(self.start)
-
-    @cached_property
-    def row(self) -> Ints:
-        """The row of each token."""
-        return np.repeat(np.arange(len(self.start) - 1), self.lengths)
 
 
 @dataclass(frozen=True)
@@ -87,26 +46,6 @@ class Cells:
     stream: Ints
     known: Ints
     equal: Bools
-
-
-@dataclass(frozen=True)
-class Words:
-    """What numbers of tokens stand for.
-
-    Attributes:
-        texts: the token of each number.
-    """
-
-    texts: Sequence[str]
-
-    @cached_property
-    def syllables(self) -> Ints:
-        """For each number how many characters of Hangul, kana or Chinese it has."""
-        counts = [
-            0 if text.isascii() else sum(character >= "\u1100" for character in text)
-            for text in self.texts
-        ]
-        return np.array(counts, np.int64)
 
 
 def align(
@@ -131,151 +70,14 @@ def align(
         apart: `SEPARATOR` stands before and after each retrieved text, and a run at the gold text's
             end counts only if it is the retrieved text's end that cuts it off.
     """
-    least = _Least.of(golds, words, run)
-    row, shift = _diagonals(golds, streams, stream_of, least, bridge)
-    parts = _parts(golds, streams, stream_of, row, shift, bridge)
-    parts = _with_cut_words(parts, golds, streams, stream_of, words)
+    least = Least.of(golds, words, run)
+    seed = min(SEED if bridge else EDGE, run)
+    found = diagonals(golds, streams, stream_of, least, seed, bridge)
+    parts = _Parts.joined(_parts(golds, streams, each, bridge) for each in found.portions())
+    parts = _with_cut_words(parts, golds, streams, stream_of, words, seed)
     order, chain = _chains(parts, bridge)
     cells, chain, row = _cells(parts, order, chain)
     return _counted(cells, chain, row, golds, streams, least, apart=apart)
-
-
-@dataclass(frozen=True)
-class _Least:
-    """How many tokens of each gold text a run needs: anywhere, at its start, at its end."""
-
-    anywhere: Ints
-    at_start: Ints
-    at_end: Ints
-
-    @classmethod
-    def of(cls, golds: Rows, words: Words, run: int) -> _Least:
-        lengths = golds.lengths
-        syllables = words.syllables
-        first, last = golds.start[:-1], golds.start[1:] - 1
-
-        def edge(outermost: Ints, step: int) -> Ints:
-            need = np.full(len(lengths), min(EDGE, run))
-            held = np.zeros(len(lengths), np.int64)
-            done = np.zeros(len(lengths), bool)
-            for n in range(1, min(EDGE, run)):
-                inside = lengths >= n
-                place = outermost[inside] + step * (n - 1)
-                held[inside] += syllables[golds.tokens[place]]
-                enough = inside & ~done & (n > 1) & (held >= SYLLABLES)
-                need[enough], done = n, done | enough
-            least: Ints = np.minimum(need, lengths)
-            return least
-
-        return cls(np.minimum(run, lengths), edge(first, 1), edge(last, -1))
-
-
-# -- where to look ---------------------------------------------------------------------------
-
-
-def _diagonals(
-    golds: Rows, streams: Rows, stream_of: Ints, least: _Least, bridge: int
-) -> tuple[Ints, Ints]:
-    """Gold text and shift (place in the stream less place in the gold) of each candidate.
-
-    A run that counts holds a seed: `EDGE` tokens in a row, or the few at the gold text's end that
-    are enough there; a bridged one `SEED` tokens somewhere.
-    """
-    lengths = golds.lengths
-    size = min(SEED, EDGE) if bridge else EDGE
-    size = min(size, int(least.anywhere.max(initial=1)))
-    seeds = {size: np.arange(len(golds.tokens)) + size <= golds.start[golds.row + 1]}
-    for needed, place in (
-        (least.at_start, golds.start[:-1]),
-        (least.at_end, golds.start[1:] - least.at_end),
-        (np.where(lengths < size, lengths, 0), golds.start[:-1]),
-    ):
-        for n in set(needed[(needed > 0) & (needed < size)].tolist()):
-            at = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
-            at[place[needed == n]] = True
-    in_gold, in_streams = _Grams(golds, stream_of), _Grams(streams, np.arange(len(streams.start)))
-    golds_found, shifts = [], []
-    for n in sorted(seeds):
-        places = np.flatnonzero(seeds[n])
-        found, stream = _joined(in_gold.of(n)[places], in_streams.of(n), in_streams.fit(n))
-        gold = places[found]
-        shift, row = stream - gold, golds.row[gold]
-        # Of a row of seeds on the same diagonal nearly all fall out here, before sorting.
-        new = np.ones(len(gold), bool)
-        new[1:] = (gold[1:] - gold[:-1] != 1) | (shift[1:] != shift[:-1]) | (row[1:] != row[:-1])
-        golds_found.append(gold[new])
-        shifts.append(shift[new])
-    row, shift = golds.row[np.concatenate(golds_found)], np.concatenate(shifts)
-    span = len(streams.tokens) + len(golds.tokens) + 1
-    keys = np.unique(row * (2 * span) + shift + span)
-    return keys // (2 * span), keys % (2 * span) - span
-
-
-class _Grams:
-    """Hashes of n tokens in a row, made longer token by token."""
-
-    def __init__(self, texts: Rows, stream_of: Ints) -> None:
-        self._texts = texts
-        self._n = 0
-        # Equal tokens of different streams have different hashes.
-        self._hashes = stream_of[texts.row].astype(np.uint64) * _STREAM
-        self._tokens = texts.tokens.astype(np.uint64) + np.uint64(2)
-
-    def of(self, n: int) -> Hashes:
-        """For each token the hash of it and the n - 1 after it; n must not fall."""
-        while self._n < n:
-            ahead = self._tokens[self._n :]
-            self._hashes = self._hashes * _BASE
-            self._hashes[: len(ahead)] += ahead
-            self._n += 1
-        return self._hashes
-
-    def fit(self, n: int) -> Bools:
-        """For each token whether n - 1 more follow in its row."""
-        start, end = self._texts.start[:-1], self._texts.start[1:]
-        fits = np.ones(len(self._hashes), bool)
-        for back in range(1, n):
-            at = end - back
-            fits[at[at >= start]] = False
-        return fits
-
-
-def _joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
-    """Every pair of places (in `wanted`, in `hashes`) with the same hash."""
-    shift = np.uint64(64 - _SLOTS)
-    table = np.zeros(1 << _SLOTS, bool)
-    # The high bits of a product depend on every bit of its factors.
-    table[(wanted * _BASE) >> shift] = True
-    there = np.flatnonzero(table[(hashes * _BASE) >> shift] & usable)
-    order = np.argsort(wanted, kind="stable")
-    ordered = wanted[order]
-    seen = hashes[there]
-    if not ordered.size:
-        return order, order
-    first = np.minimum(np.searchsorted(ordered, seen), len(ordered) - 1)
-    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    times = np.repeat(0, len(ordered))
-    times[begins] = np.diff(np.append(begins, len(ordered)))
-    count = np.where(ordered[first] == seen, times[first], 0)
-    _thin_out(count, seen)
-    at = np.repeat(first, count) + ranges(count)
-    return order[at], np.repeat(there, count)
-
-
-def _thin_out(count: Ints, hashes: Hashes) -> None:
-    """Forget later places of n-grams that a gold text repeats very often, as `count` says.
-
-    Text that goes on repeating itself would give as many diagonals as it has pairs of places.
-    """
-    often = np.flatnonzero(count > _OFTEN)
-    if not often.size:
-        return
-    order = np.argsort(hashes[often], kind="stable")
-    ordered = hashes[often][order]
-    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    earlier = np.empty(len(often), np.int64)
-    earlier[order] = ranges(np.diff(np.append(begins, len(ordered))))
-    count[often[earlier >= np.maximum(_PAIRS // count[often], 1)]] = 0
 
 
 # -- what is there ---------------------------------------------------------------------------
@@ -289,24 +91,28 @@ class _Parts:
     gold: Ints
     stream: Ints
     length: Ints
+    sure: Ints
+    """The place in the stream up to which one has to read to know that it is one."""
     equal: Bools
     """For every token of every part, one after another."""
 
+    @classmethod
+    def joined(cls, portions: Iterable[_Parts]) -> _Parts:
+        """All parts of several portions."""
+        empty = np.empty(0, np.int64)
+        none = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
+        columns = (vars(each).values() for each in (none, *portions))
+        return cls(*map(np.concatenate, zip(*columns)))
 
-def _parts(
-    golds: Rows, streams: Rows, stream_of: Ints, row: Ints, shift: Ints, bridge: int
-) -> _Parts:
-    of = stream_of[row]
-    first = np.maximum(golds.start[row], streams.start[of] - shift)
-    last = np.minimum(golds.start[row + 1], streams.start[of + 1] - shift)
-    length = np.maximum(last - first, 0)
+
+def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Parts:
+    row, shift, length = diagonals.row, diagonals.shift, diagonals.length
     diagonal = np.repeat(np.arange(len(row)), length)
-    at = first[diagonal] + ranges(length)
+    at = diagonals.first[diagonal] + ranges(length)
     same = golds.tokens[at] == streams.tokens[at + shift[diagonal]]
     places = np.flatnonzero(same)
     if not places.size:
-        empty = np.empty(0, np.int64)
-        return _Parts(empty, empty, empty, empty, np.empty(0, bool))
+        return _Parts.joined(())
     gap = np.diff(places) - 1
     ends = (gap > bridge) | (np.diff(diagonal[places]) != 0)
     begin = places[np.concatenate(([True], ends))]
@@ -318,20 +124,34 @@ def _parts(
     begin, end = begin[kept], end[kept]
     size = end - begin
     inside = np.repeat(begin, size) + ranges(size)
+    second = places[np.minimum(counts[begin] + 1, counts[end] - 1)]
     return _Parts(
-        row[diagonal[begin]], at[begin], at[begin] + shift[diagonal[begin]], size, same[inside]
+        row[diagonal[begin]],
+        at[begin],
+        at[begin] + shift[diagonal[begin]],
+        size,
+        at[second] + shift[diagonal[begin]],
+        same[inside],
     )
 
 
 def _with_cut_words(
-    parts: _Parts, golds: Rows, streams: Rows, stream_of: Ints, words: Words
+    parts: _Parts, golds: Rows, streams: Rows, stream_of: Ints, words: Words, seed: int
 ) -> _Parts:
-    """Lengthen parts by the gold text's first or last token where the stream has it in a word."""
+    """Lengthen parts by the gold text's first or last token where the stream has it in a word.
+
+    Of `seed` equal tokens, or of two or more that become the whole gold text.
+    """
     of = stream_of[parts.row]
     first, last = golds.start[parts.row], golds.start[parts.row + 1] - 1
     end_gold, end_stream = parts.gold + parts.length, parts.stream + parts.length
-    before = np.flatnonzero((parts.gold == first + 1) & (parts.stream > streams.start[of]))
-    behind = np.flatnonzero((end_gold == last) & (end_stream < streams.start[of + 1]))
+    starts = np.concatenate(([0], np.cumsum(parts.length)))
+    counts = np.concatenate(([0], np.cumsum(parts.equal)))
+    equals = np.diff(counts[starts])
+    whole = (parts.gold <= first + 1) & (end_gold >= last)
+    long = (equals >= seed) | (whole & (equals > 1))
+    before = np.flatnonzero(long & (parts.gold == first + 1) & (parts.stream > streams.start[of]))
+    behind = np.flatnonzero(long & (end_gold == last) & (end_stream < streams.start[of + 1]))
     text = words.texts
 
     def word(rows: Rows, place: int) -> str:
@@ -341,12 +161,19 @@ def _with_cut_words(
     longer_before = np.zeros(len(parts.row), bool)
     longer_behind = np.zeros(len(parts.row), bool)
     for at in before.tolist():
-        whole, part = word(streams, parts.stream[at] - 1), word(golds, first[at])
-        longer_before[at] = whole.endswith(part)
+        longer_before[at] = word(streams, parts.stream[at] - 1).endswith(word(golds, first[at]))
     for at in behind.tolist():
-        whole, part = word(streams, end_stream[at]), word(golds, last[at])
-        longer_behind[at] = whole.startswith(part)
-    starts = np.concatenate(([0], np.cumsum(parts.length)))
+        longer_behind[at] = word(streams, end_stream[at]).startswith(word(golds, last[at]))
+    # A part of the gold's first word is found once the rest says so: the seed, or the whole text.
+    equal_at = np.flatnonzero(parts.equal)
+    seed_at = counts[starts[:-1]] + seed - 1
+    enough = np.where(
+        equals >= seed,
+        parts.stream + equal_at[np.minimum(seed_at, len(equal_at) - 1)] - starts[:-1],
+        NEVER,
+    )
+    rest = np.where(whole, np.maximum(parts.sure, parts.stream + last - 1 - parts.gold), NEVER)
+    sure = np.where(longer_before, np.minimum(enough, rest), parts.sure)
     equal = np.insert(
         parts.equal,
         np.concatenate((starts[:-1][longer_before], starts[1:][longer_behind])),
@@ -357,6 +184,7 @@ def _with_cut_words(
         parts.gold - longer_before,
         parts.stream - longer_before,
         parts.length + longer_before + longer_behind,
+        sure,
         equal,
     )
 
@@ -400,6 +228,7 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
     of = np.repeat(np.arange(len(order)), length)
     gold, stream = parts.gold[order][of] + within, parts.stream[order][of] + within
     equal = parts.equal[starts[order][of] + within]
+    known = np.maximum(stream, parts.sure[order][of])
     joint = np.flatnonzero(chain[1:] == chain[:-1])  # between this part and the next
     if joint.size:
         end_gold = (parts.gold + parts.length)[order][joint]
@@ -415,15 +244,17 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
         )
         at = np.repeat(np.cumsum(length)[joint], size)
         gold, stream = np.insert(gold, at, more_gold), np.insert(stream, at, more_stream)
+        # A gap is bridged once the part behind it is one.
+        known = np.insert(known, at, np.repeat(parts.sure[order][joint + 1], size))
         equal, of = np.insert(equal, at, False), np.insert(of, at, np.repeat(joint, size))
-    return Cells(gold, stream, stream, equal), chain[of], parts.row[order][of]
+    return Cells(gold, stream, known, equal), chain[of], parts.row[order][of]
 
 
 # -- what counts -----------------------------------------------------------------------------
 
 
 def _counted(
-    cells: Cells, chain: Ints, row: Ints, golds: Rows, streams: Rows, least: _Least, *, apart: bool
+    cells: Cells, chain: Ints, row: Ints, golds: Rows, streams: Rows, least: Least, *, apart: bool
 ) -> Cells:
     if not chain.size:
         return cells
@@ -454,32 +285,5 @@ def _counted(
     # A gap is bridged once the token behind it has been read.
     read = cells.stream[places[matched[:-1]]]
     kept = counts[of]
-    known = np.maximum(read, enough[of])[kept]
+    known = np.maximum(np.maximum(cells.known, read), enough[of])[kept]
     return Cells(cells.gold[kept], cells.stream[kept], known, cells.equal[kept])
-
-
-def repetitions(streams: Rows, run: int = RUN) -> Ints:
-    """For each token of a stream the place up to which one has to read to know it said before.
-
-    A token is said before if it stands in `run` tokens in a row that stand earlier in the stream;
-    for others the place is beyond every stream.
-    """
-    known = np.full(len(streams.tokens), NEVER)
-    grams = _Grams(streams, np.arange(len(streams.start)))
-    hashes, usable = grams.of(run), grams.fit(run)
-    slots = ((hashes * _BASE) >> np.uint64(64 - _SLOTS)).astype(np.int64)
-    often = np.bincount(slots[usable], minlength=1 << _SLOTS) > 1
-    at = np.flatnonzero(often[slots] & usable)
-    order = at[np.argsort(hashes[at], kind="stable")]
-    again = order[1:][hashes[order[1:]] == hashes[order[:-1]]]
-    again.sort()
-    for step in range(run - 1, -1, -1):  # what is known first is written last
-        known[again[::-1] + step] = again[::-1] + run - 1
-    return known
-
-
-def ranges(lengths: Ints) -> Ints:
-    """0, 1, ... for each length, one after another."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if ends.size else 0
-    return np.arange(total) - np.repeat(ends - lengths, lengths)

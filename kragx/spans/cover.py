@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.spans.align import NEVER, Cells, Ints
+from kragx.spans.align import Cells
+from kragx.spans.rows import NEVER, Ints
 
 Floats = NDArray[np.float64]
 
@@ -26,6 +27,8 @@ class Part:
     Attributes:
         cells: the aligned tokens; places count from 0 in this part.
         said: for each token of the streams where it is known to repeat an earlier one.
+        twin: for each token of gold the first of its query that is the same token of a passage
+            that both stand in; itself if there is none.
         gold_lengths: how many tokens each gold text has.
         text_item: the gold item, from 0 in this part, that each gold text belongs to.
         item_query: the query, from 0 in this part, of each gold item.
@@ -34,6 +37,7 @@ class Part:
 
     cells: Cells
     said: Ints
+    twin: Ints
     gold_lengths: Ints
     text_item: Ints
     item_query: Ints
@@ -48,23 +52,25 @@ class Spread:
         first: for each token of gold how many tokens of the stream have to be read until it is
             covered.
         where: the token of all streams that covers it, -1 without.
-        text: the gold text of each of these tokens.
+        twin: for each token of gold the first one that is the same passage's.
+        text: the gold text of each token of gold.
         text_length, text_item: its tokens and its gold item, for each gold text.
         item_query: the query of each gold item.
-        dull: for each token of the streams how many have to be read until it is known to be gold
-            or a repetition; what is neither is beside the point.
-        stream_query: the query of each of them.
+        dull: for each token of the streams that is gold or a repetition how many have to be read
+            until that is known; all others are beside the point.
+        dull_query: the query of each of them.
         ends: for each query the tokens in the stream after each of its documents, from 0.
     """
 
     first: Ints
     where: Ints
+    twin: Ints
     text: Ints
     text_length: Ints
     text_item: Ints
     item_query: Ints
     dull: Ints
-    stream_query: Ints
+    dull_query: Ints
     ends: Sequence[Ints]
     _shares: dict[bytes, tuple[Ints, Floats]] = field(default_factory=dict, repr=False)
 
@@ -73,7 +79,7 @@ class Spread:
         """Put parts together."""
         columns: list[tuple[Ints, ...]] = []
         ends: list[Ints] = []
-        n_texts = n_items = n_stream = 0
+        n_tokens = n_texts = n_items = n_stream = 0
         for part in parts:
             sizes = np.array([int(lengths.sum()) for lengths in part.doc_lengths], np.int64)
             start = np.cumsum(sizes) - sizes
@@ -89,27 +95,31 @@ class Spread:
             gold, stream, known = cells.gold[order], cells.stream[order], cells.known[order]
             first[gold], where[gold] = known, stream
             np.minimum.at(dull, stream, known)
+            # Most tokens are neither, and streams are long.
+            at = np.flatnonzero(dull != NEVER)
             columns.append(
                 (
                     _read(first, start[query_of_text][text]),
                     np.where(where < 0, -1, where + n_stream),
+                    part.twin + n_tokens,
                     text + n_texts,
                     part.gold_lengths,
                     part.text_item + n_items,
                     part.item_query + len(ends),
-                    _read(dull, start[stream_query]),
-                    stream_query + len(ends),
+                    _read(dull[at], start[stream_query[at]]),
+                    stream_query[at] + len(ends),
                 )
             )
             ends += [np.concatenate(([0], np.cumsum(each))) for each in part.doc_lengths]
+            n_tokens += len(text)
             n_texts += len(part.gold_lengths)
             n_items += len(part.item_query)
             n_stream += len(part.said)
         if not columns:
-            columns = [(np.empty(0, np.int64),) * 8]
+            columns = [(np.empty(0, np.int64),) * 9]
         joined = [np.concatenate(column).astype(np.int64) for column in zip(*columns)]
-        first, where, text, length, item, query, dull, stream = joined
-        return cls(first, where, text, length, item, query, dull, stream, ends)
+        first, where, twin, text, length, item, query, dull, dull_query = joined
+        return cls(first, where, twin, text, length, item, query, dull, dull_query, ends)
 
     @property
     def n_queries(self) -> int:
@@ -170,16 +180,28 @@ class Spread:
         counts = chosen[self.text]
         covered = counts & (self.first <= cut[self._token_query])
         # Gold items may share a passage; what one token of the stream covers counts once.
-        found = np.unique(self.where[covered])
-        missed = np.bincount(self._token_query[counts & ~covered], minlength=self.n_queries)
-        known = np.bincount(
-            self.stream_query[self.dull <= cut[self.stream_query]], minlength=self.n_queries
-        )
+        place, place_query = self._places
+        found = np.zeros(len(place_query), bool)
+        found[place[covered]] = True
+        missed = np.zeros(len(counts), bool)
+        missed[self.twin[counts & ~covered]] = True
+        missed[self.twin[covered]] = False
+        known = self.dull <= cut[self.dull_query]
+
+        def per_query(queries: Ints) -> Floats:
+            return np.bincount(queries, minlength=self.n_queries).astype(np.float64)
+
         return (
-            np.bincount(self.stream_query[found], minlength=self.n_queries).astype(np.float64),
-            missed.astype(np.float64),
-            (cut - known).astype(np.float64),
+            per_query(place_query[found]),
+            per_query(self._token_query[missed]),
+            cut - per_query(self.dull_query[known]),
         )
+
+    @cached_property
+    def _places(self) -> tuple[Ints, Ints]:
+        """For each token of gold which of the places that cover one; the query of each of these."""
+        _, first, place = np.unique(self.where, return_index=True, return_inverse=True)
+        return place, self._token_query[first]
 
     @cached_property
     def _token_query(self) -> Ints:

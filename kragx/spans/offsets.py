@@ -5,17 +5,20 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from kragx.spans.align import NEVER, Cells, Ints
+from kragx.spans.align import Cells
 from kragx.spans.reading import unwrapped, written_in
+from kragx.spans.rows import NEVER, Ints
 
 _WORD = re.compile(r"[^\W_]+")
+
+Piece = tuple[int, int, int]
+"""Where a word, or a part of one, begins and ends in its source, and which one it is."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,8 @@ def placed(
 
 
 def _is_place(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return is_whole and bool(value >= 0)
 
 
 def _at(metadata: Mapping[str, Any], keys: str) -> Any:
@@ -78,7 +82,7 @@ def _at(metadata: Mapping[str, Any], keys: str) -> Any:
     return None
 
 
-def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints]:
+def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints, Ints]:
     """The words of gold texts in the words of retrieved texts, by their places.
 
     A word is covered where retrieved words, or parts of it, hold all of its characters together.
@@ -88,43 +92,75 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
         docs: its retrieved texts, by rank; their words in a row are the stream.
 
     Returns:
-        The aligned words, as `align` gives them (places from 0 for this query); and for each word
-        of the stream the place up to which one has to read to know it said before, or a part of
-        a word of gold.
+        The aligned words, as `align` gives them (places from 0 for this query); for each word of
+        the stream the place up to which one has to read to know it said before, or a part of a
+        word of gold; and for each gold word the first one that is the same, or a part of it.
     """
-    stream: defaultdict[str, list[tuple[int, int, int]]] = defaultdict(list)
-    at = 0
-    for doc in docs:
-        for begin, end in doc.words:
-            stream[doc.source].append((begin, end, at))
-            at += 1
-    said = np.full(at, NEVER)
-    longest: dict[str, int] = {}
-    for source, pieces in stream.items():
-        pieces.sort()
-        longest[source] = max(end - begin for begin, end, _ in pieces)
-        for (_, end, place), (begin, _, after) in pairwise(pieces):
-            if begin < end:  # the same word, or a part of it
-                said[max(place, after)] = max(place, after)
+    stream, of_gold = _by_source(docs), _by_source(golds)
+    said = np.full(sum(len(doc.words) for doc in docs), NEVER)
+    twin = np.arange(sum(len(gold.words) for gold in golds))
     cells: list[tuple[int, int, int]] = []
-    gold_at = 0
-    for gold in golds:
-        pieces = stream.get(gold.source, [])
-        reach = longest.get(gold.source, 0)
-        for begin, end in gold.words:
+    for words in of_gold.values():
+        for same in _overlapping(words):
+            twin[[at for *_, at in same]] = min(at for *_, at in same)
+    for source, pieces in stream.items():
+        for same in _overlapping(pieces):
+            _say_again(same, said)
+        reach = max(end - begin for begin, end, _ in pieces)
+        for begin, end, at in of_gold.get(source, ()):
             first = bisect_left(pieces, (begin - reach, 0, 0))
             last = bisect_left(pieces, (end, 0, 0), first)
             found = [piece for piece in pieces[first:last] if piece[1] > begin]
-            known = _covered(begin, end, found)
             for _, _, place in found:
                 said[place] = place  # a part of a gold word is not beside the point
-            cells += [(gold_at, place, max(known, place)) for _, _, place in found]
-            gold_at += 1
+            if found:
+                known = _covered(begin, end, found)
+                cells.append((at, min(place for *_, place in found), known))
     columns = np.array(cells, np.int64).reshape(-1, 3).T
-    return Cells(columns[0], columns[1], columns[2], np.ones(len(cells), bool)), said
+    return Cells(columns[0], columns[1], columns[2], np.ones(len(cells), bool)), said, twin
 
 
-def _covered(begin: int, end: int, pieces: Sequence[tuple[int, int, int]]) -> int:
+def _by_source(texts: Sequence[Placed]) -> dict[str, list[Piece]]:
+    """The words of each source, in its order; they are counted over all texts."""
+    found: defaultdict[str, list[Piece]] = defaultdict(list)
+    at = 0
+    for text in texts:
+        for begin, end in text.words:
+            found[text.source].append((begin, end, at))
+            at += 1
+    for pieces in found.values():
+        pieces.sort()
+    return dict(found)
+
+
+def _overlapping(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Pieces in the order of their source, in groups that do not overlap one another."""
+    group: list[Piece] = []
+    reached = 0
+    for piece in pieces:
+        if group and piece[0] >= reached:
+            yield group
+            group, reached = [], 0
+        group.append(piece)
+        reached = max(reached, piece[1])
+    if group:
+        yield group
+
+
+def _say_again(pieces: Sequence[Piece], said: Ints) -> None:
+    """Of pieces of the same word let one count; they are the same from where they overlap."""
+    known: list[Piece] = []
+    for piece in sorted(pieces, key=lambda piece: piece[2]):
+        begin, end, place = piece
+        touched = [each for each in known if each[0] < end and begin < each[1]]
+        *others, kept = same = (piece, *touched)
+        for _, _, other in others:
+            said[other] = place
+        whole = (min(each[0] for each in same), max(each[1] for each in same), kept[2])
+        known = [*(each for each in known if each not in touched), whole]
+
+
+def _covered(begin: int, end: int, pieces: Sequence[Piece]) -> int:
     """The place in the stream at which pieces hold every character from `begin` to `end`."""
     read: list[tuple[int, int]] = []
     for first, last, place in sorted(pieces, key=lambda piece: piece[2]):

@@ -332,6 +332,33 @@ def test_long_names_overlap_nothing(opened, combined, width):
         )
 
 
+def test_an_order_that_the_threshold_decides_is_said_where_it_matters(opened, tmp_path):
+    """A warning where it is that of the chosen metric, else a line below the metrics; in Korean."""
+    from kragx import GoldDataset, Run, evaluate, write_html
+
+    words = list("가나다라마바사아자차카")
+    gold = GoldDataset.from_documents({"q1": [" ".join(words)]}, queries=["?"])
+    runs = {
+        "one": Run.from_documents({"q1": [" ".join([*words[:6], "x"])]}, name="one"),
+        "two": Run.from_documents({"q1": ["딴 글", " ".join(words)]}, name="two"),
+    }
+    chosen = {"method": "rouge1", "threshold": 0.65}
+    path = tmp_path / "report.html"
+    results = [
+        evaluate(gold, run, match=chosen, metrics=["mrr", "redundancy"]) for run in runs.values()
+    ]
+    write_html(results, path, runs=runs)
+    page = opened(path=path)
+    said = "Whether one or two is ahead in mrr depends on how strict a match must be"
+    assert page.inner_text(".cautions").startswith(said)
+    assert "0.65, it is the first; at 0.675 the second" in page.inner_text(".cautions")
+    page.select_option(".controls select", label="redundancy")
+    assert page.locator(".cautions").count() == 0
+    assert any(each.startswith(said) for each in page.locator(".legend").all_inner_texts())
+    page.click("#language")
+    assert "이 보고서의 임계값 0.65에서는 앞의 것이" in page.inner_text("#main")
+
+
 def test_back_closes_a_question_and_leaves_the_report_open(opened):
     """An opened question is one place in the history, however many are stepped through."""
     page = opened(width=390, height=844)

@@ -129,9 +129,9 @@ def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
     assert "첫째" in done.out
     assert "written: sweep.svg" in done.err
     assert "첫째" in (here / "sweep.svg").read_text("utf-8")
-    refused = kragx("sweep", folder)
-    assert refused.code == 2
-    assert "'exact' decides yes or no" in refused.err
+    every = kragx("sweep", folder)
+    assert every.code == 0
+    assert "'strict' decides yes or no: no threshold to sweep" in every.err
 
 
 @pytest.mark.parametrize(
@@ -288,3 +288,23 @@ def test_a_query_without_gold_and_the_nearest_id(kragx, jsonl):
     assert "this query has no gold" in done.out
     assert "match\n" not in done.out
     assert "perhaps you meant 'q03' or 'q53'?" in kragx("explain", path, "--query", "q3").err
+
+
+def test_sweep_passes_over_matchers_without_a_threshold(kragx, here, jsonl):
+    """Of several matchers those that decide yes or no are named; alone they are an error."""
+    gold = jsonl({"query_id": "q1", "query": "?", "gold": [{"text": "a b c d"}]}, name="gold.jsonl")
+    found = jsonl(
+        {"query_id": "q1", "gold": [], "retrieved": [{"text": "a b c x"}]}, name="found.jsonl"
+    )
+    (here / "two.yaml").write_text(
+        f"dataset: {gold}\nretrievers: {{mine: {{results: {found}}}}}\nmetrics: [recall@5]\n"
+        "matchers: {strict: exact, loose: {method: overlap, threshold: 0.503}}\noutput: out\n",
+        encoding="utf-8",
+    )
+    assert kragx("run", "two.yaml").code == 0
+    outcome = kragx("sweep", "out", "--format", "json")
+    assert outcome.code == 0
+    assert outcome.err == "kragx: 'strict' decides yes or no: no threshold to sweep\n"
+    (swept,) = json.loads(outcome.out)["sweeps"]
+    assert 0.503 in swept["thresholds"]  # the chosen one is always looked at
+    assert kragx("sweep", "out", "--match", "exact").code == 2

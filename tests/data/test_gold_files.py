@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import tempfile
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from kragx import DataError, Doc, Gold, GoldDataset, Query, read_gold, write_gold
+from kragx import DataError, Doc, Gold, GoldDataset, Query, read_dataset, read_gold, write_gold
 
 from .support import datasets, written
 
@@ -219,3 +220,17 @@ def test_metadata_that_was_read_can_be_written(tmp_path: Path) -> None:
     path = written(tmp_path, '{"query_id": "a", "metadata": {"weight": NaN}}')
     write_gold(read_gold(path), tmp_path / "again.jsonl")
     assert read_gold(tmp_path / "again.jsonl").queries[0].id == "a"
+
+
+@pytest.mark.parametrize("name", ["gold.jsonl.gz", "gold.json.gz"])
+def test_gzipped_files_are_unpacked(tmp_path: Path, name: str) -> None:
+    """A name that ends with .gz is read as the file within; a damaged one is a clear error."""
+    record = {"query_id": "a", "query": "물음", "gold": [{"id": "d1"}]}
+    plain = json.dumps([record] if "json.gz" in name else record).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(plain))
+    found = read_dataset(path)
+    assert (found.name, found.queries[0].text) == ("gold", "물음")
+    path.write_bytes(gzip.compress(plain)[:-9])
+    with pytest.raises(DataError, match="not a whole gzip file"):
+        read_dataset(path)

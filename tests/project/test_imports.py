@@ -15,7 +15,8 @@ import json, sys
 try:
 {code}
 finally:
-    sys.stderr.write(json.dumps(sorted(name.partition(".")[0] for name in sys.modules)))
+    names = [name if name[:6] == "kragx." else name.partition(".")[0] for name in sys.modules]
+    sys.stderr.write(json.dumps(names))
 """
 SCORE = """
 sys.argv = ["kragx", "score", {path!r}]
@@ -25,7 +26,7 @@ main()
 
 
 def loaded(code):
-    """The top-level packages that a fresh interpreter has loaded after running `code`."""
+    """What a fresh interpreter has loaded after `code`: packages, and modules of kragx."""
     indented = "\n".join("    " + line for line in code.strip().splitlines())
     done = subprocess.run(
         [sys.executable, "-c", PROBE.format(code=indented)],
@@ -79,12 +80,17 @@ def test_score_loads_only_what_it_uses(tmp_path):
     assert not packages & {
         "bm25s",
         "kiwipiepy",
+        "kragx.comparison",
+        "kragx.config",
+        "kragx.judging",
+        "kragx.retrieval",
         "langchain_core",
         "matplotlib",
         "openai",
         "pandas",
         "rouge_score",
         "scipy",
+        "sqlite3",
     }
 
 

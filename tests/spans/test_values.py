@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
@@ -54,6 +55,15 @@ def test_two_long_korean_words_at_an_end():
     assert values([gold], ["안내: 구매자가"], "coverage") == [0.0]
 
 
+def test_a_part_is_known_when_it_is_one():
+    """A word behind a gap is no part of a bridged run until the next one is read, at any k."""
+    gold = "a b c d e f g h i j"
+    docs = ["a b c d e f g h NEW NEW i", "j and more"]
+    names = [f"{name}@1(bridge=2)" for name in ("coverage", "density", "iou")]
+    assert values([gold], docs, *names) == values([gold], docs[:1], *names)
+    assert values([gold], docs, "coverage@2(bridge=2)") == [1.0]
+
+
 def test_a_short_gold_text_counts_whole():
     """A gold text of fewer than 8 tokens is covered where it stands whole."""
     assert values(["14 days"], ["within 14 days of delivery"], "coverage") == [1.0]
@@ -95,6 +105,37 @@ def test_a_gold_text_cut_within_words():
     """Parts of words at the gold's ends are found in the whole words."""
     gold = "ree four five six seven eight nine te"
     assert values([gold], [TEN], "coverage", "density") == [1.0, 0.8]
+
+
+@pytest.mark.parametrize(
+    ("gold", "found"),
+    [
+        ("반품 기간은 14일", 1.0),
+        ("기간은 14일", 0.0),
+        ("심이면 반품 기간은 14일", 1.0),
+        ("품 기간은 14일", 0.0),
+        ("반품 기간은 1", 1.0),
+        ("간은 14일", 0.0),
+    ],
+)
+def test_a_short_gold_text_cut_within_words(gold, found):
+    """Beside two equal words a part of a word completes a short gold text, beside one not.
+
+    In Korean this is the usual case: a particle stands behind the last word.
+    """
+    assert values([gold], ["단순 변심이면 반품 기간은 14일이며"], "coverage") == [found]
+
+
+def test_bridges_close_together():
+    """Between two words that were put in, or left out, two words are enough to go on."""
+    words = TEN.split()
+    put_in = [*words[:4], "NEW", *words[4:6], "NEW", *words[6:]]
+    left_out = [*words[:4], *words[5:7], *words[8:]]
+    for changed in (put_in, left_out):
+        assert values([TEN], [" ".join(changed)], "coverage(bridge=2)") == [1.0]
+        assert values([" ".join(changed)], [TEN], "coverage(bridge=2)") == [1.0]
+    one = [*words[:4], "NEW", words[4], "NEW", *words[5:]]
+    assert values([TEN], [" ".join(one)], "coverage(bridge=2)") < [1.0]
 
 
 @pytest.mark.parametrize(
@@ -170,6 +211,29 @@ def test_other_tokenizers():
     assert recorded["n_queries_by_text"] == 1
 
 
+def test_repetitions_are_known_at_once():
+    """A text of 12 tokens again, cut within: each token that 8 in a row make known counts once."""
+    docs = [
+        TEN + " eleven twelve",
+        "so one two three four five six seven eight nine ten eleven twelve",
+    ]
+    names = [f"density@{n}tokens" for n in (20, 21, 22, 24)]
+    # The last two of 12 are gold; after "so" 7 are no repetition yet, 8, 9 and 11 are.
+    found = values(["eleven twelve"], docs, *names)
+    assert found == pytest.approx([2 / 20, 2 / 13, 2 / 13, 2 / 13])
+
+
+def test_a_missed_passage_that_gold_items_share():
+    """What two gold items share is missed once, a short one that stands in another too."""
+    first, second = TEN, "three four five six seven eight nine ten eleven twelve"
+    both = [f"{first} x y z", f"{second} x y z"]
+    docs = ["x y z and others"]
+    # 13 gold tokens each, of which "x y z" is found; "three" to "ten" are the same 8: 12 missed.
+    assert values([*both, "x y z"], docs, "iou") == pytest.approx([3 / (3 + 12 + 2)])
+    assert values([TEN, "two three", "x y"], ["x y"], "iou") == pytest.approx([2 / 12])
+    assert values([TEN, TEN, "x y"], ["x y"], "iou") == pytest.approx([2 / 12])
+
+
 # -- offsets -----------------------------------------------------------------------------------
 
 SOURCE = "Returns are free. Send it back within 14 days of delivery, unused, in its box."
@@ -202,11 +266,57 @@ def test_a_word_cut_between_two_chunks():
     assert values([gold], docs, "coverage@1", "coverage@2") == pytest.approx([2 / 3, 1])
 
 
+def test_offsets_of_parts_of_a_word():
+    """However many retrieved parts of a word overlap, it is retrieved once."""
+    gold = stretch(12, 16, Gold)
+    docs = [stretch(begin, 20) for begin in (5, 0, 2)] + [stretch(0, 4)]
+    # Beside "free" stand a part of "Returns" or all of it, "are", and "Se" of "Send".
+    assert [doc.text for doc in docs[::3]] == ["ns are free. Se", "Retu"]
+    names = [f"density@{k}" for k in (1, 2, 3, 4)]
+    assert values([gold], docs, *names) == pytest.approx([1 / 4] * 4)
+    # "Retu" and "rns" are two, until "Returns" says that they are one.
+    docs = [stretch(12, 16), stretch(0, 4), stretch(4, 7), stretch(0, 7)]
+    assert values([gold], docs, *names) == pytest.approx([1, 1 / 2, 1 / 3, 1 / 2])
+
+
+def test_a_missed_passage_in_gold_items_with_offsets():
+    """The words that two gold items share are missed once."""
+    gold = [stretch(0, 34, Gold), stretch(18, 42, Gold), stretch(70, 73, Gold)]
+    assert [len(each.text.split()) for each in gold] == [7, 6, 1]
+    missed = len(SOURCE[:42].split())
+    assert values(gold, [stretch(70, 73)], "iou") == pytest.approx([1 / (1 + missed)])
+
+
 def test_offsets_in_another_source():
     """The same words in another source are not the gold's."""
-    docs = [stretch(0, 57, source="terms")]
+    docs = [stretch(0, 57, source="terms"), stretch(60, 70)]
     metrics = ("coverage", "coverage(offsets=off)")
     assert values([stretch(0, 57, Gold)], docs, *metrics) == [0.0, 1.0]
+
+
+def test_the_same_text_at_another_place():
+    """With offsets the same words at another place are no repetition; the same place is one."""
+    source = f"{TEN} and again {TEN}"
+    second = source.rindex("one")
+
+    def at(start, kind=Doc):
+        return kind(text=TEN, metadata={"source": "s", "start_index": np.int64(start)})
+
+    names = ("coverage@1", "coverage@2", "density@2", "density@3", "coverage@20tokens")
+    result = evaluate(
+        GoldDataset((Query("q", "?", (at(second, Gold),)),)),
+        Run({"q": Retrieved((at(0), at(second), at(second)))}),
+        match="text",
+        metrics=[f"{name}(offsets=only)" for name in names],
+    )
+    assert list(result.mean.values()) == [0.0, 1.0, 0.5, 0.5, 1.0]
+
+
+def test_offsets_of_other_sources_alone():
+    """Where no document is of a source of gold, the keys may be wrong, and that is said."""
+    with pytest.warns(MatchWarning, match=r"gold: 'faq', retrieved: 'data/faq'.*offsets=off"):
+        found = values([stretch(0, 57, Gold)], [stretch(0, 57, source="data/faq")], "coverage")
+    assert found == [0.0]
 
 
 def test_offsets_of_wrapped_text_and_own_keys():
@@ -267,6 +377,33 @@ def test_budgets_of_coverage():
     assert values([TEN], docs, "coverage@37chars", "coverage@38chars") == [0.7, 0.8]
 
 
+def test_wrappers_cost_nothing():
+    """A budget pays for the text itself, not for what stands around it."""
+    docs = [TEN[:23], TEN[24:]]
+    wrapped = [f"[Document {at}]\nsource: a.pdf\n\n{each}\n</doc>" for at, each in enumerate(docs)]
+    names = ["coverage@37chars", "coverage@8tokens", "density@38chars", "hit_rate@23chars"]
+    gold = Gold(id="0", text=TEN)
+    plain, found = (
+        values([gold], [Doc(id=str(at), text=text) for at, text in enumerate(texts)], *names)
+        for texts in (docs, wrapped)
+    )
+    assert found == plain == pytest.approx([0.7, 0.8, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("unit", ["tokens", "chars"])
+def test_budgets_of_coverage_with_another_tokenizer(unit):
+    """Half of a document is half of it in any tokenizer."""
+    text = " ".join(f"word{at}" for at in range(10, 30))  # 20 words, 139 characters
+    n = {"tokens": 10, "chars": 69}[unit]
+    names = [f"coverage@{n}{unit}(tokenizer={each})" for each in ("unicode", "char", "whitespace")]
+    assert values([text], [text], *names) == [0.5] * 3
+    name = f"coverage@{n}{unit}"
+    for tokenizer in ("char", "whitespace"):
+        found = values([text], [text], name, budget_tokenizer=tokenizer)
+        # 10 of 100 pairs of letters are two words, and those are no run.
+        assert found == [0.0 if (tokenizer, unit) == ("char", "tokens") else 0.5]
+
+
 def test_budgets_of_other_measures():
     """A measure sees the list that fits."""
     docs = [Doc(text=text, metadata={"source": text}) for text in CHUNKS]
@@ -297,6 +434,7 @@ def test_the_tokenizer_of_budgets():
     [
         ("ndcg@500token", "counts tokens or chars, not 'token'; perhaps you meant 'tokens'"),
         ("ndcg@0tokens", "a budget such as 500tokens"),
+        ("ndcg@500 tokens (gain=exp2)", "such as 500tokens or 2000chars, not '500 tokens'"),
         ("ndcg@-5chars", "a budget such as 500tokens"),
         ("seconds_p95@500tokens", "leave '@500tokens' out"),
     ],
@@ -327,8 +465,11 @@ def test_a_threshold_later():
         plain.with_metrics(["recall@5tokens"])
 
 
-def test_text_that_goes_on_repeating_itself():
-    """A word five hundred times, in gold and documents, is read in time and memory."""
-    gold = "a " * 500
+@pytest.mark.parametrize(
+    ("words", "times"), [("a", 500), ("a b c d", 500), ("0 a 0", 300), ("a b", 10_000)]
+)
+def test_text_that_goes_on_repeating_itself(words, times):
+    """A few words again and again, in gold and documents, are read in bounded time and memory."""
+    gold = f"{words} " * times
     found = values([gold], [f"{gold} {at}" for at in range(5)], "coverage", "coverage(bridge=2)")
     assert found == [1.0, 1.0]

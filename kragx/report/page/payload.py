@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kragx.comparison import Comparison
+from kragx.comparison import Comparison, check_comparable
 from kragx.comparison.recommendations import FEW
 from kragx.dataset import Gold, GoldDataset, Query
 from kragx.errors import UsageError
@@ -23,7 +23,7 @@ from kragx.report.page.details import QUERIES_A_BLOCK, Details, Sources
 from kragx.report.page.likeness import ALIKE, SIMILAR, Origins
 from kragx.report.page.packing import Texts, packed, starts
 from kragx.report.page.standings import standings
-from kragx.report.rows import check_comparable, match_label, metric_names, profile_label
+from kragx.report.rows import match_label, metric_names, profile_label
 
 
 @dataclass(frozen=True)
