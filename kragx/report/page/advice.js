@@ -28,8 +28,8 @@ const ADVICE = {
     one_retriever: () => ["There is one retriever, and so nothing to choose between; add another to compare."],
     cost: (v) => v.tied ? ["Of those that cannot be told apart, ", who(v.fastest), ` is the fastest: ${duration(v.fastest_seconds)} a question against ${duration(v.best_seconds)} of `, who(v.best), ` (${v.ratio.toFixed(1)} times less, ${v.metric}).`]
       : [who(v.best), ` takes ${v.ratio.toFixed(1)} times as long as `, who(v.fastest), `: ${duration(v.best_seconds)} a question against ${duration(v.fastest_seconds)} (${v.metric}).`],
-    routing: (v) => ["For ", sliceName(v), " ", who(v.best), ` is better than every other retriever in ${v.metric}, unlike over all questions. Consider choosing the retriever by ${short(v.field)}.`],
-    no_routing: (v) => [`The data does not support choosing a retriever by ${v.fields.map(short).join(", ")}: nowhere is another one clearly best in ${v.metric}.`],
+    routing: (v) => ["For ", sliceName(v), " ", who(v.best), ` is better than every other retriever in ${v.metric}, unlike over all questions. Consider choosing the retriever by ${plain(short(v.field))}.`],
+    no_routing: (v) => [`The data does not support choosing a retriever by ${v.fields.map((each) => plain(short(each))).join(", ")}: nowhere is another one clearly best in ${v.metric}.`],
     weak_slice: (v) => [who(v.retriever), " is clearly worse for ", sliceName(v), `: ${v.metric} is ${value_(v.mean)} on its ${v.n} questions, against ${wholeMean(v)} over all. Look there first.`],
     small_slices: (v) => [`Too few questions to say anything about ${v.slices.map(([field, value, n]) => plain(`${short(field)}: ${value ?? t("noValue")} (${n})`)).join(", ")}; add questions until each has ${data.limits.few} or more.`],
     saturated: (v) => [`Every retriever has nearly the highest value in ${v.metrics.join(", ")}: harder questions or a smaller k would tell them apart.`],
@@ -45,8 +45,8 @@ const ADVICE = {
     one_retriever: () => ["검색기가 하나뿐이라 고를 것이 없습니다. 하나를 더 추가하면 비교할 수 있습니다."],
     cost: (v) => v.tied ? ["구별되지 않는 검색기 가운데 가장 빠른 것은 ", who(v.fastest), `입니다. 질문당 ${duration(v.fastest_seconds)}가 걸리며, `, who(v.best), ` 쪽은 ${duration(v.best_seconds)}로 ${v.ratio.toFixed(1)}배입니다(${v.metric}).`]
       : [who(v.best), " 쪽은 ", who(v.fastest), `보다 ${v.ratio.toFixed(1)}배 오래 걸립니다. 질문당 ${duration(v.best_seconds)} 대 ${duration(v.fastest_seconds)}(${v.metric}).`],
-    routing: (v) => [sliceName(v), ` 질문에서는 전체와 달리 ${v.metric} 기준으로 `, who(v.best), ` 쪽이 다른 모든 검색기보다 낫습니다. ${short(v.field)}에 따라 검색기를 고르는 것을 고려해 보세요.`],
-    no_routing: (v) => [`${v.fields.map(short).join(", ")}에 따라 검색기를 고를 근거는 없습니다. 어느 유형에서도 ${v.metric} 기준으로 다른 검색기가 확실히 1위는 아닙니다.`],
+    routing: (v) => [sliceName(v), ` 질문에서는 전체와 달리 ${v.metric} 기준으로 `, who(v.best), ` 쪽이 다른 모든 검색기보다 낫습니다. ${plain(short(v.field))}에 따라 검색기를 고르는 것을 고려해 보세요.`],
+    no_routing: (v) => [`${v.fields.map((each) => plain(short(each))).join(", ")}에 따라 검색기를 고를 근거는 없습니다. 어느 유형에서도 ${v.metric} 기준으로 다른 검색기가 확실히 1위는 아닙니다.`],
     weak_slice: (v) => [who(v.retriever), ": ", sliceName(v), ` 질문에서 뚜렷하게 약합니다. 이 질문 ${v.n}개의 ${v.metric} 평균은 ${value_(v.mean)}, 전체는 ${wholeMean(v)}입니다. 여기부터 살펴보세요.`],
     small_slices: (v) => [`질문이 너무 적어 판단할 수 없는 유형: ${v.slices.map(([field, value, n]) => plain(`${short(field)}: ${value ?? t("noValue")} (${n})`)).join(", ")}. 각각 ${data.limits.few}개 이상이 되도록 질문을 추가하세요.`],
     saturated: (v) => [`모든 검색기의 값이 거의 최고입니다: ${v.metrics.join(", ")}. 더 어려운 질문이나 더 작은 k를 써야 구별됩니다.`],
