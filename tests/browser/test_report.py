@@ -159,7 +159,7 @@ def test_the_reason_is_the_closest_thing_in_the_list(opened, missed):
     page = opened(path=missed)
     assert page.locator("#rows td.why").all_inner_texts() == [
         "alike, no match",
-        "right document",
+        "wrong passage",
         "similar text",
         "nothing similar",
         "below rank 1",
@@ -168,7 +168,7 @@ def test_the_reason_is_the_closest_thing_in_the_list(opened, missed):
     assert "25 % or more of its word pairs" in hint
     assert "below 50 %" in hint
     page.select_option(".controls select >> nth=0", label="score")
-    assert page.locator("#rows td.why").nth(1).inner_text() == "right document"
+    assert page.locator("#rows td.why").nth(1).inner_text() == "wrong passage"
 
 
 @pytest.mark.parametrize(
@@ -176,15 +176,15 @@ def test_the_reason_is_the_closest_thing_in_the_list(opened, missed):
     [
         (
             "kin",
-            "one: law:1 is not in the list. At rank 1 stands x. "
+            "one: the list lacks law:1. At rank 1 stands x. "
             "Another passage of the right document stands at rank 2: law:2.",
         ),
         (
             "similar",
-            "one: law:1 is not in the list. At rank 1 stands x. "
+            "one: the list lacks law:1. At rank 1 stands x. "
             "The closest is x at rank 1, which shares 38 % of word pairs.",
         ),
-        ("nothing", "one: law:1 is not in the list. At rank 1 stands x."),
+        ("nothing", "one: the list lacks law:1. At rank 1 stands x."),
         ("late", "one: law:1 stands at rank 2, and recall@1 looks at the first document."),
     ],
 )
@@ -203,7 +203,7 @@ def test_an_opened_question_says_how_far_the_score_is(opened):
     page.fill("#search", "q09")
     page.click("#rows tr[data-at='0']")
     page.wait_for_selector("dialog .card")
-    assert "g9 is not in the list. At rank 1 stands near. The closest is itself" in page.inner_text(
+    assert "the list lacks g9. At rank 1 stands near. The closest is itself" in page.inner_text(
         "dialog .told"
     )
 
