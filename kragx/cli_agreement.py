@@ -89,10 +89,13 @@ def agree(
     from kragx import agreement
 
     _check(format)
+    systems = _runs(runs, more)
+    if top is not None and not systems:
+        raise UsageError("--top: there are no systems to rank; name their runs with --runs")
     found = agreement.agree(
         human,
         judge,
-        runs=_runs(runs, more),
+        runs=systems,
         scale=scale,
         metric=metric,
         top=top,

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import pandas
 
 
-@dataclass(frozen=True)
+# Compared by identity, as it holds arrays.
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """The numbers of one run under one matcher, with everything needed to read them.
 

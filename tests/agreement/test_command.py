@@ -55,6 +55,8 @@ def test_agree_refusals(kragx, files, tmp_path):
     third = kragx("agree", human, judge, run)
     assert (third.code, "--runs" in third.err) == (2, True)
     assert kragx("agree", human, judge, "--scale", "x").code == 2
+    top = kragx("agree", human, judge, "--top", 3)
+    assert (top.code, "--runs" in top.err) == (2, True)
     assert kragx("agree", human, judge, "--format", "csv").code == 2
     assert kragx("agree", human, tmp_path / "none").code == 3
     both = tmp_path / "both.qrels"

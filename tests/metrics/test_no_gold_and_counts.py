@@ -308,6 +308,13 @@ class TestThreshold:
         assert first.at_threshold(0.9)["mrr"] != first["mrr"]
         assert first.to_dict(queries=True) == before
 
+    def test_results_are_compared_by_identity(self) -> None:
+        """Results can be looked for in lists and sets, although they hold arrays."""
+        one, other = self.at(0.5), self.at(0.5)
+        assert one == one  # noqa: PLR0124
+        assert one != other
+        assert len({one, other}) == 2
+
     @pytest.mark.parametrize("threshold", [0, -0.5, nan, inf])
     def test_a_threshold_is_above_0(self, threshold: float) -> None:
         """A threshold that would match everything, or is no number, is refused."""
