@@ -28,6 +28,15 @@ def test_runs_from_any_folder(kragx, here):
     assert sorted(path.name for path in here.iterdir()) == ["out"]
 
 
+@pytest.mark.parametrize("readme", ["README.md", "README.ko.md"])
+def test_the_readme_shows_what_it_prints(kragx, here, readme):
+    """The table of the README is that of the run, line by line."""
+    text = (QUICKSTART.parents[1] / readme).read_text(encoding="utf-8")
+    shown = text.split("```text\n", 1)[1].split("```", 1)[0]
+    assert shown.count("│") > 20
+    assert shown in kragx("run", QUICKSTART, "-o", "out").out
+
+
 def test_retrievers_differ(report):
     """Every metric lies strictly between 0 and 1, and the two retrievers are told apart."""
     first, second = report.evaluations
