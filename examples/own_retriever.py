@@ -14,8 +14,7 @@ from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from kragx import Evaluation, evaluate
-from kragx.retrievers import read_corpus
+from kragx import Evaluation, evaluate, read_corpus
 
 DATA = Path(__file__).parent / "data" / "shop_en"
 

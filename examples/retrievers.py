@@ -20,9 +20,9 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr
 
-from kragx.formats.corpus import read_corpus
+from kragx import read_corpus
+from kragx.data.text import normalise
 from kragx.retrievers import BM25Retriever, ReciprocalRankFusion, chunked
-from kragx.text import normalise
 
 CORPUS = Path(__file__).parent / "data" / "consumer_ko" / "corpus.jsonl"
 

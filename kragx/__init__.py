@@ -14,144 +14,102 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kragx.agreement import Agreement, agree
-    from kragx.calibration import Calibration, calibrate
-    from kragx.comparison import Comparison, compare
-    from kragx.dataset import Gold, GoldDataset, Query
-    from kragx.document import Doc
-    from kragx.errors import ConfigError, DataError, KragxError, MissingExtraError, UsageError
-    from kragx.evaluating import aevaluate, evaluate, match_pairs
-    from kragx.evaluation import Evaluation
-    from kragx.evaluators import (
-        AveragingMethod,
-        EmbeddingRougeOfflineRetrievalEvaluators,
-        MatchingCriteria,
-        OfflineRetrievalEvaluators,
-        RAGEvaluator,
-        RougeOfflineRetrievalEvaluators,
-        TokenizerType,
+    from kragx.agreement import Agreement as Agreement
+    from kragx.agreement import agree as agree
+    from kragx.agreement.calibration import Calibration as Calibration
+    from kragx.agreement.calibration import calibrate as calibrate
+    from kragx.agreement.pair_labels import read_labels as read_labels
+    from kragx.comparison import Comparison as Comparison
+    from kragx.comparison import compare as compare
+    from kragx.comparison.flips import flips as flips
+    from kragx.data.documents import Doc as Doc
+    from kragx.data.formats.corpus import read_corpus as read_corpus
+    from kragx.data.formats.jsonl import read_gold as read_gold
+    from kragx.data.formats.jsonl import read_results as read_results
+    from kragx.data.formats.jsonl import write_gold as write_gold
+    from kragx.data.formats.jsonl import write_results as write_results
+    from kragx.data.gold import Gold as Gold
+    from kragx.data.gold import GoldDataset as GoldDataset
+    from kragx.data.gold import Query as Query
+    from kragx.data.reading import read_dataset as read_dataset
+    from kragx.data.reading import read_rows as read_rows
+    from kragx.data.reading import write_goldset as write_goldset
+    from kragx.data.runs import Retrieved as Retrieved
+    from kragx.data.runs import Run as Run
+    from kragx.data.tokenizers import Tokenizer as Tokenizer
+    from kragx.data.tokenizers import tokenizer as tokenizer
+    from kragx.data.validation import validate as validate
+    from kragx.errors import ConfigError as ConfigError
+    from kragx.errors import DataError as DataError
+    from kragx.errors import KragxError as KragxError
+    from kragx.errors import MissingExtraError as MissingExtraError
+    from kragx.errors import UsageError as UsageError
+    from kragx.evaluation.evaluate import aevaluate as aevaluate
+    from kragx.evaluation.evaluate import evaluate as evaluate
+    from kragx.evaluation.evaluate import match_pairs as match_pairs
+    from kragx.evaluation.evaluation import Evaluation as Evaluation
+    from kragx.evaluation.explain import Explanation as Explanation
+    from kragx.evaluation.explain import explain as explain
+    from kragx.evaluation.pooling import pooled as pooled
+    from kragx.evaluation.retrieve import aretrieve as aretrieve
+    from kragx.evaluation.retrieve import retrieve as retrieve
+    from kragx.evaluation.sweep import Sweep as Sweep
+    from kragx.evaluation.sweep import sweep as sweep
+    from kragx.krag.document import KragDocument as KragDocument
+    from kragx.krag.evaluators import AveragingMethod as AveragingMethod
+    from kragx.krag.evaluators import (
+        EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
     )
-    from kragx.explanations import Explanation, explain
-    from kragx.formats.datasets import read_dataset, read_rows, write_goldset
-    from kragx.formats.jsonl import read_gold, read_results, write_gold, write_results
-    from kragx.formats.labels import read_labels
-    from kragx.krag_document import KragDocument
-    from kragx.matchers import Matcher, matcher
-    from kragx.report.figures import write_figures
-    from kragx.report.page.write import write_html
-    from kragx.results import Retrieved, Run
-    from kragx.retrieval import aretrieve, retrieve
-    from kragx.sweeps import Sweep, sweep
-    from kragx.tokenizers import Tokenizer, tokenizer
-    from kragx.validation import validate
+    from kragx.krag.evaluators import MatchingCriteria as MatchingCriteria
+    from kragx.krag.evaluators import OfflineRetrievalEvaluators as OfflineRetrievalEvaluators
+    from kragx.krag.evaluators import RAGEvaluator as RAGEvaluator
+    from kragx.krag.evaluators import (
+        RougeOfflineRetrievalEvaluators as RougeOfflineRetrievalEvaluators,
+    )
+    from kragx.krag.evaluators import TokenizerType as TokenizerType
+    from kragx.matchers import Matcher as Matcher
+    from kragx.matchers import matcher as matcher
+    from kragx.report.figures import write_figures as write_figures
+    from kragx.report.page.write import write_html as write_html
 
-_WHERE = {
-    "Agreement": "agreement",
-    "AveragingMethod": "evaluators",
-    "Calibration": "calibration",
-    "Comparison": "comparison",
-    "ConfigError": "errors",
-    "DataError": "errors",
-    "Doc": "document",
-    "EmbeddingRougeOfflineRetrievalEvaluators": "evaluators",
-    "Evaluation": "evaluation",
-    "Explanation": "explanations",
-    "Gold": "dataset",
-    "GoldDataset": "dataset",
-    "KragDocument": "krag_document",
-    "KragxError": "errors",
-    "Matcher": "matchers",
-    "MatchingCriteria": "evaluators",
-    "MissingExtraError": "errors",
-    "OfflineRetrievalEvaluators": "evaluators",
-    "Query": "dataset",
-    "RAGEvaluator": "evaluators",
-    "Retrieved": "results",
-    "RougeOfflineRetrievalEvaluators": "evaluators",
-    "Run": "results",
-    "Sweep": "sweeps",
-    "Tokenizer": "tokenizers",
-    "TokenizerType": "evaluators",
-    "UsageError": "errors",
-    "aevaluate": "evaluating",
-    "agree": "agreement",
-    "aretrieve": "retrieval",
-    "calibrate": "calibration",
-    "compare": "comparison",
-    "evaluate": "evaluating",
-    "explain": "explanations",
-    "flips": "flipping",
-    "match_pairs": "evaluating",
-    "matcher": "matchers",
-    "read_dataset": "formats.datasets",
-    "read_gold": "formats.jsonl",
-    "read_labels": "formats.labels",
-    "read_results": "formats.jsonl",
-    "read_rows": "formats.datasets",
-    "retrieve": "retrieval",
-    "sweep": "sweeps",
-    "tokenizer": "tokenizers",
-    "validate": "validation",
-    "write_figures": "report.figures",
-    "write_gold": "formats.jsonl",
-    "write_goldset": "formats.datasets",
-    "write_html": "report.page.write",
-    "write_results": "formats.jsonl",
+_PUBLIC = {
+    "agreement": ("Agreement", "agree"),
+    "agreement.calibration": ("Calibration", "calibrate"),
+    "agreement.pair_labels": ("read_labels",),
+    "comparison": ("Comparison", "compare"),
+    "comparison.flips": ("flips",),
+    "data.documents": ("Doc",),
+    "data.formats.corpus": ("read_corpus",),
+    "data.formats.jsonl": ("read_gold", "read_results", "write_gold", "write_results"),
+    "data.gold": ("Gold", "GoldDataset", "Query"),
+    "data.reading": ("read_dataset", "read_rows", "write_goldset"),
+    "data.runs": ("Retrieved", "Run"),
+    "data.tokenizers": ("Tokenizer", "tokenizer"),
+    "data.validation": ("validate",),
+    "errors": ("ConfigError", "DataError", "KragxError", "MissingExtraError", "UsageError"),
+    "evaluation.evaluate": ("aevaluate", "evaluate", "match_pairs"),
+    "evaluation.evaluation": ("Evaluation",),
+    "evaluation.explain": ("Explanation", "explain"),
+    "evaluation.pooling": ("pooled",),
+    "evaluation.retrieve": ("aretrieve", "retrieve"),
+    "evaluation.sweep": ("Sweep", "sweep"),
+    "krag.document": ("KragDocument",),
+    "krag.evaluators": (
+        "AveragingMethod",
+        "EmbeddingRougeOfflineRetrievalEvaluators",
+        "MatchingCriteria",
+        "OfflineRetrievalEvaluators",
+        "RAGEvaluator",
+        "RougeOfflineRetrievalEvaluators",
+        "TokenizerType",
+    ),
+    "matchers": ("Matcher", "matcher"),
+    "report.figures": ("write_figures",),
+    "report.page.write": ("write_html",),
 }
+_MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 
-__all__ = [
-    "Agreement",
-    "AveragingMethod",
-    "Calibration",
-    "Comparison",
-    "ConfigError",
-    "DataError",
-    "Doc",
-    "EmbeddingRougeOfflineRetrievalEvaluators",
-    "Evaluation",
-    "Explanation",
-    "Gold",
-    "GoldDataset",
-    "KragDocument",
-    "KragxError",
-    "Matcher",
-    "MatchingCriteria",
-    "MissingExtraError",
-    "OfflineRetrievalEvaluators",
-    "Query",
-    "RAGEvaluator",
-    "Retrieved",
-    "RougeOfflineRetrievalEvaluators",
-    "Run",
-    "Sweep",
-    "Tokenizer",
-    "TokenizerType",
-    "UsageError",
-    "aevaluate",
-    "agree",
-    "aretrieve",
-    "calibrate",
-    "compare",
-    "evaluate",
-    "explain",
-    "flips",
-    "match_pairs",
-    "matcher",
-    "read_dataset",
-    "read_gold",
-    "read_labels",
-    "read_results",
-    "read_rows",
-    "retrieve",
-    "sweep",
-    "tokenizer",
-    "validate",
-    "write_figures",
-    "write_gold",
-    "write_goldset",
-    "write_html",
-    "write_results",
-]
+__all__ = sorted(_MODULE_OF)  # noqa: PLE0605  # type checkers read the imports above
 
 
 def __getattr__(name: str) -> Any:
@@ -159,10 +117,10 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("kragx")
-    if name not in _WHERE:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'kragx' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"kragx.{_WHERE[name]}"), name)
+    return getattr(importlib.import_module(f"kragx.{_MODULE_OF[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return [*__all__, "__version__"]

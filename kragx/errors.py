@@ -1,6 +1,6 @@
 """What can go wrong, and with which exit code the command ends.
 
-    KragxError                 1
+    KragxError                 70
     ├── UsageError             2   an argument, option or metric that does not exist or does not fit
     │   ├── ConfigError        2   the same in a config file; lists every problem with its YAML path
     │   └── MissingExtraError  2   an optional package that is not installed
@@ -8,19 +8,48 @@
     └── JudgingError           4   judgements are missing, or the budget is used up
 
 Every error is also a `ValueError` (a missing extra: an `ImportError`), so that plain Python code
-can catch it without importing kragx. A message names the field, the value and the remedy.
+can catch it without importing kragx. An error says where it is (``path``, ``field``), what is
+wrong, and what to do (``remedy``), as attributes; its text is made of these and is never cut up.
 """
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 
 class KragxError(Exception):
-    """The root of the tree: catch this to catch everything that kragx raises on purpose."""
+    """The root of the tree: catch this to catch everything that kragx raises on purpose.
 
-    exit_code = 1
+    Args:
+        problem: what is wrong, with the value that is.
+        path: the file, with the line where there is one (``gold.jsonl:3``).
+        field: the field or option, as a path (``match.threshold``, ``gold[0].grade``).
+        remedy: what to do about it.
+    """
+
+    exit_code = 70
+
+    def __init__(self, problem: str, *, path: str = "", field: str = "", remedy: str = "") -> None:
+        self.problem, self.path, self.field, self.remedy = problem, path, field, remedy
+        super().__init__(problem)
+
+    def __str__(self) -> str:
+        where = ": ".join(filter(None, (self.path, self.field, self.problem)))
+        return f"{where}; {self.remedy}" if self.remedy else where
+
+    def within(self, field: str = "", *, path: str = "") -> Self:
+        """The same error seen from further outside: its field stands inside `field`, in `path`.
+
+        >>> str(UsageError("must be above 0", field="threshold").within("match"))
+        'match.threshold: must be above 0'
+        """
+        outer = copy.copy(self)
+        outer.field = ".".join(filter(None, (field, self.field))).replace(".[", "[")
+        outer.path = path or self.path
+        return outer
 
 
 class UsageError(KragxError, ValueError):
@@ -33,14 +62,14 @@ class ConfigError(UsageError):
     """A config file that cannot be used; `problems` holds one line for each mistake in it."""
 
     def __init__(self, path: str, problems: Sequence[str]) -> None:
-        self.path = path
         self.problems = tuple(problems)
         noun = "problem" if len(self.problems) == 1 else "problems"
-        super().__init__("\n  ".join([f"{path}: {len(self.problems)} {noun}", *self.problems]))
+        lines = "\n  ".join([f"{len(self.problems)} {noun}", *self.problems])
+        super().__init__(lines, path=path)
 
 
-class MissingExtraError(UsageError, ImportError):
-    """An optional package is needed and not installed; the message says how to install it."""
+class MissingExtraError(UsageError, ImportError):  # type: ignore[misc]  # path: both texts
+    """An optional package is needed and not installed; the remedy says how to install it."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package: pip install 'kragx[{extra}]'")

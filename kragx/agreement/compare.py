@@ -9,13 +9,14 @@ from unicodedata import normalize
 
 import numpy as np
 
+from kragx.agreement import coefficients
 from kragx.agreement.intervals import Interval, bootstrap, check_confidence
 from kragx.agreement.labels import Labels, Pair, Scale, Side, read_labels, read_scale
 from kragx.agreement.systems import METRIC, SystemAgreement, lowest_is_zero, rank_systems
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.data.runs import Run
 from kragx.errors import DataError
-from kragx.results import Run
-from kragx.statistics import CONFIDENCE, RESAMPLES, SEED, agreement
-from kragx.table import Floats
+from kragx.metrics.table import Floats
 
 FEW_QUERIES = 10
 """An interval that rests on fewer queries than this is said to be a rough one."""
@@ -227,17 +228,19 @@ def agree(
 def statistics(confusion: Floats, scale: Scale) -> dict[str, Floats]:
     """Every statistic of confusion matrices of shape (..., l, l), NaN where undefined."""
     found = {
-        "kappa": agreement.cohen_kappa(confusion),
-        "kappa_linear": agreement.cohen_kappa(confusion, "linear"),
-        "kappa_quadratic": agreement.cohen_kappa(confusion, "quadratic"),
-        "alpha_ordinal": agreement.ordinal_alpha(confusion),
-        "accuracy": agreement.accuracy(confusion),
-        "bias": agreement.mean_bias(confusion),
+        "kappa": coefficients.cohen_kappa(confusion),
+        "kappa_linear": coefficients.cohen_kappa(confusion, "linear"),
+        "kappa_quadratic": coefficients.cohen_kappa(confusion, "quadratic"),
+        "alpha_ordinal": coefficients.ordinal_alpha(confusion),
+        "accuracy": coefficients.accuracy(confusion),
+        "bias": coefficients.mean_bias(confusion),
     }
     for at, label in enumerate(scale.labels):
         if at:
-            found[f"kappa_binary.{label}"] = agreement.cohen_kappa(agreement.binary(confusion, at))
-    biases = agreement.bias(confusion)
+            found[f"kappa_binary.{label}"] = coefficients.cohen_kappa(
+                coefficients.binary(confusion, at)
+            )
+    biases = coefficients.bias(confusion)
     for at, label in enumerate(scale.labels):
         found[f"bias.{label}"] = biases[..., at]
     return found
@@ -266,7 +269,7 @@ def _reasons(values: Mapping[str, float | None], matrix: Floats, scale: Scale) -
             continue
         if name.startswith("kappa_binary."):
             cut = int(name.partition(".")[2])
-            above = agreement.binary(matrix, cut - scale.low)[1, 1] > 0
+            above = coefficients.binary(matrix, cut - scale.low)[1, 1] > 0
             where = f"{cut} or above" if above else f"below {cut}"
             reasons[name] = f"both sides put every pair at {where}: nothing could disagree"
         elif name.startswith("bias."):
@@ -286,7 +289,7 @@ def _notes(
             f"the scale, {scale}, was taken from the human labels; if labels that are listed as "
             "out of scale belong to it, name it (--scale 0-3)"
         )
-    if not np.isnan(agreement.cohen_kappa(matrix)):
+    if not np.isnan(coefficients.cohen_kappa(matrix)):
         for side, sums in (("people", matrix.sum(1)), ("the judge", matrix.sum(0))):
             if (sums > 0).sum() == 1:
                 label = scale.low + int(sums.argmax())

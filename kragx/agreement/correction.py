@@ -19,10 +19,10 @@ import numpy as np
 from kragx.agreement.intervals import Interval, check_confidence, student_t
 from kragx.agreement.labels import Labels, Scale, document_name, read_labels, read_scale
 from kragx.agreement.systems import as_gold, judged_share, lowest_is_zero, named, scored_by
+from kragx.comparison.statistics import CONFIDENCE
+from kragx.data.runs import Run
 from kragx.errors import DataError, UsageError
-from kragx.results import Run
-from kragx.statistics import CONFIDENCE
-from kragx.table import Floats
+from kragx.metrics.table import Floats
 
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from kragx.agreement.labels import Labels, Pair, Scale, read_labels, read_scale
 from kragx.agreement.systems import as_gold, deepest, judged_share, lowest_is_zero, named, scored_by
-from kragx.dataset import GoldDataset
+from kragx.data.gold import GoldDataset
+from kragx.data.runs import Run
 from kragx.errors import UsageError
-from kragx.evaluation import Evaluation
-from kragx.results import Run
+from kragx.evaluation.evaluation import Evaluation
 
 By = Literal["human", "judge"]
 

@@ -9,9 +9,9 @@ from statistics import NormalDist
 
 import numpy as np
 
+from kragx.comparison.statistics import percentile_interval, resamples
 from kragx.errors import UsageError
-from kragx.statistics import percentile_interval, resamples
-from kragx.table import Floats
+from kragx.metrics.table import Floats
 
 Interval = tuple[float, float]
 

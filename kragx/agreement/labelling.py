@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from kragx.agreement.labels import Pair, Scale, collected
 from kragx.agreement.sampling import Candidate, Sample
+from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, UsageError
-from kragx.formats.trec import iter_qrels
 
 if TYPE_CHECKING:
     from rich.console import Console

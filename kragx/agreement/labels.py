@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from kragx.dataset import Gold, GoldDataset
-from kragx.document import Doc
+from kragx.data.documents import Doc
+from kragx.data.formats.jsonl import file_name
+from kragx.data.formats.trec import iter_qrels
+from kragx.data.gold import Gold, GoldDataset
+from kragx.data.reading import read_dataset
 from kragx.errors import DataError, UsageError, shorten
-from kragx.formats.datasets import read_dataset
-from kragx.formats.jsonl import file_name
-from kragx.formats.trec import iter_qrels
 from kragx.judging.question import key_of
 
 Pair = tuple[str, str]

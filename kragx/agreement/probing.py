@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from kragx.agreement.coefficients import ratio
 from kragx.agreement.families import kinship
 from kragx.agreement.intervals import Interval, bootstrap, check_confidence
-from kragx.dataset import GoldDataset, Query
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.data.gold import GoldDataset, Query
+from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
 from kragx.judging import Judge, Question, Rubric
-from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.statistics.agreement import ratio
-from kragx.text import normalise
 
 PASSAGES = 30
 """How many passages are probed unless told otherwise."""

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from kragx.agreement.labels import Pair, asked_in, document_name
-from kragx.dataset import GoldDataset
+from kragx.comparison.statistics import SEED
+from kragx.data.formats.jsonl import open_text, read_records, to_json
+from kragx.data.gold import GoldDataset
+from kragx.data.runs import Run
+from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
-from kragx.formats.jsonl import open_text, read_records, to_json
 from kragx.judging.question import key_of
-from kragx.results import Run
-from kragx.statistics import SEED
-from kragx.text import Mender
 
 PAIRS = 50
 """How many pairs are drawn unless told otherwise: about a quarter of an hour's work."""

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from kragx.agreement.labels import Labels, Scale, document_name
-from kragx.dataset import Gold, GoldDataset, Query
+from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.runs import Run
 from kragx.errors import DataError, UsageError
-from kragx.evaluating import evaluate
-from kragx.evaluation import Evaluation
-from kragx.results import Run
-from kragx.table import Floats
+from kragx.evaluation.evaluate import evaluate
+from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics.table import Floats
 
 METRIC = "ndcg@10"
 """What systems are ranked by, unless told otherwise."""

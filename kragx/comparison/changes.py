@@ -15,11 +15,11 @@ import numpy as np
 from kragx.comparison.comparing import compare_scored
 from kragx.comparison.model import Comparison, Settings
 from kragx.comparison.scored import Scored
-from kragx.dataset import GoldDataset
+from kragx.comparison.statistics import TOLERANCE
+from kragx.data.formats.jsonl import read_gold
+from kragx.data.gold import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
-from kragx.formats.jsonl import read_gold
-from kragx.measures import MEASURES
-from kragx.statistics import TOLERANCE
+from kragx.metrics.measures import MEASURES
 
 EARLIER, NOW = "earlier", "now"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from kragx.comparison.scored import Scored
 from kragx.errors import UsageError, shorten
-from kragx.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation
 from kragx.judging.pool import check_same_pool
 
 REMEDY = "to compare them all the same: anyway=True, or --anyway"

@@ -6,18 +6,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kragx.comparison.comparable import check_comparable
+from kragx.comparison.flips import Flips, flips_between, flips_warning
 from kragx.comparison.model import Comparison, Settings, Slice
 from kragx.comparison.scored import Scored
 from kragx.comparison.slices import sliced
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.comparison.views import Aligned
-from kragx.dataset import GoldDataset, Query
+from kragx.data.gold import GoldDataset, Query
 from kragx.errors import UsageError, nearest
-from kragx.evaluation import Evaluation
-from kragx.flipping import Flips, flips_between, flips_warning
-from kragx.measures import parse
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.source import as_dataset
 from kragx.metrics import MetricSpec, Profile
-from kragx.sources import as_dataset
-from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.metrics.measures import parse
 
 
 def compare(

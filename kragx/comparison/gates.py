@@ -27,10 +27,10 @@ from typing import Any, Literal
 
 from kragx.comparison.model import Comparison, Difference, View
 from kragx.comparison.scored import direction
+from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten
-from kragx.measures import parse
 from kragx.metrics import KRAGX, Profile
-from kragx.text import normalise
+from kragx.metrics.measures import parse
 
 _COMPARED: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,

@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.errors import UsageError, nearest
-from kragx.statistics import CONFIDENCE, RESAMPLES, SEED
 
 CORRECTIONS = ("holm", "none")
 """How p is adjusted to the number of tests."""

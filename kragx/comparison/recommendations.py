@@ -11,7 +11,7 @@ import numpy as np
 
 from kragx.comparison.model import Comparison, Difference, Estimate, Leader
 from kragx.comparison.scored import Scored
-from kragx.statistics import TOLERANCE, queries_needed
+from kragx.comparison.statistics import TOLERANCE, queries_needed
 
 FEW = 10
 """A slice of fewer queries says next to nothing."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from kragx.errors import DataError, UsageError
-from kragx.evaluation import Evaluation
-from kragx.measures import higher_is_better, summary_of
-from kragx.table import Floats
-from kragx.thresholds import Nearby
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.thresholds import Nearby
+from kragx.metrics.measures import higher_is_better, summary_of
+from kragx.metrics.table import Floats
 
 _CLOSE = 1e-9
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kragx.dataset import Query
+from kragx.data.gold import Query
+from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest
-from kragx.text import normalise
 
 MOST = 100
 """A field with more values than this tells queries apart; it does not group them."""

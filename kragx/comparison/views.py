@@ -10,10 +10,10 @@ import numpy as np
 
 from kragx.comparison.model import Difference, Estimate, Leader, Settings, Verdict, View
 from kragx.comparison.scored import Scored
+from kragx.comparison.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
 from kragx.errors import UsageError
-from kragx.measures import summary_of
-from kragx.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
-from kragx.table import Floats
+from kragx.metrics.measures import summary_of
+from kragx.metrics.table import Floats
 
 Means = Mapping[str, Mapping[str, float | None]]
 Pair = tuple[str, str, str]

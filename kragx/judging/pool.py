@@ -90,5 +90,5 @@ def check_same_pool(pools: Iterable[tuple[str, Mapping[str, Any] | None]]) -> No
             raise UsageError(
                 f"{first[0]!r} and {name!r} cannot be compared: they were judged in different "
                 f"pools ({first[1] or 'gold'} and {found or 'gold'}); judge both in one pool: one "
-                "config file with both retrievers, or kragx.pooling.pooled(...)"
+                "config file with both retrievers, or kragx.evaluation.pooling.pooled(...)"
             )

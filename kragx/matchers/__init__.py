@@ -25,6 +25,8 @@ from types import MappingProxyType
 from typing import Any
 
 from kragx import plugins
+from kragx.data.tokenizers import Tokenizer
+from kragx.data.tokenizers import describe as describe_tokenizer
 from kragx.errors import UsageError, nearest
 from kragx.matchers.base import Matcher, MatchItem, MatchWarning, Target
 from kragx.matchers.combine import KINDS, CombinedMatcher, combination_label, combined
@@ -34,8 +36,6 @@ from kragx.matchers.equality import ExactMatcher, IdMatcher
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
 from kragx.matchers.rouge import RougeMatcher, check_threshold
 from kragx.matchers.span import SpanMatcher
-from kragx.tokenizers import Tokenizer
-from kragx.tokenizers import describe as describe_tokenizer
 
 __all__ = [
     "METHODS",

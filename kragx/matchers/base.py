@@ -9,8 +9,8 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
-from kragx.dataset import Query
-from kragx.document import Doc
+from kragx.data.documents import Doc
+from kragx.data.gold import Query
 from kragx.errors import DataError
 
 Status = Literal["answered", "missing", "failed"]

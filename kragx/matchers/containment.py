@@ -10,10 +10,10 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest
 from kragx.matchers.base import MatchItem
 from kragx.matchers.equality import check_flag, normalised_targets
-from kragx.text import normalise
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
 

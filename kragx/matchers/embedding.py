@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx import plugins
+from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten
 from kragx.matchers.base import MatchItem, MatchWarning
 from kragx.matchers.equality import check_flag
 from kragx.matchers.rouge import check_threshold
-from kragx.text import normalise
 
 if TYPE_CHECKING:
     from kragx.matchers.vectors import Vectors

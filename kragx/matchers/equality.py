@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.document import Doc
+from kragx.data.documents import Doc
+from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import MatchItem, Target
-from kragx.text import normalise
 
 
 @dataclass(frozen=True)

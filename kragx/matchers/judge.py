@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.dataset import Gold
+from kragx.data.gold import Gold
+from kragx.data.text import normalise
 from kragx.errors import DataError, JudgingError, UsageError, nearest
 from kragx.matchers.base import MatchItem
-from kragx.table import MatchTable
-from kragx.text import normalise
+from kragx.metrics.table import MatchTable
 
 if TYPE_CHECKING:
     from kragx.judging import Judge, Judgement, Question
@@ -46,7 +46,7 @@ class JudgeMatcher:
             ``auto``: support if any query has gold.
         threshold: the least grade that is a match; None for the rubric's (2 of 3).
         depth: of relevance, how many documents of each list are pooled; None for all.
-        pool: the documents judged together with other runs (`kragx.pooling.pooled`).
+        pool: the documents judged together with other runs (`kragx.evaluation.pooling.pooled`).
 
     Raises:
         UsageError: no judge is named, or an option is wrong.
@@ -342,7 +342,7 @@ class PoolMatcher:
         if known:
             raise UsageError(
                 f"query {item.query.id!r}: {len(known)} retrieved documents are not in the pool; "
-                "a run is scored in a pool that it is a part of (kragx.pooling.pooled)"
+                "a run is scored in a pool that it is a part of (kragx.evaluation.pooling.pooled)"
             )
         gold = tuple(
             Gold(text=text, grade=_MISSING if found.grade is None else float(found.grade))

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kragx.document import Doc
+from kragx.data.documents import Doc
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import Matcher, MatchItem
-from kragx.table import Floats, Ints, MatchTable
+from kragx.metrics.table import Floats, Ints, MatchTable
 
 
 def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> MatchTable:

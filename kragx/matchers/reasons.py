@@ -16,7 +16,7 @@ from kragx.matchers import describe
 from kragx.matchers.base import Matcher, MatchItem
 from kragx.matchers.combine import Asked, CombinedMatcher
 from kragx.matchers.judge import JudgeMatcher
-from kragx.table import Bools, Floats
+from kragx.metrics.table import Bools, Floats
 
 Verdict = Literal["match", "no match", "open", "unknown"]
 

@@ -17,10 +17,10 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer, tokenizer
+from kragx.data.tokens import TokenCorpus, Tokens, ngram_overlaps
 from kragx.errors import UsageError, nearest
 from kragx.matchers.base import MatchItem, MatchWarning
-from kragx.matchers.corpus import TokenCorpus, Tokens, ngram_overlaps
-from kragx.tokenizers import Tokenizer, UnicodeTokenizer, tokenizer
 
 Method = Literal["rouge1", "rouge2", "rougeL"]
 Measure = Literal["fmeasure", "precision", "recall", "overlap"]

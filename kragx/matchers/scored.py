@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from kragx.errors import DataError
-from kragx.table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.table import Bools, Floats, Ints, MatchTable
 
 Scores = Mapping[str, Mapping[str, float]]
 

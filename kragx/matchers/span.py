@@ -13,16 +13,16 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer, tokenizer
+from kragx.data.tokens import TokenCorpus
 from kragx.errors import UsageError, nearest
 from kragx.matchers.base import MatchItem, MatchWarning
-from kragx.matchers.corpus import TokenCorpus
 from kragx.matchers.rouge import check_threshold
-from kragx.spans.align import align
-from kragx.spans.least import RUN, Words
-from kragx.spans.reading import reading
-from kragx.spans.rows import SEPARATOR, Rows
-from kragx.table import Ints
-from kragx.tokenizers import Tokenizer, UnicodeTokenizer, tokenizer
+from kragx.metrics.spans.align import align
+from kragx.metrics.spans.least import RUN, Words
+from kragx.metrics.spans.reading import reading
+from kragx.metrics.spans.rows import SEPARATOR, Rows
+from kragx.metrics.table import Ints
 
 Of = Literal["either", "chunk", "gold"]
 Wrappers = Literal["removed", "kept"]
@@ -36,7 +36,7 @@ class SpanMatcher:
 
     The score is the characters of the aligned tokens over those of all tokens of the chunk
     (``of: chunk``), of the gold text (``gold``), or the larger of the two (``either``). How texts
-    are read and aligned is said in `kragx.spans`.
+    are read and aligned is said in `kragx.metrics.spans`.
 
     Attributes:
         of: whose share counts.

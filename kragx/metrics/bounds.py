@@ -23,7 +23,7 @@ import numpy as np
 
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import MetricSpec
-from kragx.table import Bools, Floats, MatchTable
+from kragx.metrics.table import Bools, Floats, MatchTable
 
 if TYPE_CHECKING:
     from kragx.metrics.engine import MetricScores

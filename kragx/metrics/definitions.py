@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx.metrics.spec import MetricSpec
+from kragx.metrics.table import Floats
 from kragx.metrics.view import View
-from kragx.table import Floats
 
 
 @dataclass(frozen=True)

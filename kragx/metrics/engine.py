@@ -10,8 +10,8 @@ import numpy as np
 from kragx.errors import DataError
 from kragx.metrics import METRICS, MetricSpec
 from kragx.metrics.profiles import KRAGX, Profile
+from kragx.metrics.table import Bools, Floats, MatchTable
 from kragx.metrics.view import View, distinct_cuts
-from kragx.table import Bools, Floats, MatchTable
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import numpy as np
 
 from kragx.metrics.definitions import Metric, ratio
 from kragx.metrics.spec import MetricSpec
+from kragx.metrics.table import Floats
 from kragx.metrics.view import View
-from kragx.table import Floats
 
 
 def _hit_rate(view: View, spec: MetricSpec) -> Floats:

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from kragx.data.text import plain_number
 from kragx.errors import UsageError, nearest, shorten
-from kragx.text import plain_number
 
 
 @dataclass(frozen=True)

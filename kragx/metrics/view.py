@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from kragx.errors import DataError
-from kragx.table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.table import Bools, Floats, Ints, MatchTable
 
 
 class View:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from kragx.calibration import Calibration, Estimate
+from kragx.agreement.calibration import Calibration, Estimate
 
 _ROWS = 12
 

@@ -22,7 +22,7 @@ from kragx.comparison import (
     View,
 )
 from kragx.comparison import failed as failing
-from kragx.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation
 from kragx.report.rows import (
     MARKS,
     STANDING,

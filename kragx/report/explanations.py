@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from kragx.explanations import ExplainedDoc, Explanation, Pair
-from kragx.highlights import Spans
+from kragx.evaluation.explain import ExplainedDoc, Explanation, Pair
+from kragx.evaluation.highlights import Spans
 from kragx.matchers.reasons import Reason
 from kragx.report.rows import method_label, number
 

@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from kragx.comparison import Comparison, Estimate
-from kragx.dataset import GoldDataset
+from kragx.data.formats.jsonl import make_folder
+from kragx.data.gold import GoldDataset
+from kragx.data.runs import Run
+from kragx.data.text import file_names
 from kragx.errors import UsageError, nearest
-from kragx.evaluation import Evaluation
-from kragx.formats.jsonl import make_folder
-from kragx.report.answers import answers, found, kept_answers
-from kragx.report.charts import Curve, Histogram, Times, curves, histogram, is_share, times
+from kragx.evaluation.answers import answers, found, kept_answers
+from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, is_share, times
+from kragx.evaluation.evaluation import Evaluation
 from kragx.report.plots import SERIES, drawing, save_figure
-from kragx.results import Run
-from kragx.text import file_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

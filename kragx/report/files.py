@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
-from kragx.dataset import GoldDataset
-from kragx.evaluation import Evaluation
-from kragx.formats.jsonl import open_text
+from kragx.data.formats.jsonl import open_text
+from kragx.data.gold import GoldDataset
+from kragx.evaluation.evaluation import Evaluation
 from kragx.report.rows import metric_names
 
 

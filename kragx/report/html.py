@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from kragx.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation
 from kragx.report.rows import (
     best,
     match_label,

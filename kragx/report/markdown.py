@@ -9,7 +9,7 @@ from typing import Any
 
 from kragx.comparison import Change, Comparison, Difference, GateResult, Recommendation, View
 from kragx.comparison import failed as failing
-from kragx.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation
 from kragx.report.comparison import SHOWN, changed_values, differences_legend
 from kragx.report.rows import (
     MARKS,

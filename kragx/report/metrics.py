@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kragx.formats.jsonl import to_json
-from kragx.measures import MEASURES, Measure
+from kragx.data.formats.jsonl import to_json
 from kragx.metrics import METRICS, Metric
+from kragx.metrics.measures import MEASURES, Measure
 from kragx.metrics.spec import CHOICES
 from kragx.report.files import csv_text
 

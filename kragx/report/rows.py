@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
-from kragx.evaluation import Evaluation
-from kragx.measures import higher_is_better
+from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics.measures import higher_is_better
 
 if TYPE_CHECKING:
     from kragx.comparison import View

@@ -11,10 +11,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from kragx.errors import UsageError
+from kragx.evaluation.sweep import Sweep
 from kragx.report.files import csv_text
 from kragx.report.plots import SERIES, displayed, drawing, new_figure, save_figure
 from kragx.report.rows import method_label, number
-from kragx.sweeps import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from kragx.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation
 from kragx.report.rows import (
     best,
     match_label,

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kragx.validation import SLICES, Validation
+from kragx.data.validation import SLICES, Validation
 
 
 def print_validation(found: Validation, out: Console) -> None:

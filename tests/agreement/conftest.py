@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.command.conftest import here, jsonl, kragx, module
+from tests.app.commands.conftest import here, jsonl, kragx, module
 from tests.judging.conftest import store, tape
 
 __all__ = ["here", "jsonl", "kragx", "module", "qrels", "store", "tape"]

@@ -14,7 +14,7 @@ from kragx.agreement import prediction_powered
 from kragx.agreement.compare import statistics
 from kragx.agreement.intervals import expanded
 from kragx.agreement.labels import Scale
-from kragx.statistics import resamples
+from kragx.comparison.statistics import resamples
 
 SIMULATED = 10_000
 SCALE = Scale(0, 3)

@@ -10,8 +10,8 @@ import pytest
 
 from kragx import Run
 from kragx.agreement import agree
+from kragx.data.formats.jsonl import to_json
 from kragx.errors import DataError, UsageError
-from kragx.formats.jsonl import to_json
 
 HUMAN = {
     "q1": {"a": 0, "b": 1, "c": 2, "only-human": 1},

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
+from kragx.agreement import coefficients
 from kragx.agreement.intervals import bootstrap, expanded, student_t
-from kragx.statistics import agreement, resamples
+from kragx.comparison.statistics import resamples
 from tests.agreement.simulation import agreement_coverage, every, simulated, true_values
 
 QUERIES = 30
@@ -62,7 +63,7 @@ def test_pairs_as_units_would_be_too_narrow(truth):
         cells = data.sum(0).reshape(-1)
         n = int(cells.sum())
         drawn = rng.multinomial(n, cells / n, 300).reshape(300, 4, 4).astype(float)
-        low, high = np.quantile(agreement.mean_bias(drawn), (0.025, 0.975))
+        low, high = np.quantile(coefficients.mean_bias(drawn), (0.025, 0.975))
         held += low <= truth["bias"] <= high
     assert held / 400 < 0.9
 
@@ -70,7 +71,7 @@ def test_pairs_as_units_would_be_too_narrow(truth):
 def test_no_interval_without_variation():
     """One query, or resamples that all agree: None, never a width of 0."""
     alike = np.tile(np.diag([3.0, 2.0]), (5, 1, 1))
-    pairs = {"kappa": agreement.cohen_kappa}
+    pairs = {"kappa": coefficients.cohen_kappa}
 
     def stat(sums):
         return {name: function(sums) for name, function in pairs.items()}

@@ -14,7 +14,7 @@ from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question, Store
 from kragx.judging.question import key_of
 from kragx.judging.rubric import RELEVANCE_EN, SUPPORT_EN
-from kragx.testing import ScriptedClient
+from kragx.judging.scripted import ScriptedClient
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from kragx.agreement.probing import VARIANTS, irrelevant
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Store
 from kragx.judging.rubric import Rubric
-from kragx.testing import ScriptedClient
+from kragx.judging.scripted import ScriptedClient
 from tests.judging.support import judge_of, openai_client
 
 DATA = GoldDataset.from_documents(

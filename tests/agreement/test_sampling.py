@@ -9,12 +9,12 @@ import pytest
 
 from kragx.agreement import Candidate, draw, from_run, from_store
 from kragx.agreement.sampling import read_sample, with_grades
+from kragx.data.formats.jsonl import read_results
 from kragx.errors import DataError, UsageError
-from kragx.formats.jsonl import read_results
 from kragx.judging import Failure, Judge, Question
 from kragx.judging.question import key_of
 from kragx.judging.rubric import RELEVANCE_EN, SUPPORT_EN
-from kragx.testing import ScriptedClient
+from kragx.judging.scripted import ScriptedClient
 
 
 def candidates(n_queries=20, n_docs=10):

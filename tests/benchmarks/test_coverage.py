@@ -11,8 +11,8 @@ import pytest
 
 from kragx.matchers import RougeMatcher, SpanMatcher
 from kragx.matchers.matching import match
-from kragx.measures import Answer, Evidence, compute, parse
-from kragx.measures.spans import Spans
+from kragx.metrics.measures import Answer, Evidence, compute, parse
+from kragx.metrics.measures.spans import Spans
 
 from .support import sides, take, turns
 from .workloads import SIZE, texts

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from nltk.stem.porter import PorterStemmer
 
-from kragx.evaluators import RougeOfflineRetrievalEvaluators
-from kragx.tokenizers import KiwiTokenizer, KragTokenizer, WhitespaceTokenizer
+from kragx.data.tokenizers import KiwiTokenizer, KragTokenizer, WhitespaceTokenizer
+from kragx.krag.evaluators import RougeOfflineRetrievalEvaluators
 
 from . import krag_side
 from .support import once, sides, take, turns

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
+from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer
+from kragx.data.tokens import TokenCorpus
 from kragx.matchers import RougeMatcher
-from kragx.matchers.corpus import TokenCorpus
-from kragx.tokenizers import Tokenizer, UnicodeTokenizer
 
 from .support import sides, take, turns
 from .workloads import SIZE, TextWorkload, texts

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import stats
 
 from kragx.comparison import Scored, Settings, compare_scored
-from kragx.statistics import mean_intervals, sign_flip_p
-from kragx.table import Floats
+from kragx.comparison.statistics import mean_intervals, sign_flip_p
+from kragx.metrics.table import Floats
 
 from .support import once, sides, take, turns
 from .workloads import SIZE

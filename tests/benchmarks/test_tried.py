@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cdist
 
+from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.matchers import RougeMatcher
-from kragx.tokenizers import UnicodeTokenizer
 
 from .support import sides, take, turns
 from .workloads import SIZE, TextWorkload, texts

@@ -17,11 +17,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.dataset import Gold, Query
-from kragx.document import Doc
+from kragx.data.documents import Doc
+from kragx.data.gold import Gold, Query
 from kragx.matchers import MatchItem
 from kragx.metrics import MetricSpec, parse_all
-from kragx.table import MatchTable
+from kragx.metrics.table import MatchTable
 
 Language = Literal["english", "korean"]
 Texts = list[list[str]]

@@ -1,10 +1,10 @@
-"""The command, as tests/command calls it, and result folders of two versions of a retriever."""
+"""The command, as tests/app/commands calls it; result folders of two versions of a retriever."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.command.conftest import here, jsonl, kragx, module
+from tests.app.commands.conftest import here, jsonl, kragx, module
 
 __all__ = ["here", "jsonl", "kragx", "module"]
 

@@ -6,8 +6,8 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from kragx import config
-from kragx.cli import app
+from kragx.app import config
+from kragx.app.commands.main import app
 from kragx.comparison import parse_gates
 from tests.docs.support import Document
 

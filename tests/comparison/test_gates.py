@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kragx import UsageError, compare
+from kragx.app.pytest import assert_gates
 from kragx.comparison import check_gates, failed, gate_problems, parse_gates
-from kragx.pytest import assert_gates
 
 from .support import evaluation, gold_set
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kragx import DataError, evaluate, read_gold, read_results
-from kragx.formats.jsonl import iter_results
-from kragx.text import Mender
+from kragx.data.formats.jsonl import iter_results
+from kragx.data.text import Mender
 
 from .support import written
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kragx.errors import JudgingError
-from kragx.evaluating import evaluate
+from kragx.evaluation.evaluate import evaluate
 from kragx.judging import Failure
+from kragx.judging.scripted import ScriptedClient
 from kragx.metrics import parse_all
 from kragx.metrics.engine import compute
-from kragx.table import MatchTable
-from kragx.testing import ScriptedClient
+from kragx.metrics.table import MatchTable
 from tests.judging.support import judge_of
 
 METRICS = parse_all(
@@ -160,7 +160,7 @@ def test_kept_after_the_error(store):
 
 def test_match_pairs_say_null(store, tmp_path):
     """A pair without a judgement is null, neither 0 nor a decision."""
-    from kragx.evaluating import match_pairs
+    from kragx.evaluation.evaluate import match_pairs
 
     client = ScriptedClient([3, Failure("refusal"), 1])
     judge = judge_of(client, store, max_missing=1.0, concurrency=1)

@@ -7,18 +7,18 @@ import json
 import pytest
 
 from kragx import Run, evaluate
-from kragx.cli import main
-from kragx.config import load
+from kragx.app.commands.main import main
+from kragx.app.config import load
 from kragx.errors import ConfigError, UsageError
-from kragx.evaluators import RAGEvaluator
+from kragx.evaluation.pooling import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
 from kragx.judging.prompt import messages, neutralise
 from kragx.judging.question import FAILURE_KINDS
 from kragx.judging.rubric import RUBRICS, SUPPORT_EN
+from kragx.judging.scripted import ScriptedClient
+from kragx.krag.evaluators import RAGEvaluator
 from kragx.matchers import matcher
-from kragx.pooling import pooled
 from kragx.report.text import console, print_evaluations
-from kragx.testing import ScriptedClient
 from tests.judging.support import ask, judge_of
 
 GOLD = [["the cat sat on the mat"], ["a dog in the fog"]]

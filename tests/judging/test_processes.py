@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from kragx.errors import JudgingError
-from kragx.evaluating import evaluate
+from kragx.evaluation.evaluate import evaluate
 from kragx.judging import Judge, Store
 from tests import interrupts
 from tests.judging.server import serving
@@ -98,7 +98,7 @@ def test_stored_by_another_process_meanwhile(store):
     """A judgement that appears in the store while a run waits for its turn is not asked again."""
     import asyncio
 
-    from kragx.testing import ScriptedClient
+    from kragx.judging.scripted import ScriptedClient
     from tests.judging.support import ask, judge_of
 
     other = judge_of(ScriptedClient([2]), store)

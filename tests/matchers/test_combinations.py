@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import UsageError, evaluate, matcher
-from kragx.config import load
+from kragx.app.config import load
+from kragx.app.pipeline import run
 from kragx.matchers import describe
 from kragx.matchers.reasons import Reason, best_targets, reasons
-from kragx.pipeline import run
 from kragx.report.rows import match_label
 
 from .support import item, scored

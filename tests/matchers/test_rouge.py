@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
+from kragx.data.tokenizers import tokenizer
 from kragx.matchers import RougeMatcher
-from kragx.tokenizers import tokenizer
 
 from .support import scored
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kragx import UsageError, evaluate, match_pairs
-from kragx.dataset import Gold, Query
-from kragx.document import Doc
+from kragx.data.documents import Doc
+from kragx.data.gold import Gold, Query
 from kragx.matchers import MatchItem, MatchWarning, SpanMatcher, describe, matcher
 
 GOLD = "aa bb cc dd ee ff gg hh ii jj"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kragx import UsageError, matcher
+from kragx.data.tokenizers import CharTokenizer, UnicodeTokenizer
 from kragx.matchers import (
     METHODS,
     ContainsMatcher,
@@ -16,7 +17,6 @@ from kragx.matchers import (
     asks,
     describe,
 )
-from kragx.tokenizers import CharTokenizer, UnicodeTokenizer
 
 UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version}
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kragx.metrics import MetricSpec, engine, parse, profile
 from kragx.metrics.engine import MetricScores
-from kragx.table import MatchTable
+from kragx.metrics.table import MatchTable
 
 TINY = 1e-12
 

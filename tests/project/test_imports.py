@@ -20,7 +20,7 @@ finally:
 """
 SCORE = """
 sys.argv = ["kragx", "score", {path!r}]
-from kragx.cli import main
+from kragx.app.commands.main import main
 main()
 """
 
@@ -56,8 +56,8 @@ def test_import_kragx_is_light():
 
 
 def test_import_of_the_command_is_light():
-    """`import kragx.cli` loads what reads arguments, and nothing that computes."""
-    packages = loaded("import kragx.cli")
+    """`import kragx.app.commands.main` loads what reads arguments, and nothing that computes."""
+    packages = loaded("import kragx.app.commands.main")
     assert "typer" in packages
     assert not packages & {
         "langchain_core",
@@ -81,9 +81,9 @@ def test_score_loads_only_what_it_uses(tmp_path):
         "bm25s",
         "kiwipiepy",
         "kragx.comparison",
-        "kragx.config",
+        "kragx.app.config",
         "kragx.judging",
-        "kragx.retrieval",
+        "kragx.evaluation.retrieve",
         "langchain_core",
         "matplotlib",
         "openai",

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from kragx.dataset import Gold
-from kragx.evaluation import Evaluation
-from kragx.measures import MeasureScores, measure
+from kragx.comparison.likeness import Origins, alike
+from kragx.data.gold import Gold
+from kragx.evaluation.answers import Answer, Found, found
+from kragx.evaluation.curves import Curve, histogram, times
+from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Budget
-from kragx.report.answers import Answer, Found, found
-from kragx.report.charts import Curve, histogram, times
-from kragx.report.page.likeness import Origins, alike
+from kragx.metrics.measures import MeasureScores, measure
 from kragx.report.page.rounding import rounded_score
 from kragx.report.rows import remarks
 

@@ -11,8 +11,8 @@ import numpy as np
 from kragx.matchers import MatchItem
 from kragx.matchers.combine import Asked, CombinedMatcher
 from kragx.matchers.reasons import Reason, combined_reasons, offline, strength
+from kragx.metrics.table import Bools
 from kragx.report.page.rounding import rounded_score
-from kragx.table import Bools
 
 _LETTERS = {"match": "m", "no match": "n", "open": "o", "unknown": "u"}
 

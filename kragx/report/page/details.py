@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.dataset import Gold, GoldDataset, Query
-from kragx.document import Doc
+from kragx.data.documents import Doc
+from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.runs import Run
 from kragx.errors import UsageError
 from kragx.matchers import Matcher, MatchItem, MatchWarning
 from kragx.matchers.combine import CombinedMatcher
 from kragx.report.page.cells import Cell, pairs
 from kragx.report.page.decisions import Decision, Decisions
 from kragx.report.page.packing import Texts
-from kragx.results import Run
 
 Reasons = Mapping[tuple[str, str, str], tuple[int | None, str]]
 """What a judge said: for (query id, document text, gold text) its grade and its reason."""

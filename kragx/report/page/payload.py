@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from kragx.comparison import Comparison, check_comparable
+from kragx.comparison.likeness import ALIKE, SIMILAR, Origins
 from kragx.comparison.recommendations import FEW
-from kragx.dataset import Gold, GoldDataset, Query
+from kragx.comparison.standings import standings
+from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import UsageError
-from kragx.evaluation import Evaluation, versions
-from kragx.explanations import NEAR
+from kragx.evaluation.answers import Answer, answers, kept_answers, pool_gold, texts_by_id
+from kragx.evaluation.curves import curves, is_share
+from kragx.evaluation.evaluation import Evaluation, versions
+from kragx.evaluation.explain import NEAR
 from kragx.matchers.embedding import EmbeddingMatcher
-from kragx.measures import higher_is_better, measure
 from kragx.metrics import METRICS
-from kragx.report.answers import Answer, answers, kept_answers, pool_gold, texts_by_id
-from kragx.report.charts import curves, is_share
+from kragx.metrics.measures import higher_is_better, measure
 from kragx.report.page.cells import Cell, cell_values
 from kragx.report.page.details import QUERIES_A_BLOCK, Details, Sources
-from kragx.report.page.likeness import ALIKE, SIMILAR, Origins
 from kragx.report.page.packing import Texts, packed, starts
-from kragx.report.page.standings import standings
 from kragx.report.rows import match_label, metric_names, profile_label
 
 

@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from kragx.comparison import Comparison, Settings
-from kragx.dataset import GoldDataset
-from kragx.document import Doc
+from kragx.comparison.standings import compared
+from kragx.data.documents import Doc
+from kragx.data.formats.jsonl import open_text
+from kragx.data.gold import GoldDataset
+from kragx.data.runs import Run
+from kragx.data.text import Mender
 from kragx.errors import UsageError
-from kragx.evaluation import Evaluation
-from kragx.formats.jsonl import open_text
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.retrieve import is_retriever
+from kragx.evaluation.source import as_dataset, as_run
 from kragx.matchers import Matcher
 from kragx.report.page.details import Reasons, Sources
 from kragx.report.page.payload import Payload, payload
-from kragx.report.page.standings import compared
-from kragx.results import Run
-from kragx.retrieval import is_retriever
-from kragx.sources import as_dataset, as_run
-from kragx.text import Mender
 
 _SCRIPTS = (
     "words",

@@ -1,0 +1,142 @@
+"""What is tried: the candidates, and the scores that they give labelled pairs."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kragx import matchers
+from kragx.data.tokenizers import Tokenizer
+from kragx.data.tokens import TokenCorpus
+from kragx.errors import UsageError
+from kragx.matchers import Matcher, MatchItem, MatchWarning, RougeMatcher
+from kragx.matchers.matching import match as match_items
+from kragx.metrics.table import Floats, Ints
+
+TOKENIZERS = ("unicode", "char")
+
+_MEASURES = ("overlap", "recall", "precision", "fmeasure")
+_SHARES = ("gold", "chunk")  # of `span`, besides the larger of the two
+_ROUGE = ("rouge2", "rouge1", "rougeL")
+
+
+def candidates(
+    tokenizers: Iterable[object] = TOKENIZERS, more: Iterable[object] = ()
+) -> list[dict[str, Any]]:
+    """What is tried, simplest and cheapest first.
+
+    Matchers that decide yes or no; ROUGE with every measure, by tokenizer; other built-in matchers
+    with a threshold that ask no model; then `more`, whatever it is.
+    """
+    found: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
+    for tokenizer in tokenizers:
+        own = {} if tokenizer == "unicode" else {"tokenizer": tokenizer}
+        for method in _ROUGE:
+            for measure in _MEASURES:
+                if (method, measure) == ("rouge2", "overlap"):
+                    found.append({"method": "overlap", **own})
+                else:
+                    found.append({"method": method, "measure": measure, **own})
+    for method in matchers.METHODS:
+        options = matchers.option_names(method)
+        if method in (*_ROUGE, "overlap") or matchers.asks(method) or "threshold" not in options:
+            continue
+        found.append({"method": method})
+        found += [{"method": method, "of": of} for of in _SHARES if "of" in options]
+    return found + [as_mapping(each) for each in more]
+
+
+def as_mapping(spec: object) -> dict[str, Any]:
+    """A candidate's spec as a mapping; a threshold of its own is left to be chosen."""
+    if isinstance(spec, str):
+        return {"method": spec}
+    if isinstance(spec, Mapping):
+        return {name: value for name, value in spec.items() if name != "threshold"}
+    raise UsageError(f"candidates: {spec!r} is neither a name nor a mapping")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A candidate with the score of every labelled pair.
+
+    Attributes:
+        spec: what to match by.
+        scores: (u) one for each pair.
+        fixed: its threshold, where there is none to choose.
+    """
+
+    spec: dict[str, Any]
+    scores: Floats
+    fixed: float | None
+
+    def at(self, threshold: float) -> dict[str, Any]:
+        """The spec with a threshold, unless it has its own."""
+        return dict(self.spec) if self.fixed is not None else with_threshold(self.spec, threshold)
+
+
+def scored(
+    items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], places: Ints
+) -> list[Tried]:
+    """The scores of each candidate; places are those of `pairs.resolved`.
+
+    Raises:
+        UsageError: a spec is wrong, or asks a judge, or there is none.
+    """
+    if not specs:
+        raise UsageError("candidates: there is none")
+    corpora: dict[Tokenizer, TokenCorpus] = {}
+    tried = []
+    said: set[str] = set()
+    for spec in specs:
+        made, fixed = _made(spec)
+        if isinstance(made, RougeMatcher):
+            made = made.sharing(corpora)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", MatchWarning)
+            table = match_items(items, made, Counter())
+        for each in caught:  # the same texts trouble many candidates; once is enough
+            if str(each.message) not in said:
+                warnings.warn(each.message, each.category, stacklevel=3)
+            said.add(str(each.message))
+        scores = np.empty(len(places))
+        row, dense = -1, np.empty((0, 0))
+        for at, (query, doc, gold) in enumerate(places.tolist()):
+            if query != row:
+                row, dense = query, np.nan_to_num(table.dense(query))
+                true = np.array([each.grade > 0 for each in items[query].query.gold])
+            scores[at] = dense[doc, true].max() if gold < 0 else dense[doc, gold]
+        tried.append(Tried(spec, scores, fixed))
+    return tried
+
+
+def _made(spec: dict[str, Any]) -> tuple[Matcher, float | None]:
+    """The matcher of a candidate, and its own threshold where there is none to choose."""
+    try:
+        made = matchers.matcher(with_threshold(spec, 0.5))
+        fixed = None if made.threshold == 0.5 else made.threshold
+    except UsageError:  # it takes no threshold, or is wrong without one too
+        made = matchers.matcher(spec)
+        fixed = made.threshold
+    if matchers.judge_of(made) is not None:
+        raise UsageError(
+            "candidates: a judge's grades are what others are compared with; name it in --labels"
+        )
+    return made, fixed
+
+
+def with_threshold(spec: Mapping[str, Any], threshold: float) -> dict[str, Any]:
+    """A spec with this threshold, where the kind of matcher takes it.
+
+    Of a cascade it is the last member's, of an import path an argument.
+    """
+    if "cascade" in spec and isinstance(spec["cascade"], Sequence) and spec["cascade"]:
+        *first, last = spec["cascade"]
+        return {**spec, "cascade": [*first, with_threshold(as_mapping(last), threshold)]}
+    if ":" in str(spec.get("method")):
+        return {**spec, "args": {**(spec.get("args") or {}), "threshold": threshold}}
+    return {**spec, "threshold": threshold}

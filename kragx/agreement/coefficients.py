@@ -1,0 +1,118 @@
+"""Agreement: Cohen's kappa, Krippendorff's alpha and their kin, of many confusion matrices at once.
+
+A confusion matrix has a row for each human (true) label and a column for each of the judge's
+(decided). Functions take an array of shape (..., l, l) and give one of shape (...), NaN where the
+statistic is undefined, so that a bootstrap is one call. `binary_kappa` and `binary_f1` take the
+four counts of yes-or-no decisions instead.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kragx.metrics.table import Floats
+
+Weights = Literal["nominal", "linear", "quadratic"]
+
+
+def weights(n_labels: int, kind: Weights) -> Floats:
+    """(l, l) how much each kind of disagreement counts: 0 on the diagonal."""
+    apart = np.abs(np.subtract.outer(np.arange(n_labels), np.arange(n_labels))).astype(float)
+    match kind:
+        case "nominal":
+            return (apart > 0).astype(float)
+        case "linear":
+            return apart
+        case "quadratic":
+            return apart**2
+
+
+def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
+    """1 - observed / expected disagreement, the latter from both sides' base rates.
+
+    NaN where both sides gave one and the same label throughout: nothing could disagree.
+
+    Source: J. Cohen, A coefficient of agreement for nominal scales, 1960; Weighted kappa, 1968.
+    """
+    apart = weights(confusion.shape[-1], kind)
+    total = confusion.sum((-1, -2))
+    observed = (confusion * apart).sum((-1, -2)) * total
+    human, judge = confusion.sum(-1), confusion.sum(-2)
+    expected = np.einsum("...i,ij,...j->...", human, apart, judge)
+    return 1 - ratio(observed, expected)
+
+
+def binary_kappa(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> Floats:
+    """`cohen_kappa` of yes-or-no decisions.
+
+    Args:
+        tp: how often decided and true.
+        fp: decided, not true.
+        fn: true, not decided.
+        tn: neither.
+    """
+    counts = np.broadcast_arrays(*(np.asarray(each, np.float64) for each in (tn, fp, fn, tp)))
+    return cohen_kappa(np.stack(counts, axis=-1).reshape(*counts[0].shape, 2, 2))
+
+
+def binary_f1(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> Floats:
+    """F1, the harmonic mean of precision and recall; NaN where nothing is decided and none true."""
+    tp, fp, fn = (np.asarray(each, np.float64) for each in (tp, fp, fn))
+    total = 2 * tp + fp + fn
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value: Floats = np.where(total > 0, 2 * tp / total, np.nan)
+    return value
+
+
+def binary(confusion: Floats, cut: int) -> Floats:
+    """(..., 2, 2) the confusion of "at or above" the label at position `cut` and "below"."""
+    below, above = slice(None, cut), slice(cut, None)
+    rows = np.stack([confusion[..., part, :].sum(-2) for part in (below, above)], axis=-2)
+    return np.stack([rows[..., part].sum(-1) for part in (below, above)], axis=-1)
+
+
+def ordinal_alpha(confusion: Floats) -> Floats:
+    """Krippendorff's alpha for two observers and ordered labels.
+
+    NaN where only one label occurs.
+
+    Source: K. Krippendorff, Computing Krippendorff's alpha-reliability, 2011.
+    """
+    together = confusion + np.swapaxes(confusion, -1, -2)
+    values = together.sum(-1)
+    total = values.sum(-1)
+    # Labels are as far apart as there are values between them, half of either end counted.
+    place = np.cumsum(values, -1) - values / 2
+    apart = (place[..., :, None] - place[..., None, :]) ** 2
+    observed = (together * apart).sum((-1, -2)) * (total - 1)
+    expected = np.einsum("...i,...ij,...j->...", values, apart, values)
+    return 1 - ratio(observed, expected)
+
+
+def accuracy(confusion: Floats) -> Floats:
+    """The share of pairs with the same label; NaN without a pair."""
+    same = np.trace(confusion, axis1=-2, axis2=-1)
+    return ratio(same, confusion.sum((-1, -2)))
+
+
+def bias(confusion: Floats) -> Floats:
+    """(..., l) the judge's mean label minus the human one, for each human label; NaN where none."""
+    n_labels = confusion.shape[-1]
+    judged = (confusion * np.arange(n_labels)).sum(-1)
+    return ratio(judged, confusion.sum(-1)) - np.arange(n_labels)
+
+
+def mean_bias(confusion: Floats) -> Floats:
+    """The judge's mean label minus the human one, over all pairs; NaN without a pair."""
+    positions = np.arange(confusion.shape[-1])
+    difference = (confusion * (positions[None, :] - positions[:, None])).sum((-1, -2))
+    return ratio(difference, confusion.sum((-1, -2)))
+
+
+def ratio(part: Floats, whole: Floats) -> Floats:
+    """A part over its whole, NaN where the whole is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)

@@ -1,0 +1,1 @@
+"""What people start: the command, config files, runs and the folders that they leave behind."""

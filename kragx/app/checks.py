@@ -1,0 +1,74 @@
+"""What is refused before the first question is asked, lest all the work be done for nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kragx.app.config import RunConfig
+from kragx.comparison import (
+    NEEDS_EARLIER,
+    NO_VALUE,
+    REMEDY,
+    Results,
+    gold_differs,
+    read_results_folder,
+    sliced,
+)
+from kragx.data.gold import GoldDataset
+from kragx.errors import UsageError, nearest
+
+
+def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
+    """Refuse slices that the gold set does not have, before any work.
+
+    Raises:
+        UsageError: naming each mistake.
+    """
+    problems = []
+    labels: dict[str, list[str]] = {}
+    for name in config.slices or ():
+        try:
+            found = sliced(list(dataset), [name])
+            labels[name] = [NO_VALUE if value is None else value for _, value, _ in found]
+        except UsageError as error:
+            problems.append(str(error))
+    for gate in config.parsed_gates:
+        known = labels.get(gate.field or "")
+        if known is not None and gate.value not in known:
+            problems.append(
+                f"{gate.path}: no query has the value {gate.value!r}; "
+                f"{nearest(gate.value or '', known)}"
+            )
+    if problems:
+        raise UsageError("\n".join(problems))
+
+
+def check_earlier(
+    earlier: Results, config: RunConfig, dataset: GoldDataset, *, anyway: bool
+) -> None:
+    """Refuse earlier results of other retrievers, or of another gold set, before any work."""
+    if not set(earlier.retrievers) & set(config.retrievers):
+        raise UsageError(
+            f"earlier: {earlier.name} has no retriever of this config; it has "
+            f"{', '.join(earlier.retrievers)}"
+        )
+    differing = gold_differs(earlier.scored[0].settings["dataset"], dataset.settings)
+    if differing is not None and not anyway:
+        raise UsageError(
+            f"earlier: {earlier.name} cannot be compared with this config: {differing} ({REMEDY})"
+        )
+
+
+def earlier_results(config: RunConfig, folder: Path | None) -> Results | None:
+    """The earlier results, read before any work, lest it be done for nothing."""
+    if config.earlier is None:
+        needs = next((each for each in config.parsed_gates if each.than == "earlier"), None)
+        if needs is not None:
+            raise UsageError(f"{needs.path}: {NEEDS_EARLIER}")
+        return None
+    if folder is not None and folder.resolve() == config.earlier.resolve():
+        raise UsageError(
+            f"earlier: {config.earlier} is the folder that this run writes; copy what it holds to "
+            "another one first, or give another output"
+        )
+    return read_results_folder(config.earlier)

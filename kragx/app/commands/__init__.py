@@ -1,0 +1,1 @@
+"""The command `kragx`: arguments are read here, the work is done elsewhere."""

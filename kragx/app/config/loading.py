@@ -1,0 +1,131 @@
+"""From a config file to a checked `RunConfig`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from kragx.app.config.models import RunConfig
+from kragx.app.config.problems import of_facts, of_gates, readable, semantic
+from kragx.app.config.values import Loader, fill, override, yaml_problem
+from kragx.app.environment import load_env
+from kragx.errors import ConfigError, DataError
+
+
+def load(path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = True) -> RunConfig:
+    """Read and check a config file.
+
+    Args:
+        path: the file; variables of a ``.env`` file beside it are set first, if they are not set.
+        overrides: values that win over the file's, as ``match.threshold=0.4``.
+        needs_env: whether an environment variable that is not set is a mistake; without, it is
+            read as its own name, which is enough to look at a finished run.
+
+    ``${here}`` stands for the config file's folder and ``${NAME}`` for an environment variable,
+    anywhere in a value. In a retriever's ``args`` variables stay as they are until the retriever
+    is made, so that a secret is never written into a result.
+
+    Raises:
+        DataError: the file cannot be read.
+        ConfigError: it is not YAML, or holds mistakes; all of them are listed, each with its path.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: not UTF-8; save the file as UTF-8") from None
+    here = Path(path).resolve().parent
+    load_env(here)
+    return parse_config(text, str(path), here, overrides, needs_env=needs_env)
+
+
+def parse_config(
+    text: str,
+    name: str,
+    here: Path,
+    overrides: Iterable[str] = (),
+    *,
+    needs_env: bool = True,
+) -> RunConfig:
+    """`load` for a text; `name` stands for the file in messages, `here` for its folder."""
+    try:
+        raw = yaml.load(text, Loader=Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(name, [yaml_problem(error)]) from None
+    if not isinstance(raw, dict):
+        raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
+    problems: list[str] = []
+    raw = override(raw, overrides)
+    filled = fill(raw, here, "", problems)
+    if not needs_env:
+        problems.clear()
+    config: RunConfig | None = None
+    try:
+        config = RunConfig.model_validate(filled)
+    except ValidationError as error:
+        problems += readable(error, filled)
+    problems += semantic(filled)
+    if config is not None and not problems:
+        problems += of_facts(config)
+        problems += of_gates(config)
+    if problems or config is None:
+        raise ConfigError(name, problems)
+    return _anchored(config, here)
+
+
+def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:
+    """The config with other earlier results; a relative path starts at the current folder."""
+    return config.model_copy(update={"earlier": earlier.absolute()})
+
+
+def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
+    """The config with other gates.
+
+    Raises:
+        ConfigError: they hold mistakes.
+    """
+    changed = config.model_copy(update={"gates": dict(gates)})
+    problems = of_gates(changed)
+    if problems:
+        raise ConfigError("gates", problems)
+    return changed
+
+
+def _anchored(config: RunConfig, here: Path) -> RunConfig:
+    """The config with relative paths made to start at the config file's folder."""
+
+    def anchor(path: Path | None) -> Path | None:
+        return None if path is None else Path(os.path.normpath(here / path.expanduser()))
+
+    return config.model_copy(
+        update={
+            "dataset": config.dataset.model_copy(
+                update={
+                    "path": anchor(config.dataset.path),
+                    "corpus": anchor(config.dataset.corpus),
+                }
+            ),
+            "retrievers": {
+                name: each.model_copy(
+                    update={"results": anchor(each.results), "run": anchor(each.run)}
+                )
+                for name, each in config.retrievers.items()
+            },
+            "output": anchor(config.output),
+            "earlier": anchor(config.earlier),
+            "judge": None
+            if config.judge is None
+            else {
+                name: str(anchor(Path(value)))
+                if name in ("store", "rubric") and isinstance(value, str)
+                else value
+                for name, value in config.judge.items()
+            },
+        }
+    )

@@ -1,0 +1,268 @@
+"""What a config file of `kragx run` may hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from kragx.comparison import Gate, Settings, parse_gates
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.data.validation import target_problems
+from kragx.metrics import Profile, profile_for
+from kragx.metrics.measurement import wanted
+
+_IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class DatasetConfig(_Model):
+    """The gold set: a file of any format that `kragx.read_dataset` knows."""
+
+    path: Path = Field(description="JSON Lines, JSON, CSV, TSV, Excel, Parquet or qrels")
+    name: str | None = Field(default=None, description="in results; default: the file's")
+    version: str | None = Field(default=None, description="recorded in results")
+    format: (
+        Literal["gold", "goldset", "autorag", "ragas", "science-qa", "llamaindex", "qrels"] | None
+    ) = Field(default=None, description="default: recognised by the fields")
+    columns: dict[str, str] | None = Field(
+        default=None, description="of tables: for each field the column that holds it"
+    )
+    encoding: str | None = Field(default=None, description="of CSV; default: utf-8, then cp949")
+    corpus: Path | None = Field(
+        default=None, description="for 'kragx validate': where gold texts and ids come from"
+    )
+    targets: dict[str, dict[str, float]] | None = Field(
+        default=None,
+        description="for 'kragx validate': shares, for example {query_type: {lookup: 0.5}}",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _version_as_text(cls, value: Any) -> Any:
+        # YAML reads 2026-01-31 as a date and 1.0 as a number.
+        if isinstance(value, Mapping) and isinstance(value.get("version"), (int, float, date)):
+            return {**value, "version": str(value["version"])}
+        return value
+
+    @field_validator("targets")
+    @classmethod
+    def _real_shares(cls, value: Any) -> Any:
+        problems = "; ".join(target_problems(value or {}))
+        if problems:
+            raise ValueError(problems)
+        return value
+
+
+class CallbackConfig(_Model):
+    """A LangChain callback handler with arguments."""
+
+    factory: str = Field(alias="class", description="import path 'package.module:name'")
+    args: dict[str, Any] = Field(
+        default_factory=dict, description="${NAME} in them is an environment variable"
+    )
+
+
+ASKING = ("concurrency", "timeout", "retries", "on_error", "warmup", "repeat", "callbacks")
+"""The options of a retriever that is asked, rather than read from a file."""
+
+
+def source_of(value: str) -> str:
+    """Which key a retriever that is written as a mere text means."""
+    return "class" if _IMPORT_PATH.fullmatch(value) else "results"
+
+
+class RetrieverConfig(_Model):
+    """One retriever: a class or function by import path, a results file or a TREC run."""
+
+    factory: str | None = Field(
+        default=None,
+        alias="class",
+        description="import path 'package.module:name' of a class, a method that makes a "
+        "retriever, or a function from a question to documents",
+    )
+    args: dict[str, Any] | None = Field(
+        default=None,
+        description="arguments of the class; ${NAME} in them is an environment variable",
+    )
+    results: Path | None = Field(default=None, description="a results file, instead of a class")
+    run: Path | None = Field(default=None, description="a TREC run (also .gz), instead of a class")
+    concurrency: int = Field(default=1, ge=1, description="questions asked at once")
+    timeout: float | None = Field(
+        default=None, gt=0, description="seconds after which an attempt has failed"
+    )
+    retries: int = Field(default=0, ge=0, description="how often to ask again after an error")
+    on_error: Literal["record", "stop"] = Field(
+        default="record", description="count a query that failed, or end the run"
+    )
+    warmup: int = Field(default=0, ge=0, description="questions asked first, not counted")
+    repeat: int = Field(
+        default=1, ge=1, description="how often each question is asked; its time is the median"
+    )
+    callbacks: list[str | CallbackConfig] | None = Field(
+        default=None, description="LangChain callback handlers by import path"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_form(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {source_of(value): value}
+        return value
+
+    @model_validator(mode="after")
+    def _one_source(self) -> RetrieverConfig:
+        sources = {"class": self.factory, "results": self.results, "run": self.run}
+        given = [name for name, source in sources.items() if source is not None]
+        if len(given) != 1:
+            raise ValueError("give either 'class' or 'results' or 'run'")
+        if self.factory is None:
+            for name in ("args", *ASKING):
+                # A resolved config spells out the defaults, which do no harm.
+                if getattr(self, name) not in (type(self).model_fields[name].default, {}, []):
+                    raise ValueError(f"{name!r} belongs to 'class'; {given[0]!r} takes none")
+        return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result records of how its retriever was asked; variables stay names."""
+        if self.factory is None:
+            source = "results" if self.run is None else "run"
+            return {source: str(self.results or self.run)}
+        plain = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return {"args": {}, **plain}
+
+    def asking(self) -> dict[str, Any]:
+        """How the retriever is asked, but for its callbacks."""
+        return {name: getattr(self, name) for name in ASKING if name != "callbacks"}
+
+
+class HtmlConfig(_Model):
+    """How much of the texts report.html holds; numbers always count everything."""
+
+    max_docs: int = Field(default=50, ge=1, description="documents of each list")
+    max_chars: int | None = Field(
+        default=None, ge=1, description="characters of each text; default: all"
+    )
+
+
+class StatisticsConfig(_Model):
+    """How sure is sure: see `kragx.comparison.Settings`."""
+
+    confidence: float = Field(default=CONFIDENCE, ge=0.5, lt=1, description="of intervals")
+    resamples: int = Field(
+        default=RESAMPLES, ge=100, description="bootstrap resamples, and random sign flips"
+    )
+    seed: int = Field(default=SEED, ge=0, description="of both")
+    correction: Literal["holm", "none"] = Field(
+        default="holm", description="of p, over the retrievers and metrics of a table"
+    )
+
+    @property
+    def settings(self) -> Settings:
+        """The same for `kragx.comparison`."""
+        return Settings(self.confidence, self.resamples, self.seed, self.correction)
+
+
+class RunConfig(_Model):
+    """Everything that `kragx run` does. Relative paths start at the config file's folder."""
+
+    dataset: DatasetConfig
+    retrievers: dict[str, RetrieverConfig] = Field(min_length=1)
+    match: Any = None
+    judge: dict[str, Any] | None = Field(
+        default=None, description="the LLM that judges for 'llm' (docs/judging.md)"
+    )
+    matchers: dict[str, Any] | None = Field(default=None, min_length=1)
+    facts_match: Any = Field(
+        default=None, description="how context_completeness matches facts; default: as gold"
+    )
+    metrics: list[str] | None = Field(default=None, min_length=1)
+    budget_tokenizer: Any = Field(
+        default=None, description="what a token of a budget (ndcg@500tokens) is; default: unicode"
+    )
+    profile: str | None = None
+    no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
+    output: Path | None = Field(default=None, description="the folder for JSON and CSV")
+    html: bool | HtmlConfig = Field(
+        default=True, description="write report.html beside them; false leaves it out"
+    )
+    baseline: str | None = Field(
+        default=None, description="the retriever that others are set against; default: the first"
+    )
+    slices: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="fields of a query to compare within: query_type, metadata.difficulty",
+    )
+    statistics: StatisticsConfig = Field(
+        default_factory=StatisticsConfig, description="of intervals and tests"
+    )
+    gates: dict[str, Any] | None = Field(
+        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparing.md)'
+    )
+    earlier: Path | None = Field(
+        default=None, description="a result folder that this run is compared with"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_forms(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        value = {key: item for key, item in value.items() if item is not None}
+        if isinstance(value.get("retrievers"), Mapping):
+            value["retrievers"] = {str(name): each for name, each in value["retrievers"].items()}
+        if isinstance(value.get("dataset"), str):
+            value["dataset"] = {"path": value["dataset"]}
+        for name in ("metrics", "slices"):
+            if isinstance(value.get(name), str):
+                value[name] = [value[name]]
+        return value
+
+    @model_validator(mode="after")
+    def _one_kind_of_match(self) -> RunConfig:
+        if self.match is not None and self.matchers is not None:
+            raise ValueError("give either 'match' or 'matchers'")
+        return self
+
+    @property
+    def chosen_profile(self) -> Profile:
+        """The profile named, else the one that the metric strings imply."""
+        return profile_for(self.profile, self.metrics)
+
+    @property
+    def named_matchers(self) -> dict[str | None, Any]:
+        """The match specs by name; a single `match` has no name."""
+        named: dict[str | None, Any] = {}
+        if self.matchers is None:
+            named[None] = self.chosen_profile.match if self.match is None else self.match
+        else:
+            named.update(self.matchers)
+        return named
+
+    @property
+    def parsed_gates(self) -> tuple[Gate, ...]:
+        """The gates; the config was checked, so they hold no mistake."""
+        return parse_gates(self.gates or {}, [], self.chosen_profile)
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The canonical names of what is computed."""
+        return wanted(self.metrics, self.chosen_profile).names
+
+    def resolved(self) -> dict[str, Any]:
+        """The config as plain values with every default filled in."""
+        plain: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        plain["profile"] = self.chosen_profile.name
+        plain["metrics"] = self.metric_names
+        if self.matchers is None:
+            plain["match"] = self.named_matchers[None]
+        return plain

@@ -1,0 +1,141 @@
+"""YAML as kragx reads it, values of the command line, and `${...}` put in."""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kragx.app.config.models import source_of
+from kragx.errors import UsageError, shorten
+
+
+class Loader(yaml.SafeLoader):
+    """SafeLoader, but a key that stands twice is an error instead of silently the last one."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Refuse keys that stand twice."""
+        # Called before merge keys (<<) bring in keys that a mapping may well override.
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    )
+                seen.add(key.value)
+        super().flatten_mapping(node)
+
+
+def yaml_problem(error: yaml.YAMLError) -> str:
+    """What is wrong and where, and the remedy where there is a usual one."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return f"not valid YAML: {error}"
+    mark = error.problem_mark
+    said = f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
+    if error.context == "while scanning a block scalar":
+        said += '; a value that begins with > or | needs quotes, for example ">= 0.75"'
+    return said
+
+
+def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """A config with values of the command line: ``retrievers.bm25.args.k=5``, values as in YAML.
+
+    Raises:
+        UsageError: a setting is no ``path=value``, or its path leads through a value.
+    """
+    changed = copy.deepcopy(dict(raw))
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        keys = path.strip().split(".")
+        if not equals or not all(keys):
+            raise UsageError(f"--set {setting}: write path=value, for example match.threshold=0.4")
+        try:
+            value = yaml.load(text, Loader=Loader)
+        except yaml.YAMLError as error:
+            raise UsageError(f"--set {setting}: {yaml_problem(error)}") from None
+        at: Any = changed
+        for depth, key in enumerate(keys[:-1]):
+            if isinstance(at, dict) and isinstance(at.get(key), str):
+                at[key] = _long_form(keys[:depth], key, at[key])
+            at = _step(at, key, setting, ".".join(keys[: depth + 1]), make=True)
+        if isinstance(at, list):
+            _step(at, keys[-1], setting, path, make=False)
+            at[int(keys[-1])] = value
+        else:
+            at[keys[-1]] = value
+    return changed
+
+
+def _long_form(parents: Sequence[str], key: str, value: str) -> Any:
+    """A short form spelt out: ``match: overlap`` is a method, ``dataset: gold.jsonl`` a path."""
+    match (*parents, key):
+        case ("match" | "facts_match",) | ("matchers", _):
+            return {"method": value}
+        case ("dataset",):
+            return {"path": value}
+        case ("retrievers", _):
+            return {source_of(value): value}
+    return value
+
+
+def _step(at: Any, key: str, setting: str, path: str, *, make: bool) -> Any:
+    if isinstance(at, list):
+        if not key.isdecimal() or int(key) >= len(at):
+            raise UsageError(f"--set {setting}: {path}: the list has items 0 to {len(at) - 1}")
+        found = at[int(key)]
+    else:
+        found = (
+            at.setdefault(key, {}) if at.get(key) is not None else at.update({key: {}}) or at[key]
+        )
+    if make and not isinstance(found, (dict, list)):
+        raise UsageError(f"--set {setting}: {path} is {shorten(found)}, which has no parts")
+    return found
+
+
+# Whose ``args`` keep variables as they are until they are used, so that no result holds a secret.
+_LATE = ("retrievers.", "judge", "match", "facts_match")
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+
+
+def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool = False) -> Any:
+    """`value` with ``${...}`` replaced in every string; `late` leaves variables as they are."""
+
+    def replacement(found: re.Match[str]) -> str:
+        name = found[1]
+        if name == "here":
+            return str(here)
+        if name not in os.environ:
+            problems.append(f"{path}: the environment variable {name!r} is not set")
+        return found[0] if late else os.environ.get(name, "")
+
+    match value:
+        case str():
+            return _VARIABLE.sub(replacement, value)
+        case list():
+            return [
+                fill(item, here, f"{path}[{at}]", problems, late=late)
+                for at, item in enumerate(value)
+            ]
+        case dict():
+            return {
+                key: fill(
+                    item,
+                    here,
+                    f"{path}.{key}".lstrip("."),
+                    problems,
+                    late=late or (key == "args" and path.startswith(_LATE)),
+                )
+                for key, item in value.items()
+            }
+    return value
+
+
+def filled(value: Any) -> Any:
+    """`value` with environment variables put in: what ``args`` stand for."""
+    return fill(value, Path(), "args", [])

@@ -1,0 +1,94 @@
+"""Gates in a test suite: `from kragx.pytest import assert_gates`.
+
+Nothing is registered into pytest; this module is imported where it is used, and needs no pytest.
+
+    from kragx.pytest import assert_gates
+
+    def test_retrieval():
+        assert_gates("kragx.yaml")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kragx.errors import UsageError
+
+if TYPE_CHECKING:
+    from kragx.app.run_report import RunReport
+    from kragx.comparison import Comparison, GateResult
+    from kragx.evaluation.evaluation import Evaluation
+
+
+def assert_gates(
+    results: str | Path | RunReport | Comparison | Evaluation,
+    gates: Mapping[str, Any] | None = None,
+    *,
+    earlier: str | Path | None = None,
+) -> tuple[GateResult, ...]:
+    """Fail a test with a line for each gate that does not hold.
+
+    Args:
+        results: a config file, which is run; a result folder, which is computed again; what
+            `kragx.app.pipeline.run`, `kragx.compare` or `kragx.evaluate` returned.
+        gates: as in a config; None for the config's own.
+        earlier: a result folder that ``no worse than earlier`` looks at.
+
+    Returns:
+        Every gate with what was found.
+
+    Raises:
+        AssertionError: a gate does not hold.
+        UsageError: there are no gates, or they hold a mistake.
+    """
+    __tracebackhide__ = True  # pytest shows the caller's line
+    from kragx.report.comparison import gates_text
+
+    found = _results(results, gates, None if earlier is None else Path(earlier))
+    if not found:
+        raise UsageError("gates: none is given; pass gates={'ndcg@10': '>= 0.75'}")
+    text = gates_text(found)
+    if text:
+        raise AssertionError(f"{text.count(chr(10)) + 1} of {len(found)} gates failed\n{text}")
+    return found
+
+
+def _results(
+    results: object, gates: Mapping[str, Any] | None, earlier: Path | None
+) -> tuple[GateResult, ...]:
+    from kragx.app import config, pipeline
+    from kragx.app.run_report import RunReport
+    from kragx.comparison import Comparison, check_gates, compare, parse_gates
+    from kragx.evaluation.evaluation import Evaluation
+    from kragx.metrics import KRAGX
+
+    match results:
+        case Comparison() | Evaluation():
+            if gates is None or earlier is not None:
+                raise UsageError("gates: pass them; a comparison has none, nor earlier results")
+            compared = results if isinstance(results, Comparison) else compare([results])
+            problems: list[str] = []
+            within = KRAGX if isinstance(results, Comparison) else results.profile
+            parsed = parse_gates(gates, problems, within)
+            if problems:
+                raise UsageError("\n".join(problems))
+            return check_gates(parsed, [compared])
+        case RunReport():
+            report = results
+        case str() | Path() if Path(results).is_dir():
+            report = pipeline.recompute(Path(results), earlier=earlier)
+        case str() | Path():
+            loaded = config.load(results)
+            if earlier is not None:
+                loaded = config.with_earlier(loaded, earlier)
+            if gates is not None:
+                loaded = config.with_gates(loaded, gates)
+            report = pipeline.run(loaded)
+        case _:
+            raise UsageError(
+                f"results: {type(results).__name__} is none; pass a config file, a result folder, "
+                "a RunReport, a Comparison or an Evaluation"
+            )
+    return report.gates if gates is None else report.with_gates(gates).gates

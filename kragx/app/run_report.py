@@ -1,0 +1,245 @@
+"""What a run found out: evaluations, comparisons, gates, advice, and the folder that keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kragx.app import config as configs
+from kragx.app.config import HtmlConfig, RunConfig
+from kragx.app.folder import partial_path, write_parquet
+from kragx.comparison import (
+    Change,
+    Comparison,
+    GateResult,
+    Recommendation,
+    Results,
+    Scored,
+    changes,
+    check_gates,
+    compare_scored,
+    recommend,
+)
+from kragx.data.documents import Doc
+from kragx.data.formats.corpus import read_corpus
+from kragx.data.formats.jsonl import make_folder, to_json, write_gold, write_results
+from kragx.data.gold import GoldDataset
+from kragx.data.runs import Run
+from kragx.data.text import file_names
+from kragx.evaluation.evaluation import Evaluation, versions
+from kragx.evaluation.source import arranged
+from kragx.matchers import Matcher, MatchItem, judge_of
+from kragx.report.figures import write_figures
+from kragx.report.files import means_csv, queries_csv, write_text
+from kragx.report.markdown import report_markdown
+from kragx.report.page.details import Reasons
+from kragx.report.page.write import write_html
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What `run` found out.
+
+    Attributes:
+        config: the config, every default filled in.
+        dataset: the gold set.
+        runs: what each retriever returned, by its name.
+        evaluations: one for each matcher and retriever, by matcher, then retriever.
+        earlier: the results of an earlier run, to compare with.
+        anyway: compare with them even if they cannot be compared.
+        matchers: those that decided, by the name that evaluations give them.
+    """
+
+    config: RunConfig
+    dataset: GoldDataset
+    runs: Mapping[str, Run]
+    evaluations: tuple[Evaluation, ...]
+    earlier: Results | None = None
+    anyway: bool = False
+    matchers: Mapping[str, Matcher] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """The retrievers compared, once for each matcher; computed when first asked for."""
+        return tuple(
+            compare_scored(
+                scored,
+                self.config.statistics.settings,
+                baseline=self.config.baseline,
+                slices=self.config.slices or (),
+                dataset=self.dataset,
+            )
+            for scored in self._scored
+        )
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """Each retriever against what it was in the earlier results; empty without those."""
+        if self.earlier is None:
+            return ()
+        now = Results("these results", tuple(chain(*self._scored)), self.dataset)
+        return changes(
+            self.earlier,
+            now,
+            self.config.statistics.settings,
+            slices=self.config.slices or (),
+            anyway=self.anyway,
+        )
+
+    @cached_property
+    def gates(self) -> tuple[GateResult, ...]:
+        """The config's gates, each held against the retrievers that it concerns."""
+        return check_gates(
+            self.config.parsed_gates,
+            self.comparisons,
+            [(each.retriever, each.comparison) for each in self.changes],
+        )
+
+    @cached_property
+    def recommendations(self) -> tuple[tuple[Recommendation, ...], ...]:
+        """What follows from each comparison."""
+        return tuple(map(recommend, self.comparisons, self._scored))
+
+    @cached_property
+    def _scored(self) -> tuple[tuple[Scored, ...], ...]:
+        """The evaluations of each matcher."""
+        named: dict[str, list[Scored]] = {}
+        for each in self.evaluations:
+            named.setdefault(each.match_name, []).append(Scored.of(each))
+        return tuple(map(tuple, named.values()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: config, versions, numbers, comparisons, gates."""
+        return {
+            "config": self.config.resolved(),
+            "versions": versions(),
+            "evaluations": [
+                {
+                    "retriever": each.name,
+                    "match": each.match_name,
+                    **each.to_dict(queries=True),
+                    "nearby": None if each.nearby is None else each.nearby.to_dict(),
+                }
+                for each in self.evaluations
+            ],
+            "comparisons": [
+                {**each.to_dict(), "recommendations": [one.to_dict() for one in advice]}
+                for each, advice in zip(self.comparisons, self.recommendations)
+            ],
+            "changes": [each.to_dict() for each in self.changes],
+            "gates": [each.to_dict() for each in self.gates],
+        }
+
+    def with_gates(self, gates: Mapping[str, Any]) -> RunReport:
+        """The same numbers held against other gates."""
+        return replace(self, config=configs.with_gates(self.config, gates))
+
+    def to_markdown(self) -> str:
+        """The report for people, in Markdown."""
+        return report_markdown(
+            self.dataset.settings,
+            self.evaluations,
+            self.comparisons,
+            self.recommendations,
+            self.changes,
+            self.gates,
+        )
+
+    def to_html(
+        self, path: str | Path, *, max_docs: int | None = None, max_chars: int | None = None
+    ) -> None:
+        """Write the report for people as one HTML file; see `kragx.report.page`.
+
+        Args:
+            path: the file.
+            max_docs: how many documents of each list it holds; None for the config's (50).
+            max_chars: how many characters of each text; None for the config's (all).
+        """
+        given = self.config.html if isinstance(self.config.html, HtmlConfig) else HtmlConfig()
+        write_html(
+            self.evaluations,
+            path,
+            dataset=self.dataset,
+            runs=self.runs,
+            # Slices help to find where a retriever fails, so the page has some of its own choice.
+            comparisons=self.comparisons if self.config.slices else None,
+            settings=self.config.statistics.settings,
+            baseline=self.config.baseline,
+            corpus=self._corpus,
+            reasons=self._reasons,
+            matchers=self.matchers,
+            max_docs=given.max_docs if max_docs is None else max_docs,
+            max_chars=given.max_chars if max_chars is None else max_chars,
+        )
+
+    def draw(self, folder: str | Path, *, language: str = "en") -> list[Path]:
+        """Draw the figures of each matcher as PNG and SVG; see `kragx.report.figures`.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        return write_figures(
+            self.comparisons,
+            self.evaluations,
+            folder,
+            dataset=self.dataset,
+            runs=self.runs,
+            language=language,
+        )
+
+    @property
+    def _corpus(self) -> dict[str, Doc]:
+        """The documents of the corpus by id, where the config names one that is still there."""
+        path = self.config.dataset.corpus
+        if path is None or not path.is_file():
+            return {}
+        return {doc.id: doc for doc in read_corpus(path) if doc.id and doc.text}
+
+    @property
+    def _reasons(self) -> dict[str, Reasons]:
+        """What judges said, by the matcher's name, from their stores."""
+        found: dict[str, Reasons] = {}
+        in_order = arranged(self.config.chosen_profile)
+        for match_name, chosen in self.matchers.items():
+            judge = judge_of(chosen)
+            if judge is None:
+                continue
+            pooled_ = any(
+                "pool" in each.settings
+                for each in self.evaluations
+                if each.match_name == match_name
+            )
+            items = (
+                in_order(MatchItem(query, got.documents))
+                for run in self.runs.values()
+                for query in self.dataset
+                if (got := run.results.get(query.id)) is not None and got.error is None
+            )
+            found[match_name] = judge.said(items, relevance=pooled_)
+        return found
+
+    def write(self, folder: Path) -> None:
+        """Write all that `recompute` needs and people read; see `kragx.app.folder`."""
+        make_folder(folder / "results")
+        write_gold(self.dataset, folder / "gold.jsonl")
+        for name, found in zip(file_names(self.runs), self.runs.values(), strict=True):
+            write_results(self.dataset, found, folder / "results" / f"{name}.jsonl")
+        write_parquet(folder, self.dataset, self.runs, self.evaluations)
+        write_text(folder / "means.csv", means_csv(self.evaluations))
+        write_text(folder / "queries.csv", queries_csv(self.evaluations, self.dataset))
+        config = yaml.safe_dump(self.config.resolved(), allow_unicode=True, sort_keys=False)
+        write_text(folder / "config.yaml", config)
+        # Last, as earlier results may turn out not to be comparable; what was retrieved is kept.
+        write_text(folder / "report.json", to_json(self.to_dict(), indent=2))
+        write_text(folder / "report.md", self.to_markdown())
+        if self.config.html:
+            self.to_html(folder / "report.html")
+        # Until all of it stands there, a next run goes on from these.
+        for name in file_names(self.runs):
+            partial_path(folder, name).unlink(missing_ok=True)

@@ -1,0 +1,146 @@
+"""Documents: the text, id and metadata of anything that is document-shaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kragx.data.text import Mender, normalise
+from kragx.errors import DataError, nearest, shorten
+
+_FIELDS = ("id", "text", "page_content", "score", "metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Doc:
+    """One retrieved document as kragx reads it.
+
+    Attributes:
+        id: the document's own id, if it has one.
+        text: its text, if it has one (results may hold ids alone).
+        metadata: whatever else is known of it.
+        score: the retriever's score; the order of a list is its ranking, whatever the scores say.
+    """
+
+    id: str | None = None
+    text: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    score: float | None = None
+
+    @property
+    def identity(self) -> tuple[str, str] | None:
+        """What makes two entries of a list the same document: the id, else the normalised text."""
+        if self.id is not None:
+            return ("id", self.id)
+        return None if self.text is None else ("text", normalise(self.text))
+
+
+def as_doc(value: object, mender: Mender) -> Doc:
+    """Read a LangChain `Document`, a mapping, a plain string or a `Doc`; `value` is not changed.
+
+    A mapping has `text` (or `page_content`), `id`, `score` and `metadata`, of which `id` or `text`
+    is needed.
+
+    Raises:
+        DataError: the value is no document, its text is no string, or it has neither id nor text.
+    """
+    match value:
+        case Doc():
+            fields = {"id": value.id, "text": value.text, "score": value.score}
+            return _from_mapping({**fields, "metadata": value.metadata}, mender)
+        case str():
+            return Doc(text=mender.mend(value))
+        case Mapping():
+            return _from_mapping(value, mender)
+        case _ if hasattr(value, "page_content"):
+            return Doc(
+                id=clean_id(getattr(value, "id", None), mender),
+                text=clean_text(value.page_content, mender),
+                metadata=clean_metadata(getattr(value, "metadata", None)),
+            )
+    raise DataError(
+        f"{type(value).__name__} is not a document; "
+        "pass a LangChain Document, a mapping with 'text' or 'id', or a string"
+    )
+
+
+def as_docs(values: Iterable[object], mender: Mender, where: str) -> tuple[Doc, ...]:
+    """`as_doc` for a ranked list; an error says `where` it happened and at which rank."""
+    docs: list[Doc] = []
+    try:
+        for value in values:
+            docs.append(as_doc(value, mender))  # noqa: PERF401  # the error tells how far it got
+    except DataError as error:
+        raise DataError(f"{where}, rank {len(docs) + 1}: {error}") from None
+    return tuple(docs)
+
+
+def _from_mapping(value: Mapping[str, Any], mender: Mender) -> Doc:
+    check_fields(value, _FIELDS)
+    text = value.get("text", value.get("page_content"))
+    doc = Doc(
+        id=clean_id(value.get("id"), mender),
+        text=None if text is None else clean_text(text, mender),
+        metadata=clean_metadata(value.get("metadata")),
+        score=clean_number(value.get("score"), "'score'"),
+    )
+    if doc.id is None and doc.text is None:
+        raise DataError("a document needs 'id' or 'text'; this one has neither")
+    return doc
+
+
+def check_fields(value: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Raise a `DataError` for the first field of `value` that is not among the `known` ones."""
+    for name in value:
+        if name not in known:
+            raise DataError(
+                f"unknown field {name!r}; {nearest(str(name), known)} "
+                "(anything else belongs under 'metadata')"
+            )
+
+
+def clean_text(value: object, mender: Mender) -> str:
+    """`value` if it is a string, mended; else a `DataError`."""
+    if not isinstance(value, str):
+        raise DataError(
+            f"a text must be a string, not {type(value).__name__} ({shorten(value)}); "
+            "convert it, or take the text out of it, first"
+        )
+    return mender.mend(value)
+
+
+def clean_id(value: object, mender: Mender) -> str | None:
+    """An id as a string (a whole number is taken as its digits), None if there is none."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return mender.mend(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise DataError(
+        f"an id must be a string or a whole number, not {type(value).__name__} ({shorten(value)})"
+    )
+
+
+def clean_number(value: object, name: str) -> float | None:
+    """A finite float, None if there is none; else a `DataError` that names the field."""
+    if value is None:
+        return None
+    try:
+        # numpy's numbers are numbers too; strings and booleans are not.
+        number = float("nan") if isinstance(value, (str, bool)) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if number - number != 0.0:  # only NaN and the infinities
+        raise DataError(f"{name} must be a finite number, not {shorten(value)}")
+    return number
+
+
+def clean_metadata(value: object) -> Mapping[str, Any]:
+    """A copy of a metadata mapping, empty if there is none; else a `DataError`."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise DataError(f"'metadata' must be a mapping, not {type(value).__name__}")
+    return dict(value)

@@ -1,0 +1,266 @@
+"""Gold sets: what should be found for each query."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from typing import Any
+
+from kragx.data.documents import (
+    Doc,
+    as_doc,
+    check_fields,
+    clean_id,
+    clean_metadata,
+    clean_number,
+    clean_text,
+)
+from kragx.data.text import Mender
+from kragx.errors import DataError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """One thing that should be found. The items of a query are an AND, the alternatives an OR.
+
+    Attributes:
+        id: the id of the gold document or passage.
+        text: its text.
+        grade: how relevant it is. Above 0 it is gold; at or below 0 it is judged non-relevant.
+        alternatives: other documents that serve as well; the item is found when any of them is.
+        metadata: whatever else is known of it, for example a parent id to match by.
+    """
+
+    id: str | None = None
+    text: str | None = None
+    grade: float = 1.0
+    alternatives: tuple[Doc, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.grade):
+            raise DataError(f"'grade' must be a finite number, not {self.grade!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question with its gold.
+
+    Attributes:
+        id: joins the query with the results of a run.
+        text: the question itself; needed to ask a retriever, not to score results.
+        gold: what should be found; may be empty (see `no_gold`).
+        answerable: False marks a query that has no gold on purpose.
+        reference: a reference answer, for judges that take one.
+        query_type, expected_doc_types, metadata: to slice results by.
+    """
+
+    id: str
+    text: str | None = None
+    gold: tuple[Gold, ...] = ()
+    query_type: str | None = None
+    expected_doc_types: tuple[str, ...] = ()
+    answerable: bool | None = None
+    reference: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class GoldDataset:
+    """The queries of a gold set, each with a different id.
+
+    Attributes:
+        queries: in the order of the source.
+        name: names the set in results.
+        n_replaced_surrogates: lone surrogates replaced by U+FFFD while reading.
+        version: the user's own word for its state, for example a date; None if it has none.
+
+    Raises:
+        DataError: there is no query, or two have the same id.
+    """
+
+    queries: tuple[Query, ...]
+    name: str = "gold"
+    n_replaced_surrogates: int = 0
+    version: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.queries:
+            raise DataError(f"{self.name}: the gold set holds no query; at least one is needed")
+        check_unique((query.id for query in self.queries), self.name)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self.queries)
+
+    def __getitem__(self, query_id: str) -> Query:
+        return self._by_id[query_id]
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._by_id
+
+    @cached_property
+    def content_hash(self) -> str:
+        """What the queries say, in 64 hexadecimal digits; see `hash_of`."""
+        return hash_of(query_hash(query) for query in self.queries)
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """What a result records of the set: name, version and content hash."""
+        return {"name": self.name, "version": self.version, "hash": self.content_hash}
+
+    @cached_property
+    def _by_id(self) -> dict[str, Query]:
+        return {query.id: query for query in self.queries}
+
+    @classmethod
+    def from_documents(
+        cls,
+        gold: Sequence[Sequence[object]] | Mapping[str, Sequence[object] | Mapping[str, float]],
+        *,
+        queries: Sequence[str] | None = None,
+        name: str = "gold",
+    ) -> GoldDataset:
+        """Make a gold set from Python values; they are not changed.
+
+        Args:
+            gold: for each query a list of gold items (LangChain documents, mappings as in a gold
+                file, strings or `Gold`); or a mapping from query id to such a list, or to
+                ``{document id: grade}``. Queries in a plain list are named q1, q2, ...
+            queries: the questions, in the order of `gold`.
+            name: names the set in results.
+        """
+        mender = Mender()
+        if isinstance(gold, Mapping):
+            listed: list[tuple[str, Any]] = [(str(key), items) for key, items in gold.items()]
+        else:
+            listed = [(f"q{number}", items) for number, items in enumerate(gold, start=1)]
+        if queries is not None and len(queries) != len(listed):
+            raise UsageError(
+                f"queries: {len(queries)} questions for {len(listed)} lists of gold; "
+                "pass one for each"
+            )
+        return cls(
+            queries=tuple(
+                Query(
+                    id=query_id,
+                    text=None
+                    if queries is None
+                    else _question(queries[position], position, mender),
+                    gold=as_golds(items, mender, f"query {query_id!r}"),
+                )
+                for position, (query_id, items) in enumerate(listed)
+            ),
+            name=name,
+            n_replaced_surrogates=mender.surrogates,
+        )
+
+
+def query_hash(query: Query) -> bytes:
+    """The SHA-256 of a query as canonical JSON: every field, keys sorted, no spaces, UTF-8."""
+    fields = {
+        "id": query.id,
+        "text": query.text,
+        "gold": [
+            {
+                "id": gold.id,
+                "text": gold.text,
+                "grade": float(gold.grade),
+                "alternatives": [_doc_fields(other) for other in gold.alternatives],
+                "metadata": dict(gold.metadata),
+            }
+            for gold in query.gold
+        ],
+        "query_type": query.query_type,
+        "expected_doc_types": query.expected_doc_types,
+        "answerable": query.answerable,
+        "reference": query.reference,
+        "metadata": dict(query.metadata),
+    }
+    plain = json.dumps(
+        fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
+    )
+    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).digest()
+
+
+def _doc_fields(doc: Doc) -> dict[str, Any]:
+    return {"id": doc.id, "text": doc.text, "score": doc.score, "metadata": dict(doc.metadata)}
+
+
+def hash_of(queries: Iterable[bytes]) -> str:
+    """The content hash of a gold set: the SHA-256 of its queries' hashes, sorted.
+
+    Sorted, because the order of a file's lines means nothing; of hashes, because a set may be
+    read as a stream.
+    """
+    return hashlib.sha256(b"".join(sorted(queries))).hexdigest()
+
+
+def _question(value: object, position: int, mender: Mender) -> str:
+    try:
+        return clean_text(value, mender)
+    except DataError as error:
+        raise DataError(f"queries[{position}]: {error}") from None
+
+
+def check_unique(query_ids: Iterable[str], where: str) -> None:
+    """Raise a `DataError` that names the first query id that stands twice."""
+    seen: set[str] = set()
+    for position, query_id in enumerate(query_ids, start=1):
+        if query_id in seen:
+            raise DataError(
+                f"{where}: query id {query_id!r} stands twice (again at query {position}); "
+                "queries are joined by id, so each needs its own"
+            )
+        seen.add(query_id)
+
+
+def as_golds(items: object, mender: Mender, where: str) -> tuple[Gold, ...]:
+    """Read the gold items of one query: a list of them, or ``{document id: grade}``."""
+    if isinstance(items, Mapping):
+        items = [{"id": key, "grade": grade} for key, grade in items.items()]
+    if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
+        raise DataError(
+            f"{where}: gold must be a list of documents, not {type(items).__name__}; "
+            "put a single one into a list"
+        )
+    golds: list[Gold] = []
+    try:
+        for item in items:
+            golds.append(_as_gold(item, mender))  # noqa: PERF401  # the error tells how far it got
+    except DataError as error:
+        raise DataError(f"{where}, gold {len(golds) + 1}: {error}") from None
+    return tuple(golds)
+
+
+_GOLD_FIELDS = ("id", "text", "page_content", "grade", "alternatives", "metadata")
+
+
+def _as_gold(value: object, mender: Mender) -> Gold:
+    if isinstance(value, Gold):
+        return value
+    if not isinstance(value, Mapping):
+        doc = as_doc(value, mender)
+        return Gold(id=doc.id, text=doc.text, metadata=doc.metadata)
+    check_fields(value, _GOLD_FIELDS)
+    text = value.get("text", value.get("page_content"))
+    grade = clean_number(value.get("grade"), "'grade'")
+    alternatives = value.get("alternatives") or ()
+    if isinstance(alternatives, (str, Mapping)) or not isinstance(alternatives, Iterable):
+        raise DataError("'alternatives' must be a list of {'id'?, 'text'?}")
+    gold = Gold(
+        id=clean_id(value.get("id"), mender),
+        text=None if text is None else clean_text(text, mender),
+        grade=1.0 if grade is None else grade,
+        alternatives=tuple(as_doc(alternative, mender) for alternative in alternatives),
+        metadata=clean_metadata(value.get("metadata")),
+    )
+    if gold.id is None and gold.text is None and not gold.alternatives:
+        raise DataError("a gold item needs 'id', 'text' or 'alternatives'; this one has none")
+    return gold

@@ -1,0 +1,108 @@
+"""Runs: what one retriever returned for each query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kragx.data.documents import Doc, as_docs, clean_number
+from kragx.data.gold import check_unique
+from kragx.data.text import Mender
+from kragx.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What one query got.
+
+    Attributes:
+        documents: the ranked list; empty when nothing was found or the retriever failed.
+        seconds: how long the retriever took, if measured.
+        error: why the retriever failed; None if it answered.
+    """
+
+    documents: tuple[Doc, ...] = ()
+    seconds: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """The ranked lists of one retriever, by query id.
+
+    A query that is not in `results` is missing; one with an empty list was answered with nothing;
+    one with an `error` failed. All three are scored as an empty list and counted apart.
+    """
+
+    results: Mapping[str, Retrieved]
+    name: str = "run"
+    n_replaced_surrogates: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __getitem__(self, query_id: str) -> Retrieved:
+        return self.results[query_id]
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self.results
+
+    @classmethod
+    def from_documents(
+        cls,
+        retrieved: Sequence[Sequence[object]]
+        | Mapping[str, Sequence[object] | Mapping[str, float]],
+        *,
+        name: str = "run",
+    ) -> Run:
+        """Make a run from Python values; they are not changed.
+
+        Args:
+            retrieved: for each query a ranked list of documents (LangChain documents, mappings,
+                strings or `Doc`); or a mapping from query id to such a list, or to
+                ``{document id: score}``, which is ranked by score, ties by id descending, as a
+                TREC run file is. Queries in a plain list are named q1, q2, ...
+            name: names the retriever in results.
+        """
+        mender = Mender()
+        if isinstance(retrieved, Mapping):
+            listed: list[tuple[str, Any]] = [(str(key), docs) for key, docs in retrieved.items()]
+            check_unique((key for key, _ in listed), name)
+        else:
+            listed = [(f"q{number}", docs) for number, docs in enumerate(retrieved, start=1)]
+        results = {
+            query_id: Retrieved(_as_ranking(docs, mender, f"query {query_id!r}"))
+            for query_id, docs in listed
+        }
+        return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
+
+
+def _as_ranking(docs: object, mender: Mender, where: str) -> tuple[Doc, ...]:
+    if isinstance(docs, Mapping):
+        return rank_by_score(
+            [
+                Doc(id=str(key), score=clean_number(score, f"{where}: the score of {key!r}"))
+                for key, score in docs.items()
+            ]
+        )
+    if isinstance(docs, (str, bytes)) or not isinstance(docs, Sequence):
+        raise DataError(
+            f"{where}: retrieved must be a list of documents, not {type(docs).__name__}; "
+            "put a single one into a list"
+        )
+    return as_docs(docs, mender, where)
+
+
+def rank_by_score(docs: Sequence[Doc]) -> tuple[Doc, ...]:
+    """A TREC run's order: by score descending, ties by id descending (as UTF-8 bytes)."""
+
+    def key(doc: Doc) -> tuple[float, bytes]:
+        score = float("-inf") if doc.score is None else doc.score
+        return score, (doc.id or "").encode("utf-8", "surrogatepass")
+
+    return tuple(sorted(docs, key=key, reverse=True))

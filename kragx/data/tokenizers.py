@@ -1,0 +1,322 @@
+"""Tokenizers: what the ROUGE matchers and BM25 count.
+
+| name         | tokens                                                                         |
+|--------------|--------------------------------------------------------------------------------|
+| `unicode`    | NFC, lower-cased, runs of letters or digits of any script (the default)        |
+| `rouge`      | rouge-score's own: ASCII letters and digits only, optionally Porter-stemmed    |
+| `whitespace` | what stands between white space, as it is                                      |
+| `char`       | character n-grams of the `unicode` tokens; a token of n or less stays whole    |
+| `kiwi`       | Korean morphemes by Kiwi, lower-cased, punctuation left out (extra `korean`)   |
+| `krag`       | what K-RAG 0.0.32 counts (profile krag)                                        |
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.metadata import version
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from kragx import plugins
+from kragx.errors import MissingExtraError, UsageError, nearest
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """Turns texts into tokens; many at once, so that a slow one can work in batches."""
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the list of tokens of each text, in order."""
+        ...
+
+
+_WORD = re.compile(r"[^\W_]+")
+# The same for ASCII, nearly twice as fast: all but letters and digits made white space.
+_ASCII_WORDS = "".join(chr(at).lower() if chr(at).isalnum() else " " for at in range(128))
+
+
+@dataclass(frozen=True)
+class UnicodeTokenizer:
+    """NFC, lower case, runs of letters or digits of any script."""
+
+    name: ClassVar[str] = "unicode"
+
+    @property
+    def version(self) -> str:
+        """The Unicode version that says what a letter is."""
+        return unicodedata.unidata_version
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the list of tokens of each text, in order."""
+        find = _WORD.findall
+        for text in texts:
+            if text.isascii():
+                yield text.translate(_ASCII_WORDS).split()
+            else:
+                yield find(unicodedata.normalize("NFC", text).lower())
+
+
+@dataclass(frozen=True)
+class RougeTokenizer:
+    """rouge-score's own tokenizer: everything but ASCII letters and digits is white space.
+
+    A text in another script has no tokens at all; kragx counts such texts and warns.
+    """
+
+    stemmer: bool = False
+    name: ClassVar[str] = "rouge"
+
+    @property
+    def version(self) -> str:
+        """The version of rouge-score."""
+        return version("rouge-score")
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the list of tokens of each text, in order."""
+        from rouge_score.tokenize import tokenize
+
+        stemmer = None
+        if self.stemmer:
+            from nltk.stem.porter import PorterStemmer
+
+            stemmer = PorterStemmer()
+        for text in texts:
+            yield tokenize(text, stemmer)
+
+
+@dataclass(frozen=True)
+class WhitespaceTokenizer:
+    """What stands between white space, in NFC, case and punctuation kept."""
+
+    name: ClassVar[str] = "whitespace"
+
+    @property
+    def version(self) -> str:
+        """The Unicode version that says what white space is."""
+        return unicodedata.unidata_version
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the list of tokens of each text, in order."""
+        return (unicodedata.normalize("NFC", text).split() for text in texts)
+
+
+@dataclass(frozen=True)
+class CharTokenizer:
+    """Character n-grams inside the `unicode` tokens; a token of n or less stays whole."""
+
+    n: int = 2
+    name: ClassVar[str] = "char"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
+            raise UsageError(f"tokenizer.n: {self.n!r} is not a whole number of at least 1")
+
+    @property
+    def version(self) -> str:
+        """The Unicode version that says what a letter is."""
+        return unicodedata.unidata_version
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the list of n-grams of each text, in order."""
+        n = self.n
+        for words in UnicodeTokenizer().tokens(texts):
+            yield [
+                word[start : start + n]
+                for word in words
+                for start in range(max(1, len(word) - n + 1))
+            ]
+
+
+@dataclass(frozen=True)
+class KiwiTokenizer:
+    """Korean morphemes by Kiwi (the package kiwipiepy, extra `korean`).
+
+    Also K-RAG's class of this name: `tokenize` returns Kiwi's own tokens of one text.
+
+    Raises:
+        MissingExtraError: on first use, if kiwipiepy is not installed.
+    """
+
+    model_type: str | None = None
+    typos: str | None = None
+    name: ClassVar[str] = "kiwi"
+
+    @property
+    def version(self) -> str:
+        """The versions of Kiwi and of its model: both change tokens."""
+        try:
+            return f"{version('kiwipiepy')} (model {version('kiwipiepy_model')})"
+        except ImportError:
+            raise MissingExtraError("the tokenizer 'kiwi'", "korean") from None
+
+    @cached_property
+    def kiwi(self) -> Any:
+        """The `kiwipiepy.Kiwi` behind this tokenizer; loading its model takes a second or two."""
+        try:
+            from kiwipiepy import Kiwi
+        except ImportError:
+            raise MissingExtraError("the tokenizer 'kiwi'", "korean") from None
+        return Kiwi(model_type=self.model_type, typos=self.typos)
+
+    def tokenize(self, text: str) -> Any:
+        """Kiwi's own tokens of one text, with form, tag and position (as K-RAG's class)."""
+        return self.kiwi.tokenize(text)
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the lower-cased forms of each text's morphemes, punctuation left out, in order."""
+        composed = (unicodedata.normalize("NFC", text) for text in texts)
+        for morphemes in self.kiwi.tokenize(composed):
+            forms = (morpheme.form.lower() for morpheme in morphemes)
+            yield [form for form in forms if any(map(str.isalnum, form))]
+
+
+@dataclass(frozen=True)
+class KragTokenizer:
+    """What K-RAG 0.0.32 counts: a tokenizer's forms, then korouge-score's treatment of them.
+
+    The forms are joined by spaces, lower-cased, split at white space, and Porter-stemmed if longer
+    than 3 characters; an empty text has one empty token. Nothing is normalised.
+
+    Attributes:
+        forms: ``kiwi`` (morphemes, as `kiwipiepy.Kiwi()` gives them), ``whitespace``, or ``nltk``
+            (its `word_tokenize`; needs NLTK's own data, which kragx does not download).
+    """
+
+    forms: Literal["kiwi", "whitespace", "nltk"] = "kiwi"
+    name: ClassVar[str] = "krag"
+
+    def __post_init__(self) -> None:
+        if self.forms not in ("kiwi", "whitespace", "nltk"):
+            valid = ("kiwi", "whitespace", "nltk")
+            raise UsageError(
+                f"tokenizer.forms: unknown value {self.forms!r}; {nearest(str(self.forms), valid)}"
+            )
+
+    @property
+    def version(self) -> str:
+        """The version of what gives the forms, and of NLTK's stemmer."""
+        stemmer = f"nltk {version('nltk')}"
+        return f"{KiwiTokenizer().version}, {stemmer}" if self.forms == "kiwi" else stemmer
+
+    @cached_property
+    def _kiwi(self) -> KiwiTokenizer:
+        return KiwiTokenizer()
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the list of tokens of each text, in order."""
+        for forms in self._forms(texts):
+            words = re.split(r"\s+", " ".join(forms).lower())
+            yield [self._stem(word) if len(word) > 3 else word for word in words]
+
+    @cached_property
+    def _stem(self) -> Callable[[str], str]:
+        """NLTK's Porter stemmer, which is slow: each distinct word is stemmed once."""
+        from nltk.stem.porter import PorterStemmer
+
+        return cache(PorterStemmer().stem)
+
+    def _forms(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        match self.forms:
+            case "whitespace":
+                return (text.split() for text in texts)
+            case "kiwi":
+                return (
+                    [morpheme.form for morpheme in morphemes]
+                    for morphemes in self._kiwi.kiwi.tokenize(texts)
+                )
+        return map(_nltk_words, texts)
+
+
+def _nltk_words(text: str) -> list[str]:
+    from nltk import word_tokenize
+
+    try:
+        return word_tokenize(text)  # type: ignore[no-any-return]
+    except LookupError as error:
+        raise UsageError(
+            "tokenizer 'krag' with forms 'nltk': NLTK's data 'punkt_tab' is not installed; "
+            "python -m nltk.downloader punkt_tab"
+        ) from error
+
+
+@dataclass(frozen=True)
+class FunctionTokenizer:
+    """A plain function from a text to its tokens."""
+
+    function: Callable[[str], Iterable[str]]
+
+    @property
+    def name(self) -> str:
+        """The function's import path."""
+        module = getattr(self.function, "__module__", "?")
+        return f"{module}:{getattr(self.function, '__qualname__', repr(self.function))}"
+
+    def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the list of tokens of each text, in order."""
+        return (list(self.function(text)) for text in texts)
+
+
+_BUILT_IN: Mapping[str, Callable[..., Tokenizer]] = {
+    "unicode": UnicodeTokenizer,
+    "rouge": RougeTokenizer,
+    "whitespace": WhitespaceTokenizer,
+    "char": CharTokenizer,
+    "kiwi": KiwiTokenizer,
+    "krag": KragTokenizer,
+}
+
+
+def tokenizer(spec: object) -> Tokenizer:
+    """The tokenizer that a name, a mapping, an import path, a function or a tokenizer stands for.
+
+    >>> tokenizer("unicode")
+    UnicodeTokenizer()
+    >>> tokenizer({"name": "char", "n": 3})
+    CharTokenizer(n=3)
+
+    Raises:
+        UsageError: there is no such tokenizer, or it does not take these options.
+    """
+    match spec:
+        case str():
+            return _named(spec, {})
+        case Mapping():
+            options = {str(key): value for key, value in spec.items()}
+            name = options.pop("name", None)
+            if not isinstance(name, str):
+                raise UsageError(
+                    f"tokenizer: {dict(spec)!r} has no 'name'; "
+                    f"write for example {{name: char, n: 3}}"
+                )
+            return _named(name, options)
+        case Tokenizer() if not isinstance(spec, type):
+            return spec
+        case _ if callable(spec) and not isinstance(spec, type):
+            return FunctionTokenizer(spec)
+    raise UsageError(f"tokenizer: {spec!r} is not a tokenizer; {nearest('', _BUILT_IN)}")
+
+
+def _named(name: str, options: Mapping[str, Any]) -> Tokenizer:
+    if ":" in name:
+        return tokenizer(plugins.build(name, options or None))
+    factory = _BUILT_IN.get(name)
+    if factory is None:
+        raise UsageError(f"tokenizer: unknown name {name!r}; {nearest(name, _BUILT_IN)}")
+    plugins.check_arguments(factory, options, f"tokenizer {name!r}")
+    return factory(**options)
+
+
+def describe(chosen: Tokenizer) -> dict[str, Any]:
+    """What a result records of a tokenizer: name, version and options."""
+    kind = type(chosen)
+    described: dict[str, Any] = {
+        "name": getattr(chosen, "name", f"{kind.__module__}:{kind.__qualname__}")
+    }
+    if hasattr(chosen, "version"):
+        described["version"] = chosen.version
+    if not isinstance(chosen, FunctionTokenizer):
+        described |= plugins.options(chosen)
+    return described

@@ -1,0 +1,158 @@
+"""Texts as arrays of token numbers: each distinct text is tokenised once."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.data.tokenizers import Tokenizer
+
+Tokens = NDArray[np.int32]
+Ints = NDArray[np.int64]
+
+# The place of a token that stands nowhere: so far below 0 that a pair with one is below 0 too
+# (as long as a query has no more than two million tokens of gold).
+_NOWHERE = -(1 << 42)
+
+# Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
+_MOST_TOKENS = 1 << 24
+
+
+class TokenCorpus:
+    """Remembers the tokens of the texts it has seen, as numbers that stand for distinct tokens.
+
+    Two texts share a token exactly if they share its number, so counting numbers is exact. When
+    the texts grow beyond some hundred megabytes, all but the latest batch are forgotten.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        self._tokens: dict[str, Tokens] = {}
+        self._n_tokens = 0
+        # Looking a new token up makes it the next number.
+        self._numbers: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+        self._places = np.empty(0, np.int64)
+        self._placed: Tokens = np.empty(0, np.int32)
+        self.short: set[str] = set()  # texts of fewer than two tokens
+
+    def __len__(self) -> int:
+        """How many distinct texts are remembered."""
+        return len(self._tokens)
+
+    @property
+    def n_distinct_tokens(self) -> int:
+        """How many distinct tokens were seen; every token number is below it."""
+        return len(self._numbers)
+
+    @property
+    def words(self) -> list[str]:
+        """The token that each number stands for."""
+        return list(self._numbers)
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Tokenise the texts that are new, as one batch."""
+        batch = dict.fromkeys(texts)
+        if self._n_tokens > _MOST_TOKENS:
+            self._tokens = {text: self._tokens[text] for text in batch if text in self._tokens}
+            self._n_tokens = sum(map(len, self._tokens.values()))
+            self.short &= self._tokens.keys()
+        new = [text for text in batch if text not in self._tokens]
+        number = self._numbers.__getitem__
+        for text, tokens in zip(new, self.tokenizer.tokens(new), strict=True):
+            self._tokens[text] = np.fromiter(map(number, tokens), np.int32, len(tokens))
+            self._n_tokens += len(tokens)
+            if len(tokens) < 2:
+                self.short.add(text)
+
+    def of(self, texts: Iterable[str]) -> list[Tokens]:
+        """The token numbers of each text of the latest batch."""
+        tokens = self._tokens
+        return [tokens[text] for text in texts]
+
+    def places(self, tokens: Tokens) -> Ints:
+        """A table from every token number to a place where it stands in `tokens`, else negative.
+
+        It is one array that is used again for every call, so use it before the next one.
+        """
+        if len(self._places) < self.n_distinct_tokens:
+            self._places = np.full(2 * self.n_distinct_tokens, _NOWHERE, np.int64)
+        else:
+            self._places[self._placed] = _NOWHERE
+        self._places[tokens] = np.arange(len(tokens))
+        self._placed = tokens
+        return self._places
+
+    def string(self, tokens: Tokens) -> str | list[int]:
+        """The tokens as a sequence for rapidfuzz, which compares strings fastest.
+
+        Each token number becomes a code point; a vocabulary beyond Unicode's range stays numbers.
+        """
+        if self.n_distinct_tokens > 0x110000:
+            return tokens.tolist()  # type: ignore[no-any-return]
+        return tokens.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+
+
+def ngram_overlaps(
+    docs: Sequence[Tokens], golds: Sequence[Tokens], n: int, corpus: TokenCorpus
+) -> tuple[Ints, Ints, Ints]:
+    """How many n-grams each document shares with each gold text, repeats counted (clipped).
+
+    Args:
+        docs: the token numbers of each document.
+        golds: the token numbers of each gold text.
+        n: 1 for tokens, 2 for pairs of neighbouring tokens.
+        corpus: where the numbers come from.
+
+    Returns:
+        Whole numbers: for each pair (documents x golds) the sum over all n-grams of min(count in
+        the document, count in the gold text); and how many n-grams each document and each gold
+        text has.
+    """
+    gold_tokens, gold_rows, gold_lengths = _joined(golds)
+    doc_tokens, doc_rows, doc_lengths = _joined(docs)
+    # Only tokens that stand in some gold text can count. Such a token is known by a place where
+    # it stands there, 0..v-1, which makes pairs of them small numbers too; others are negative.
+    v = len(gold_tokens)
+    places = corpus.places(gold_tokens)
+    gold_grams, doc_grams = places[gold_tokens], places[doc_tokens]
+    if n == 2:
+        gold_grams, gold_rows = _pairs(gold_grams, gold_rows, v)
+        doc_grams, doc_rows = _pairs(doc_grams, doc_rows, v)
+        gold_lengths, doc_lengths = np.maximum(gold_lengths - 1, 0), np.maximum(doc_lengths - 1, 0)
+        vocabulary, gold_grams = np.unique(gold_grams, return_inverse=True)
+        v = len(vocabulary)
+    known = (doc_grams >= 0).nonzero()[0]
+    doc_grams, doc_rows = doc_grams[known], doc_rows[known]
+    if n == 2 and v:
+        at = np.searchsorted(vocabulary, doc_grams)
+        at[at == v] = 0
+        known = (vocabulary[at] == doc_grams).nonzero()[0]
+        doc_grams, doc_rows = at[known], doc_rows[known]
+    shared = np.zeros((len(docs), len(golds)), np.int64)
+    if not doc_grams.size or not v:
+        return shared, doc_lengths, gold_lengths
+    counts = np.bincount(doc_rows * v + doc_grams, minlength=len(docs) * v).reshape(len(docs), v)
+    start = 0
+    for column, length in enumerate(gold_lengths.tolist()):
+        in_gold = np.bincount(gold_grams[start : start + length], minlength=v)
+        grams = in_gold.nonzero()[0]
+        shared[:, column] = np.minimum(counts[:, grams], in_gold[grams]).sum(axis=1)
+        start += length
+    return shared, doc_lengths, gold_lengths
+
+
+def _joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:
+    """All tokens of several texts in a row, which text each is of, and how many each text has."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)
+    return tokens, np.repeat(np.arange(len(texts)), lengths), lengths
+
+
+def _pairs(tokens: Ints, rows: Ints, v: int) -> tuple[Ints, Ints]:
+    """Pairs of neighbouring tokens as one number each, negative with an unknown one; their text."""
+    inside = (rows[1:] == rows[:-1]).nonzero()[0]  # a pair must not reach over the end of its text
+    return (tokens[:-1] * v + tokens[1:])[inside], rows[inside]

@@ -1,0 +1,132 @@
+"""What figures show, as plain numbers: curves over k, scores beside the threshold, query times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kragx.evaluation.answers import Answer, Found
+from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import METRICS
+from kragx.metrics.engine import compute
+from kragx.metrics.measures import higher_is_better, measure
+
+KS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 500, 1000)
+"""The cut-offs of a curve, as far as lists reach."""
+
+_BINS = 20
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One metric at growing cut-offs.
+
+    Attributes:
+        metric: without ``@k``.
+        ks: the cut-offs.
+        values: the macro average at each; None where no query has a value.
+    """
+
+    metric: str
+    ks: tuple[int, ...]
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """How high the highest score of each gold item is.
+
+    Attributes:
+        threshold: from where on a score is a match.
+        top: the highest score or grade there is.
+        counts: how many gold items have their highest score in each bin, of equal width up to
+            `top`. A score on a border is in the bin above, so that one at the threshold stands
+            with the matches; each grade above 0 has a bin of its own.
+        nothing: how many have no score above 0.
+        unknown: how many have a score that is not known, and no match.
+    """
+
+    threshold: float
+    top: float
+    counts: tuple[int, ...]
+    nothing: int
+    unknown: int
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds a query: how many were timed, and quantiles; failures and missing ones left out."""
+
+    n: int
+    p5: float
+    p25: float
+    p50: float
+    p75: float
+    p95: float
+    most: float
+
+
+def is_share(name: str) -> bool:
+    """Whether a metric or measure lies in [0, 1], and the higher it is, the better."""
+    plain = name.partition("@")[0].partition("(")[0]
+    least, most = METRICS[plain].range if plain in METRICS else measure(plain).range
+    return least == 0 and most == 1 and higher_is_better(name) is True
+
+
+def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
+    """For each evaluation the curve of each of its metrics; measures have none.
+
+    The longest list of all of them says how far curves reach, and a pool's depth.
+    """
+    longest = max((int(each.table.n_docs.max(initial=0)) for each in evaluations), default=0)
+    depths = [each.settings.get("pool", {}).get("depth") for each in evaluations]
+    limit = min([longest, *(depth for depth in depths if depth is not None)])
+    ks = sorted({k for k in KS if k <= limit} | ({limit} if limit else set()))
+    return [_curves(each, ks) for each in evaluations]
+
+
+def _curves(evaluation: Evaluation, ks: Sequence[int]) -> list[Curve]:
+    if not ks:
+        return []
+    bare = dict.fromkeys(replace(each.spec, k=None) for each in evaluation.scores)
+    specs = [replace(spec, k=k) for spec in bare for k in ks]
+    chosen = replace(evaluation.profile, no_gold=evaluation.no_gold)
+    scores = {each.spec: each.mean for each in compute(evaluation.table, specs, chosen)}
+    return [
+        Curve(str(spec), tuple(ks), tuple(scores[replace(spec, k=k)] for k in ks)) for spec in bare
+    ]
+
+
+def histogram(evaluation: Evaluation, found: Found) -> Histogram | None:
+    """The highest scores of the gold; None for a matcher that only says yes or no."""
+    if "threshold" not in evaluation.settings["match"] or "pool" in evaluation.settings:
+        return None
+    table = evaluation.table
+    n_bins = _BINS if table.top <= 1 else int(table.top)
+    unknown = found.unknown & found.relevant
+    best = found.best[found.relevant & ~unknown]
+    above = best[best > 0]
+    # Rounded, lest 0.15 * 20 be 2.9999999999999996 and the bin below.
+    bins = np.floor(np.round(above / table.top * n_bins, 9)).astype(np.int64)
+    bins -= int(table.top > 1)
+    counts = np.bincount(np.clip(bins, 0, n_bins - 1), minlength=n_bins)
+    return Histogram(
+        table.threshold,
+        table.top,
+        tuple(counts.tolist()),
+        int((best == 0).sum()),
+        int(unknown.sum()),
+    )
+
+
+def times(answered: Sequence[Answer]) -> Times | None:
+    """Quantiles of the time that questions took; None if none was timed."""
+    known = [
+        each.seconds for each in answered if each.seconds is not None and each.status == "answered"
+    ]
+    if not known:
+        return None
+    quantiles = np.quantile(known, (0.05, 0.25, 0.5, 0.75, 0.95, 1.0))
+    return Times(len(known), *map(float, quantiles))

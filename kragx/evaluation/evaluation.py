@@ -1,0 +1,313 @@
+"""`Evaluation`: the numbers of one run under one matcher."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, cached_property
+from importlib.metadata import version
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from kragx import matchers
+from kragx.data.gold import GoldDataset
+from kragx.errors import UsageError, nearest
+from kragx.evaluation.pooling import beyond
+from kragx.evaluation.thresholds import (
+    NEIGHBOURHOOD,
+    Means,
+    Nearby,
+    decided,
+    follows,
+    means_at,
+    neighbours,
+)
+from kragx.metrics import MetricSpec, Profile
+from kragx.metrics import parse as parse_metric
+from kragx.metrics.engine import MetricScores
+from kragx.metrics.measurement import Wanted, measure, wanted
+from kragx.metrics.measures import Evidence, MeasureScores, MeasureSpec, parse
+from kragx.metrics.profiles import NoGold
+from kragx.metrics.table import MatchTable
+
+if TYPE_CHECKING:
+    import pandas
+
+
+# Compared by identity, as it holds arrays.
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The numbers of one run under one matcher, with everything needed to read them.
+
+    Attributes:
+        name: the run's name.
+        scores: one `MetricScores` for each metric, in the order asked for.
+        query_ids: the queries, in the order of every per-query array.
+        counts: what was scored and what was not (listed in docs/metrics.md).
+        settings: profile and deviations, match with tokenizer and version, metrics, data, versions.
+        match_name: names the matcher where several stand side by side.
+        table: the match table; `at_threshold` decides it anew without scoring again.
+        profile: what the numbers mean.
+        no_gold: what became of queries without gold: the profile's rule, or the one asked for.
+        measures: one `MeasureScores` for each measure that was asked for.
+        evidence: what measures look at; None if none was asked for.
+        dataset: the gold set; None where it was read as a stream, or was a plain mapping.
+    """
+
+    name: str
+    scores: tuple[MetricScores, ...]
+    query_ids: tuple[str, ...]
+    counts: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    match_name: str
+    table: MatchTable
+    profile: Profile
+    no_gold: NoGold
+    measures: tuple[MeasureScores, ...] = ()
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def mean(self) -> dict[str, float | None]:
+        """The macro average of each metric by canonical name; None where no query has a value.
+
+        In the order asked for; of a percentile or throughput the value is the run's own.
+        """
+        return {str(scores.spec): scores.mean for scores in self.all_scores}
+
+    @cached_property
+    def all_scores(self) -> tuple[MetricScores | MeasureScores, ...]:
+        """Metrics and measures, in the order asked for."""
+        at = {name: position for position, name in enumerate(self.settings["metrics"])}
+        return tuple(sorted((*self.scores, *self.measures), key=lambda each: at[str(each.spec)]))
+
+    @cached_property
+    def maximum(self) -> dict[str, float]:
+        """The greatest value that a measure could have reached, where the data decide it."""
+        found = ((str(each.spec), each.maximum) for each in self.measures)
+        return {name: maximum for name, maximum in found if maximum is not None}
+
+    @cached_property
+    def micro(self) -> dict[str, float]:
+        """The micro average of each metric that has one (precision, recall, f1)."""
+        return {str(s.spec): s.micro for s in self.scores if s.micro is not None}
+
+    @cached_property
+    def bounds(self) -> dict[str, tuple[float, float]]:
+        """[low, high] of each mean that missing judgements leave open; empty if none is missing."""
+        return {str(each.spec): each.bounds for each in self.scores if each.bounds is not None}
+
+    @cached_property
+    def micro_bounds(self) -> dict[str, tuple[float, float]]:
+        """The same for the micro averages."""
+        found = ((str(each.spec), each.micro_bounds) for each in self.scores)
+        return {name: bounds for name, bounds in found if bounds is not None}
+
+    def __getitem__(self, metric: str) -> float | None:
+        """The macro average of a metric, however it is written: ``result["nDCG@10"]``."""
+        name = metric if metric in self.mean else str(parse(metric, self.profile))
+        if name not in self.mean:
+            raise UsageError(f"metric {metric!r} was not computed; {nearest(name, self.mean)}")
+        return self.mean[name]
+
+    def micro_of(self, metric: str) -> float | None:
+        """The micro average of a metric, however it is written; None for one that has none."""
+        return self.micro.get(str(parse(metric, self.profile)))
+
+    @cached_property
+    def queries(self) -> dict[str, dict[str, float | None]]:
+        """The value of each metric for each query; None where it has none."""
+        columns = [
+            (str(scores.spec), [None if isnan(v) else v for v in scores.values.tolist()])
+            for scores in self.all_scores
+        ]
+        return {
+            query_id: {name: values[row] for name, values in columns}
+            for row, query_id in enumerate(self.query_ids)
+        }
+
+    def with_metrics(self, metrics: Iterable[str | MetricSpec | MeasureSpec]) -> Evaluation:
+        """The same matches measured by other metrics; nothing is matched again.
+
+        Raises:
+            UsageError: a metric does not exist; or it is a measure, which looks at documents, and
+                the evaluation had none to keep them for.
+        """
+        asked = wanted(metrics, self.profile)
+        if asked.looks and self.evidence is None:
+            raise UsageError(
+                f"metric {str(asked.looks[0])!r} looks at documents, which are kept only where a "
+                "measure is asked for; name it when you call evaluate"
+            )
+        depth = self.settings.get("pool", {}).get("depth")
+        for spec in asked.metrics:
+            if beyond(spec.k, depth):
+                raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
+        chosen = self.chosen_profile
+        found = measure(self.table, asked, chosen, self.evidence)
+        return replace(
+            self,
+            scores=found.metrics,
+            measures=found.measures,
+            counts=found.counted(self.counts),
+            settings={
+                **self.settings,
+                "metrics": asked.names,
+                "deviations": deviations(asked.metrics, self.profile, chosen),
+                **text_settings(self.evidence),
+            },
+        )
+
+    @property
+    def wanted(self) -> Wanted:
+        """The metrics and measures that were computed."""
+        return Wanted(
+            tuple(each.spec for each in self.scores),
+            tuple(each.spec for each in self.measures),
+            tuple(self.mean),
+        )
+
+    @property
+    def chosen_profile(self) -> Profile:
+        """The profile with the rule for queries without gold that was asked for."""
+        return replace(self.profile, no_gold=self.no_gold)
+
+    def at_threshold(self, threshold: float) -> Evaluation:
+        """The same scores decided at another threshold; nothing is matched again."""
+        match = self.settings["match"]
+        if "threshold" not in match:
+            raise UsageError(f"match {match['method']!r} decides yes or no and has no threshold")
+        if "pool" in self.settings:
+            raise UsageError(
+                "threshold: in a pool the grade from which a document is relevant made the gold, "
+                "so another one is another evaluation; evaluate again with it"
+            )
+        if "top" not in match:
+            threshold = matchers.check_threshold(threshold)
+        elif not 0 < threshold <= match["top"]:
+            raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
+        table = self.table.at_threshold(threshold)
+        settings = {**self.settings, "match": {**match, "threshold": threshold}}
+        if follows(self.evidence) and "facts_match" in settings:
+            settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
+        evidence = decided(self.evidence, table)
+        found = measure(table, self.wanted, self.chosen_profile, evidence)
+        return replace(
+            self,
+            table=table,
+            scores=found.metrics,
+            measures=found.measures,
+            evidence=evidence,
+            counts=found.counted({**self.counts, "judged_share": judged_share(table)}),
+            settings=settings,
+        )
+
+    def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
+        """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
+        listed = sorted(thresholds)
+        return means_at(listed, self.table, self.wanted, self.chosen_profile, self.evidence)
+
+    @cached_property
+    def nearby(self) -> Nearby | None:
+        """The means at thresholds near the chosen one; None where there is nothing to vary."""
+        return self.around(NEIGHBOURHOOD)
+
+    def around(self, neighbourhood: float) -> Nearby | None:
+        """`nearby` within another distance."""
+        match = self.settings["match"]
+        if "threshold" not in match or "pool" in self.settings:
+            return None
+        chosen = float(match["threshold"])
+        at = neighbours(chosen, neighbourhood, match.get("top"))
+        found = [means for _, means in self.means_at(at)]
+        means = {name: tuple(each[name] for each in found) for name in self.mean}
+        return Nearby(chosen, neighbourhood, at, means)
+
+    def to_dict(self, *, queries: bool = False) -> dict[str, Any]:
+        """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries."""
+        plain: dict[str, Any] = {
+            "settings": {**self.settings, "dataset": dict(self.settings["dataset"])},
+            "counts": dict(self.counts),
+            "mean": dict(self.mean),
+            "micro": dict(self.micro),
+        }
+        if self.bounds:
+            plain["bounds"] = {name: list(pair) for name, pair in self.bounds.items()}
+            plain["micro_bounds"] = {name: list(pair) for name, pair in self.micro_bounds.items()}
+        if self.maximum:
+            plain["maximum"] = dict(self.maximum)
+        if queries:
+            plain["queries"] = self.queries
+        return plain
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A DataFrame with a row for each query and a column for each metric.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            import pandas
+        except ImportError:
+            from kragx.errors import MissingExtraError
+
+            raise MissingExtraError("to_pandas", "pandas") from None
+        columns = {str(scores.spec): scores.values for scores in self.all_scores}
+        return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
+
+    def print(self) -> None:
+        """Print the means and counts as a table."""
+        from kragx.report.text import console, print_evaluations
+
+        print_evaluations([self], console())
+
+    def _repr_html_(self) -> str:
+        from kragx.report.html import evaluations_html
+
+        return evaluations_html([self])
+
+
+def judged_share(table: MatchTable) -> float | None:
+    """The share of retrieved documents whose relevance is known; None without any."""
+    return float(table.judged.mean()) if len(table.repeated) else None
+
+
+def deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) -> dict[str, Any]:
+    """What differs from the profile: options named in metric strings, and `no_gold`."""
+    deviations: dict[str, Any] = {}
+    for spec in specs:
+        plain = parse_metric(spec.name if spec.k is None else f"{spec.name}@{spec.k}", named)
+        changed = {
+            name: value
+            for name, value in asdict(spec).items()
+            if name != "k" and value != getattr(plain, name)
+        }
+        if changed:
+            deviations[str(spec)] = changed
+    if chosen.no_gold != named.no_gold:
+        deviations["no_gold"] = chosen.no_gold
+    return deviations
+
+
+def text_settings(evidence: Evidence | None) -> dict[str, Any]:
+    """How texts were read for spans, and what a budget's token is; nothing where none was."""
+    if evidence is None:
+        return {}
+    spans, tokens = evidence.spans.settings, evidence.sizes.described()
+    return {
+        **({"spans": spans} if spans else {}),
+        **({"budget_tokenizer": tokens} if tokens else {}),
+    }
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """The versions that numbers may depend on."""
+    return {
+        "kragx": version("kragx"),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "platform": sys.platform,
+    }

@@ -1,0 +1,130 @@
+"""Facts that an answer needs: whether the context holds each, whatever matches texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kragx import matchers
+from kragx.data.gold import Gold, Query
+from kragx.errors import DataError, UsageError, shorten
+from kragx.evaluation.pooling import judging_counts
+from kragx.matchers import MatchItem
+from kragx.matchers.matching import match as match_items
+from kragx.metrics import Profile
+from kragx.metrics.measures import Answer, MeasureSpec
+from kragx.metrics.table import Floats, Ints
+
+FACTS_HAVE_NO_IDS = (
+    "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "
+    "another matcher, for example facts_match: text"
+)
+
+
+def facts_matcher(
+    measured: Sequence[MeasureSpec],
+    spec: object,
+    matcher: matchers.Matcher,
+    named: Profile,
+) -> matchers.Matcher | None:
+    """What matches facts; None where no measure needs it."""
+    if all(each.name != "context_completeness" for each in measured):
+        return None
+    chosen = matcher if spec is None else matchers.matcher(spec, named.match_options)
+    if isinstance(chosen, matchers.IdMatcher):
+        raise UsageError(f"facts_match: {FACTS_HAVE_NO_IDS}")
+    if isinstance(chosen, matchers.JudgeMatcher):
+        return replace(chosen, mode="support")
+    return chosen
+
+
+def facts_depth(measured: Sequence[MeasureSpec]) -> int | None:
+    """How far down a list facts are looked for; None for to its end."""
+    cuts = [each.k for each in measured if each.name == "context_completeness"]
+    known = [k for k in cuts if isinstance(k, int)]
+    return max(known) if known and len(known) == len(cuts) else None
+
+
+class Facts:
+    """The share of each query's facts that its top k holds; matched once, for every k.
+
+    Args:
+        answers: what each query got.
+        matcher: what matches facts; None if no measure needs it.
+        depth: how far down a list facts are looked for; None for to its end.
+        follows: whether gold and facts have one matcher, and so one threshold.
+    """
+
+    def __init__(
+        self,
+        answers: Sequence[Answer],
+        matcher: matchers.Matcher | None,
+        depth: int | None,
+        *,
+        follows: bool = False,
+    ) -> None:
+        self.follows = follows and matcher is not None
+        self._n_queries = len(answers)
+        self.judging: dict[str, Any] = {}
+        rows, items = [], []
+        for row, answer in enumerate(answers if matcher is not None else ()):
+            facts = facts_of(answer.query)
+            if facts:
+                gold = tuple(Gold(text=fact) for fact in facts)
+                items.append(
+                    MatchItem(replace(answer.query, gold=gold), answer.top(depth), answer.status)
+                )
+                rows.append(row)
+        if matcher is not None:
+            notes: Counter[str] = Counter()
+            table = match_items(items, matcher, notes)
+            judging = judging_counts(matcher, notes)
+            self.judging = {"judging_facts": judging["judging"]} if judging else {}
+            self._tables = {row: table.dense(at) for at, row in enumerate(rows)}
+            self._threshold = table.threshold
+        else:
+            self._tables = {}
+            self._threshold = 1.0
+
+    def at_threshold(self, threshold: float) -> Facts:
+        """The same scores, decided at another threshold."""
+        other = copy(self)
+        other._threshold = threshold
+        return other
+
+    def __call__(self, k: int | Ints | None) -> Floats:
+        """(q) shares in the first k documents, k for all queries or for each.
+
+        NaN for a query without facts, or with a fact that a judge could not rate.
+        """
+        values = np.full(self._n_queries, np.nan)
+        for row, scores in self._tables.items():
+            within = scores[: k[row] if isinstance(k, np.ndarray) else k]
+            held = (within >= self._threshold).any(axis=0)
+            # A fact that was found is held, whatever could not be said of other documents.
+            if not (np.isnan(within).any(axis=0) & ~held).any():
+                values[row] = held.mean()
+        return values
+
+
+def facts_of(query: Query) -> list[str]:
+    """The facts that an answer to a query needs: its ``metadata.facts``.
+
+    Raises:
+        DataError: they are no list of texts.
+    """
+    facts = query.metadata.get("facts")
+    if facts is None:
+        return []
+    if not isinstance(facts, (list, tuple)) or not all(
+        isinstance(fact, str) and fact.strip() for fact in facts
+    ):
+        raise DataError(
+            f"query {query.id!r}: metadata.facts must be a list of texts, not {shorten(facts)}"
+        )
+    return list(facts)

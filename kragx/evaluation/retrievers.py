@@ -1,0 +1,261 @@
+"""Small LangChain retrievers for trials and baselines: BM25 and rank fusion."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from math import fsum, isfinite
+from typing import Any
+
+import numpy as np
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import Field, field_validator, model_validator
+
+from kragx.data import chunking
+from kragx.data.documents import Doc, as_docs, clean_number
+from kragx.data.formats.corpus import read_corpus
+from kragx.data.text import Mender
+from kragx.data.tokenizers import Tokenizer, tokenizer
+from kragx.errors import DataError, MissingExtraError, UsageError
+
+
+class Bm25Index:
+    """BM25 (Lucene's variant, by the package bm25s) of some texts.
+
+    Args:
+        texts: what is searched.
+        tokenizer: what is counted.
+        what: who needs the index, for the error.
+
+    Raises:
+        MissingExtraError: bm25s is not installed.
+    """
+
+    def __init__(self, texts: Iterable[str], tokenizer: Tokenizer, what: str) -> None:
+        try:
+            import bm25s
+        except ImportError:
+            raise MissingExtraError(what, "bm25") from None
+        self._tokenizer = tokenizer
+        self._index = bm25s.BM25(method="lucene")
+        tokens = list(tokenizer.tokens(texts))
+        self._size = len(tokens)
+        # bm25s divides by the mean length, which is 0 where no text has a token.
+        self._blank = not any(tokens)
+        if not self._blank:
+            self._index.index(tokens, show_progress=False)
+
+    def best(self, query: str, k: int, above: float = 0.0) -> list[tuple[int, float]]:
+        """The positions and scores of the k best texts, best first; ties keep the texts' order.
+
+        Texts whose score is not greater than `above` are left out; a text that shares no token
+        with the query scores 0.
+        """
+        scores = self._scores(query)
+        ranked = np.argsort(-scores, kind="stable")[:k]
+        return [(int(at), float(scores[at])) for at in ranked if scores[at] > above]
+
+    def _scores(self, query: str) -> Any:
+        if not self._blank:
+            (words,) = self._tokenizer.tokens([query])
+            known = [word for word in words if word in self._index.vocab_dict]
+            if known:
+                return self._index.get_scores(known)
+        return np.zeros(self._size)
+
+
+class BM25Retriever(BaseRetriever):
+    """BM25 (Lucene's variant, by the package bm25s) over documents in memory.
+
+    Attributes:
+        documents: what is searched.
+        k: how many documents to return.
+        tokenizer: a name, mapping or `Tokenizer`; the default, character bigrams, works for
+            Korean and English without a model.
+
+    Documents that share no token with the question are not returned. Ties keep the order of
+    `documents`. Each document returned carries its score as ``metadata["score"]``.
+    """
+
+    documents: list[Document]
+    k: int = Field(default=10, ge=1)
+    tokenizer: Any = Field(default="char", validate_default=True)
+
+    @field_validator("tokenizer")
+    @classmethod
+    def _resolve(cls, value: Any) -> Tokenizer:
+        return tokenizer(value)
+
+    @classmethod
+    def from_corpus(
+        cls,
+        corpus: str,
+        *,
+        chunk_size: int | None = None,
+        chunk_overlap: int = 0,
+        k: int = 10,
+        tokenizer: Any = "char",
+    ) -> BM25Retriever:
+        """Read a corpus (JSON Lines of ``{"id", "text", "metadata"?}``) and cut it into chunks.
+
+        Args:
+            corpus: the file's path.
+            chunk_size: characters in a chunk; None cuts at blank lines, one chunk a paragraph.
+            chunk_overlap: characters that neighbouring chunks share.
+            k: how many chunks to return.
+            tokenizer: what BM25 counts.
+        """
+        chunks = [
+            chunk
+            for doc in read_corpus(corpus)
+            for chunk in chunked(doc, size=chunk_size, overlap=chunk_overlap)
+        ]
+        return cls(documents=chunks, k=k, tokenizer=tokenizer)
+
+    @cached_property
+    def _index(self) -> Bm25Index:
+        texts = (doc.page_content for doc in self.documents)
+        return Bm25Index(texts, self.tokenizer, "BM25Retriever")
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return [
+            Document(
+                page_content=self.documents[at].page_content,
+                id=self.documents[at].id,
+                metadata={**self.documents[at].metadata, "score": score},
+            )
+            for at, score in self._index.best(query, self.k)
+        ]
+
+
+class ReciprocalRankFusion(BaseRetriever):
+    """Merge the lists of several retrievers: a document's score is the sum of weight / (c + rank).
+
+    Attributes:
+        retrievers: LangChain retrievers or runnables, or functions from a question to documents;
+            synchronous.
+        weights: one for each retriever; None for 1 each.
+        c: the larger, the less the first ranks stand out.
+        k: how many documents to return; None for all.
+
+    Documents are the same if their ids are; a document without id is the one with its text. In one
+    list only a document's best rank counts. Ties keep the order of first appearance, list by list.
+    Each document returned is as the first list that has it gave it, its score as
+    ``metadata["score"]``. An error of a retriever is the fusion's. (Cormack, Clarke and Buettcher,
+    SIGIR 2009, where c is 60 and there are no weights.)
+    """
+
+    retrievers: list[Any]
+    weights: list[float] | None = None
+    c: float = 60
+    k: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _check(self) -> ReciprocalRankFusion:
+        for position, retriever in enumerate(self.retrievers):
+            asked = getattr(retriever, "invoke", retriever)
+            if not callable(asked) or inspect.iscoroutinefunction(asked):
+                raise UsageError(
+                    f"retrievers[{position}]: {type(retriever).__name__} cannot be asked; pass a "
+                    "LangChain retriever or runnable, or a synchronous function from a question "
+                    "to a list of documents"
+                )
+        fusion_weights(self.weights, len(self.retrievers))
+        if not (isfinite(self.c) and self.c >= 0):
+            raise UsageError(f"c: {self.c!r} is not a finite number of at least 0; 60 is usual")
+        return self
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        mender = Mender()
+        lists = []
+        for number, retriever in enumerate(self.retrievers, start=1):
+            if hasattr(retriever, "invoke"):
+                callbacks = run_manager.get_child(f"retriever_{number}")
+                answered = retriever.invoke(query, config={"callbacks": callbacks})
+            else:
+                answered = retriever(query)
+            lists.append(as_docs(answered, mender, f"retriever {number}"))
+        return [
+            Document(
+                page_content=doc.text or "", id=doc.id, metadata={**doc.metadata, "score": score}
+            )
+            for doc, score in fuse(lists, self.weights, c=self.c)[: self.k]
+        ]
+
+
+def fuse(
+    lists: Sequence[Sequence[Doc]], weights: Sequence[float] | None = None, *, c: float = 60
+) -> list[tuple[Doc, float]]:
+    """Reciprocal rank fusion of ranked lists, best first, as `ReciprocalRankFusion` does it.
+
+    Raises:
+        UsageError: the weights do not fit.
+    """
+    identities = _identities(lists)
+    first: dict[object, Doc] = {}
+    shares: dict[object, list[float]] = {}
+    for docs, same, weight in zip(lists, identities, fusion_weights(weights, len(lists))):
+        seen: set[object] = set()
+        for rank, (doc, identity) in enumerate(zip(docs, same), start=1):
+            if identity not in seen:
+                seen.add(identity)
+                first.setdefault(identity, doc)
+                shares.setdefault(identity, []).append(weight / (c + rank))
+    # An exact sum: equal shares tie in whatever order they were added.
+    fused = [(doc, fsum(shares[identity])) for identity, doc in first.items()]
+    return sorted(fused, key=lambda pair: -pair[1])
+
+
+def fusion_weights(weights: Sequence[float] | None, count: int) -> list[float]:
+    """The weights of `count` retrievers; 1 each if none are given.
+
+    Raises:
+        UsageError: there are not `count` of them, or they are not usable.
+    """
+    if count == 0:
+        raise UsageError("retrievers: there are none; pass at least one to merge")
+    if weights is None:
+        return [1.0] * count
+    if len(weights) != count:
+        raise UsageError(
+            f"weights: {len(weights)} weights for {count} retrievers; pass one for each"
+        )
+    try:
+        numbers = [clean_number(weight, "a weight") or 0.0 for weight in weights]
+    except DataError as error:
+        raise UsageError(f"weights: {error}") from None
+    if min(numbers) < 0 or not any(numbers):
+        raise UsageError(
+            f"weights: {list(weights)!r}; weights must be at least 0, and one of them above"
+        )
+    return numbers
+
+
+def _identities(lists: Sequence[Sequence[Doc]]) -> list[list[object]]:
+    """What stands for each document; a text without id is the first document that has the text."""
+    of_text: dict[object, object] = {}
+    for doc in (doc for docs in lists for doc in docs):
+        if doc.id is not None and doc.text is not None:
+            of_text.setdefault(Doc(text=doc.text).identity, doc.identity)
+    return [[of_text.get(doc.identity, doc.identity) for doc in docs] for docs in lists]
+
+
+def chunked(doc: Doc, *, size: int | None, overlap: int = 0) -> Sequence[Document]:
+    """Cut a document into chunks; each knows its source and its place there (in characters)."""
+    text = doc.text or ""
+    spans = chunking.paragraphs(text) if size is None else chunking.windows(text, size, overlap)
+    return [
+        Document(
+            id=f"{doc.id}:{span.start}-{span.end}",
+            page_content=text[span.start : span.end],
+            metadata={**doc.metadata, "source": doc.id, "start": span.start, "end": span.end},
+        )
+        for span in spans
+    ]

@@ -1,0 +1,222 @@
+"""Reads the texts of an evaluation as spans, batch by batch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from kragx.data.tokenizers import describe, tokenizer
+from kragx.data.tokens import TokenCorpus
+from kragx.errors import DataError
+from kragx.matchers.base import MatchWarning
+from kragx.metrics.measures.base import Answer, Evidence
+from kragx.metrics.measures.span_options import Reading
+from kragx.metrics.spans.align import align
+from kragx.metrics.spans.cover import Part
+from kragx.metrics.spans.grams import repetitions, twins
+from kragx.metrics.spans.least import Words
+from kragx.metrics.spans.offsets import Placed, locate, placed
+from kragx.metrics.spans.rows import Rows
+from kragx.metrics.table import Ints
+
+_BATCH = 256  # queries whose tokens are compared at once
+
+
+@dataclass(frozen=True)
+class Gold:
+    """A gold text of a query: the gold item that it belongs to, from 0, and what is known of it."""
+
+    item: int
+    text: str
+    metadata: Mapping[str, Any]
+
+
+class Reader:
+    """Reads the answers of an evaluation, batch by batch."""
+
+    def __init__(self, evidence: Evidence, how: Reading) -> None:
+        self._answers = evidence.answers
+        start = evidence.table.doc_start
+        self._repeated = [evidence.table.repeated[a:b] for a, b in pairwise(start)]
+        self._how = how
+        self._corpus = TokenCorpus(tokenizer(how.tokenizer))
+        self._n_offsets = self._n_texts = 0
+        self._without: dict[str, None] = {}
+        self._sources: tuple[dict[str, None], dict[str, None]] = ({}, {})
+
+    def settings(self) -> dict[str, Any]:
+        """What a result records."""
+        how = self._how
+        return {
+            "run": how.run,
+            "bridge": how.bridge,
+            "wrappers": how.wrappers,
+            "tokenizer": describe(self._corpus.tokenizer),
+            "offsets": how.offsets,
+            "keys": [how.keys.source, how.keys.start, how.keys.end],
+            "n_queries_by_offsets": self._n_offsets,
+            "n_queries_by_text": self._n_texts,
+        }
+
+    def warn(self) -> None:
+        """Say which gold texts have no token, and that offsets are of different sources."""
+        gold, docs = self._sources
+        if gold and docs and not gold.keys() & docs.keys():
+            warnings.warn(
+                "offsets: no document is of a source that gold is of, so nothing is covered (gold: "
+                f"{next(iter(gold))!r}, retrieved: {next(iter(docs))!r}); name the key with the "
+                "same ids in both (source=...), or compare texts (offsets=off)",
+                MatchWarning,
+                stacklevel=2,
+            )
+        if self._without:
+            warnings.warn(
+                f"gold texts that yield no token with the tokenizer {self._how.tokenizer!r} and "
+                f"are never covered: {len(self._without)}, for example "
+                f"{next(iter(self._without))!r}",
+                MatchWarning,
+                stacklevel=2,
+            )
+
+    def parts(self) -> Iterator[Part]:
+        """A part for each batch of queries with text, and for each query with offsets."""
+        # One part holds consecutive queries, so that rows keep their order.
+        batch: list[tuple[list[Gold], list[str]]] = []
+        for answer, repeated in zip(self._answers, self._repeated):
+            golds = _golds(answer)
+            docs = [doc.text for doc in answer.docs]
+            self._check(answer, golds, docs)
+            exact = self._placed(answer, golds) if golds else None
+            if exact is None:
+                kept = ["" if again else text or "" for text, again in zip(docs, repeated)]
+                batch.append((golds, kept))
+                self._n_texts += bool(golds)
+            if batch and (exact is not None or len(batch) == _BATCH):
+                yield self._aligned(batch)
+                batch = []
+            if exact is not None:
+                self._n_offsets += 1
+                yield self._located(golds, *exact)
+        if batch:
+            yield self._aligned(batch)
+
+    def _check(self, answer: Answer, golds: Sequence[Gold], docs: Sequence[str | None]) -> None:
+        with_text = {gold.item for gold in golds}
+        wanted = _items(answer)
+        for item, position in enumerate(wanted):
+            if item not in with_text:
+                raise DataError(
+                    f"query {answer.query.id!r}, gold {position + 1}: "
+                    f"{answer.query.gold[position].id!r} has no text, and coverage, density and "
+                    "iou compare texts; add it, or leave them out"
+                )
+        if wanted and None in docs:
+            rank = docs.index(None) + 1
+            raise DataError(
+                f"query {answer.query.id!r}, rank {rank}: document {answer.docs[rank - 1].id!r} "
+                "has no text, and coverage, density and iou compare texts; add it, or leave them "
+                "out"
+            )
+
+    def _placed(
+        self, answer: Answer, golds: Sequence[Gold]
+    ) -> tuple[list[Placed], list[Placed]] | None:
+        """The places of all texts of a query; None if they are to be compared instead."""
+        how = self._how
+        if how.offsets == "off":
+            return None
+        read: Callable[..., Placed | None] = placed
+        options = {"wrappers": how.wrappers == "removed"}
+        of_gold = [read(gold.text, gold.metadata, how.keys, **options) for gold in golds]
+        of_docs = [read(doc.text, doc.metadata, how.keys, **options) for doc in answer.docs]
+        known = [each for each in of_gold if each is not None]
+        known_docs = [each for each in of_docs if each is not None]
+        if len(known) == len(of_gold) and len(known_docs) == len(of_docs):
+            return known, known_docs
+        if how.offsets == "only":
+            what = "a gold text" if None in of_gold else f"rank {of_docs.index(None) + 1}"
+            raise DataError(
+                f"query {answer.query.id!r}: offsets=only, and the metadata of {what} do not say "
+                f"where it stands ({how.keys.source!r} and {how.keys.start!r} that fit its length)"
+            )
+        return None
+
+    def _aligned(self, batch: Sequence[tuple[list[Gold], list[str]]]) -> Part:
+        golds = [[self._how.text(gold.text) for gold in golds] for golds, _ in batch]
+        docs = [[self._how.text(text) for text in texts] for _, texts in batch]
+        corpus = self._corpus
+        corpus.add(text for texts in (*golds, *docs) for text in texts)
+        gold_tokens = [tokens for texts in golds for tokens in corpus.of(texts)]
+        for texts, tokens in zip((t for of in golds for t in of), gold_tokens):
+            if not len(tokens):
+                self._without[texts] = None
+        doc_tokens = [corpus.of(texts) for texts in docs]
+        gold_rows = Rows.of(gold_tokens)
+        streams = Rows.of([_row(of) for of in doc_tokens])
+        item_query, text_item, stream_of = _items_of([golds for golds, _ in batch])
+        cells = align(
+            gold_rows,
+            streams,
+            stream_of,
+            Words(corpus.words),
+            run=self._how.run,
+            bridge=self._how.bridge,
+        )
+        lengths = [np.fromiter(map(len, of), np.int64, len(of)) for of in doc_tokens]
+        said = repetitions(streams, self._how.run)
+        twin = twins(gold_rows, stream_of, self._how.run)
+        return Part(cells, said, twin, gold_rows.lengths, text_item, item_query, lengths)
+
+    def _located(
+        self, golds: Sequence[Gold], of_gold: Sequence[Placed], docs: Sequence[Placed]
+    ) -> Part:
+        # Repeated documents need no care: the same place counts once, another is another.
+        for sources, texts in zip(self._sources, (of_gold, docs)):
+            sources.update((each.source, None) for each in texts)
+        cells, said, twin = locate(of_gold, docs)
+        item_query, text_item, _ = _items_of([golds])
+        gold_lengths, lengths = (
+            np.array([len(each.words) for each in texts], np.int64) for texts in (of_gold, docs)
+        )
+        return Part(cells, said, twin, gold_lengths, text_item, item_query, [lengths])
+
+
+def _row(texts: Sequence[Any]) -> Any:
+    return np.concatenate(texts) if texts else np.empty(0, np.int32)
+
+
+def _items(answer: Answer) -> list[int]:
+    """The gold items of a query that are gold: of a grade above 0."""
+    return [at for at, gold in enumerate(answer.query.gold) if gold.grade > 0]
+
+
+def _golds(answer: Answer) -> list[Gold]:
+    """The texts of a query's gold items and of their alternatives."""
+    golds: list[Gold] = []
+    for item, position in enumerate(_items(answer)):
+        own = answer.query.gold[position]
+        texts = [(own.text, own.metadata), *((doc.text, doc.metadata) for doc in own.alternatives)]
+        golds += [Gold(item, text, metadata) for text, metadata in texts if text is not None]
+    return golds
+
+
+def _items_of(golds: Sequence[Sequence[Gold]]) -> tuple[Ints, Ints, Ints]:
+    """The query of each gold item; the item and the query of each gold text."""
+    item_query: list[int] = []
+    text_item: list[int] = []
+    stream_of: list[int] = []
+    for query, of_query in enumerate(golds):
+        first = len(item_query)
+        item_query += [query] * (max((gold.item for gold in of_query), default=-1) + 1)
+        text_item += [first + gold.item for gold in of_query]
+        stream_of += [query] * len(of_query)
+    return (
+        np.array(item_query, np.int64),
+        np.array(text_item, np.int64),
+        np.array(stream_of, np.int64),
+    )

@@ -1,0 +1,124 @@
+"""Metrics at other thresholds than the chosen one, from one scoring.
+
+Every score is kept in the match table, so another threshold decides anew and scores nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kragx.evaluation.facts import Facts
+from kragx.metrics import Profile
+from kragx.metrics.measurement import MetricWarning, Wanted, measure
+from kragx.metrics.measures import Evidence
+from kragx.metrics.table import Floats, MatchTable
+
+Means = dict[str, float | None]
+
+NEIGHBOURHOOD = 0.1
+"""How far from the chosen threshold a conclusion should hold, unless told otherwise."""
+
+_STEPS = 4  # thresholds on either side of the chosen one: few, as they take time
+
+
+def follows(evidence: Evidence | None) -> bool:
+    """Whether facts are matched at the gold's threshold."""
+    return evidence is not None and isinstance(evidence.facts, Facts) and evidence.facts.follows
+
+
+def decided(evidence: Evidence | None, table: MatchTable) -> Evidence | None:
+    """The evidence with these matches, and with facts at their threshold where they follow it."""
+    if evidence is None:
+        return None
+    facts = evidence.facts
+    if isinstance(facts, Facts) and facts.follows:
+        facts = facts.at_threshold(table.threshold)
+    return replace(evidence, table=table, facts=facts)
+
+
+def means_at(
+    thresholds: Sequence[float],
+    table: MatchTable,
+    wanted: Wanted,
+    profile: Profile,
+    evidence: Evidence | None,
+) -> Iterator[tuple[int, Means]]:
+    """At each threshold, ascending, how many pairs match and every mean, as `measure` has them."""
+    # What a low threshold leaves out no higher one lets in, unless a metric reads scores as such.
+    prune = all(spec.gain != "score" for spec in wanted.metrics) and not wanted.measures
+    # The same matches give the same values, unless facts are matched at the threshold as well.
+    once = not follows(evidence)
+    before: tuple[int, Means] | None = None
+    for threshold in thresholds:
+        table = replace(table, threshold=threshold)
+        count = int(table.matched.sum())
+        if prune:
+            table = _pruned(table)
+        if before is None or before[0] != count or not once:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
+                found = measure(table, wanted, profile, decided(evidence, table))
+            before = (count, found.means)
+        yield before
+
+
+def _pruned(table: MatchTable) -> MatchTable:
+    """The table without the pairs below its threshold; those that are not known stay."""
+    keep: Floats = ~(table.pair_score < table.threshold)  # type: ignore[assignment]
+    if keep.all():
+        return table
+    return replace(
+        table,
+        pair_doc=table.pair_doc[keep],
+        pair_gold=table.pair_gold[keep],
+        pair_score=table.pair_score[keep],
+    )
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """A retriever's means at thresholds around the chosen one.
+
+    Attributes:
+        chosen: the threshold of the evaluation.
+        neighbourhood: how far from it was looked.
+        thresholds: (t) where, ascending; the chosen one is among them.
+        means: for each metric its mean at each of them; None where it has none.
+    """
+
+    chosen: float
+    neighbourhood: float
+    thresholds: tuple[float, ...]
+    means: Mapping[str, tuple[float | None, ...]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "chosen": self.chosen,
+            "neighbourhood": self.neighbourhood,
+            "thresholds": list(self.thresholds),
+            "means": {name: list(values) for name, values in self.means.items()},
+        }
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Nearby:
+        """Of what `to_dict` gave."""
+        return cls(
+            plain["chosen"],
+            plain["neighbourhood"],
+            tuple(plain["thresholds"]),
+            {name: tuple(values) for name, values in plain["means"].items()},
+        )
+
+
+def neighbours(chosen: float, neighbourhood: float, top: float | None) -> tuple[float, ...]:
+    """Thresholds around the chosen one, itself among them; of grades, up to `top`, those next."""
+    if top is not None:
+        return tuple(each for each in (chosen - 1, chosen, chosen + 1) if 1 <= each <= top)
+    grid = chosen + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
+    return tuple(sorted({round(float(each), 6) for each in grid if 0 < each <= 1} | {chosen}))

@@ -1,0 +1,1 @@
+"""K-RAG's names over kragx; there is no arithmetic here."""

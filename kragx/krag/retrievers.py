@@ -1,0 +1,84 @@
+"""K-RAG's BM25 retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from langchain_core.documents import Document
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from kragx.data.tokenizers import FunctionTokenizer, Tokenizer, WhitespaceTokenizer, tokenizer
+from kragx.errors import DataError, UsageError, shorten
+from kragx.evaluation.retrievers import Bm25Index
+from kragx.krag.document import KragDocument
+
+
+class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
+    """K-RAG's BM25 retriever, which writes each document's score into its metadata.
+
+    Args:
+        documents: LangChain documents to search; not changed.
+        kiwi_tokenizer: `kragx.tokenizers.KiwiTokenizer` (its forms are counted as they are, as
+            K-RAG does), or any other tokenizer of `kragx.tokenizers`; None splits at white space.
+        k: how many documents to return; None for 4.
+        threshold: only documents with a higher score are returned.
+
+    K-RAG's scores are those of rank_bm25's BM25Okapi, these are those of Lucene's variant by the
+    package bm25s (extra `bm25`): use is the same, values differ, so a `threshold` found with K-RAG
+    has to be found anew. Lucene's are never negative; rank_bm25's are for a word that more than
+    half of the documents share, which K-RAG's default threshold then hides.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: there are no documents, or one is no document.
+        MissingExtraError: bm25s is not installed.
+    """
+
+    def __init__(
+        self,
+        documents: Iterable[Document],
+        kiwi_tokenizer: Any = None,
+        k: int | None = None,
+        threshold: float = 0.0,
+    ) -> None:
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 0):
+            raise UsageError(f"k: {k!r} is not a whole number of at least 0, nor None (for 4)")
+        self.documents = list(documents)
+        if not self.documents:
+            raise DataError("documents: there are none; pass at least one document to search")
+        for position, doc in enumerate(self.documents):
+            if not isinstance(getattr(doc, "page_content", None), str):
+                raise DataError(
+                    f"documents[{position}]: {shorten(doc)} has no page_content; "
+                    "pass LangChain documents or KragDocuments"
+                )
+        self.kiwi_tokenizer = kiwi_tokenizer
+        self.k = 4 if k is None else k
+        self.threshold = threshold
+        self._index = Bm25Index(
+            (doc.page_content for doc in self.documents),
+            _krag_tokenizer(kiwi_tokenizer),
+            type(self).__name__,
+        )
+
+    def invoke(  # type: ignore[override]  # the question is `query` in K-RAG
+        self, query: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[KragDocument]:
+        """New documents, best first, each with its score as ``metadata["bm25_score"]``."""
+        return self._call_with_config(self._found, query, config, **kwargs)
+
+    def _found(self, query: str) -> list[KragDocument]:
+        found = self._index.best(query, self.k, self.threshold)
+        return [
+            KragDocument(doc.page_content, {**doc.metadata, "bm25_score": score}, id=doc.id)
+            for doc, score in ((self.documents[at], score) for at, score in found)
+        ]
+
+
+def _krag_tokenizer(chosen: Any) -> Tokenizer:
+    if chosen is None:
+        return WhitespaceTokenizer()
+    if not hasattr(chosen, "tokenize"):
+        return tokenizer(chosen)
+    return FunctionTokenizer(lambda text: [token.form for token in chosen.tokenize(text)])

@@ -1,0 +1,354 @@
+"""K-RAG's helpers for notebooks: a question table, several retrievers, one cut-off, one chart."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+from kragx.data.gold import GoldDataset
+from kragx.data.runs import Retrieved
+from kragx.errors import DataError, MissingExtraError, UsageError, nearest, shorten
+from kragx.evaluation.retrieve import is_retriever, retrieve
+from kragx.evaluation.retrievers import fuse, fusion_weights
+from kragx.krag.document import KragDocument
+from kragx.krag.evaluators import (
+    AveragingMethod,
+    MatchingCriteria,
+    OfflineRetrievalEvaluators,
+    RougeOfflineRetrievalEvaluators,
+    member,
+)
+from kragx.matchers import check_threshold
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+__all__ = ["context_to_document", "evaluate_retrieval_at_K", "visualize_retrieval_at_K"]
+
+_ENSEMBLE = "Ensemble"
+
+
+def evaluate_retrieval_at_K(  # noqa: N802  # K-RAG's name
+    df_qa_test: pandas.DataFrame,
+    k: int,
+    retrievers: Mapping[str, Any],
+    ensemble: bool = False,
+    rouge_method: str | None = None,
+    threshold: float = 0.5,
+    ensemble_weights: Sequence[float] | None = None,
+    averaging_method: AveragingMethod | str = AveragingMethod.BOTH,
+    matching_criteria: MatchingCriteria | str = MatchingCriteria.PARTIAL,
+    *,
+    profile: str = "kragx",
+    progress: bool | None = None,
+) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    """Ask retrievers the questions of a table, and evaluate the k best documents of each.
+
+    Args:
+        df_qa_test: a row for each question, with any index; the columns are ``question`` and
+            ``context`` (the gold texts), and optionally ``source`` and ``doc_id``. The last three
+            hold lists, or lists written as text (``"['a', 'b']"``). An empty context is a question
+            without gold, which is not scored.
+        k: how many documents to ask for and to look at.
+        retrievers: by name whatever `retrieve` takes. For the time of the call, a retriever's
+            ``k`` or ``search_kwargs["k"]`` (its own, or that of its ``retriever``) is set to k.
+        ensemble: also evaluate ``Ensemble``, what `ReciprocalRankFusion` makes of all the lists;
+            nothing is asked twice.
+        rouge_method: ``rouge1``, ``rouge2`` or ``rougeL``; None to look for the gold texts
+            themselves.
+        threshold: the least ROUGE score that is a match.
+        ensemble_weights: a weight for each retriever, in their order; None for equal ones.
+        averaging_method: as for `OfflineRetrievalEvaluators`.
+        matching_criteria: as there, though by default any gold text makes a hit.
+        profile: as there.
+        progress: as for `retrieve`.
+
+    Returns:
+        Two tables with a column for each metric (``hit_rate@5``, ``micro_recall@5``, ...). First
+        the averages, by retriever in the given order: the evaluators' own, over the questions that
+        have gold (so micro averages pool them), with ``n_scored`` and ``n_failed``; a question that
+        failed is scored as an empty list. Then the values of each ``question`` and ``retriever``,
+        NaN where there are none, and the ``error`` where the retriever raised one.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: the table lacks a column, or a cell cannot be used.
+        MissingExtraError: pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("evaluate_retrieval_at_K", "pandas") from None
+    _check(k, retrievers, ensemble, ensemble_weights)
+    averaging = member(AveragingMethod, averaging_method, "averaging_method")
+    scorer = _Scorer(k, rouge_method, threshold, averaging, matching_criteria, profile)
+    questions = _questions(df_qa_test)
+    golds = [context_to_document(df_qa_test, at) for at in range(len(questions))]
+    dataset = GoldDataset.from_documents(golds, queries=questions)
+
+    found: dict[str, list[Retrieved]] = {}
+    for name, retriever in retrievers.items():
+        with _asked_for(retriever, k) as asked:
+            run = retrieve(asked, dataset, name=str(name), progress=progress)
+        found[name] = [_first(run[query.id], k) for query in dataset]
+    if ensemble:
+        lists = zip(*found.values(), strict=True)
+        found[_ENSEMBLE] = [_fused(each, ensemble_weights, k) for each in lists]
+
+    scored = {name: scorer.score(golds, answers) for name, answers in found.items()}
+    means = pandas.DataFrame(
+        [mean for mean, _ in scored.values()], index=pandas.Index(list(scored), name="retriever")
+    )
+    rows = [
+        {"question": question, "retriever": name, **values[at], "error": found[name][at].error}
+        for at, question in enumerate(questions)
+        for name, (_, values) in scored.items()
+    ]
+    return means, pandas.DataFrame(rows)
+
+
+def visualize_retrieval_at_K(df_mean: pandas.DataFrame, k: int) -> Figure:  # noqa: N802
+    """A bar chart of the averages that `evaluate_retrieval_at_K` returns, a panel for each metric.
+
+    Raises:
+        UsageError: the table has no row, or no column for this k.
+        MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
+    """
+    from kragx.report.plots import comparison_figure
+
+    return comparison_figure(df_mean, k)
+
+
+def context_to_document(df_test: pandas.DataFrame, idx: int) -> list[KragDocument]:
+    """The gold documents of the row at position `idx`, with source and doc_id as metadata.
+
+    Cells that hold text are read as Python literals and never run.
+
+    Raises:
+        UsageError: there is no such row.
+        DataError: the table lacks the column ``context``, or a cell cannot be used.
+    """
+    if not -len(df_test) <= idx < len(df_test):
+        raise UsageError(f"idx: there is no row {idx!r}; the table has {len(df_test)} rows")
+    _check_columns(df_test, "context")
+    texts = _cell(df_test, idx, "context")
+    for text in texts:
+        if not isinstance(text, str):
+            raise _bad_cell(idx, "context", text, "is no text", "write each gold text as a string")
+    fields = {}
+    for column in ("source", "doc_id"):
+        values = _cell(df_test, idx, column) if column in df_test.columns else []
+        if values and len(values) != len(texts):
+            raise _bad_cell(
+                idx,
+                column,
+                values,
+                f"has {len(values)} items for {len(texts)} of 'context'",
+                "give one for each, or leave the cell empty",
+            )
+        if values:
+            fields[column] = values
+    return [
+        KragDocument(text, {column: values[at] for column, values in fields.items()})
+        for at, text in enumerate(texts)
+    ]
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """How answers are scored; wrong arguments are refused before any question is asked."""
+
+    k: int
+    rouge_method: str | None
+    threshold: float
+    averaging_method: AveragingMethod
+    matching_criteria: MatchingCriteria | str
+    profile: str
+
+    def __post_init__(self) -> None:
+        methods = ("rouge1", "rouge2", "rougeL")
+        if self.rouge_method is not None:
+            if self.rouge_method not in methods:
+                raise UsageError(
+                    f"rouge_method: {self.rouge_method!r} is not a ROUGE method, nor None (which "
+                    f"looks for the texts themselves); {nearest(str(self.rouge_method), methods)}"
+                )
+            check_threshold(self.threshold)
+        self._evaluator([["gold"]], [["found"]])  # refuses what it does not know
+
+    def score(
+        self, golds: Sequence[Sequence[object]], answers: Sequence[Retrieved]
+    ) -> tuple[dict[str, Any], list[dict[str, float]]]:
+        """The averages of one retriever, and each question's values; NaN where there are none."""
+        scored = [at for at, of_query in enumerate(golds) if of_query]
+        rows = [dict.fromkeys(self._columns, nan) for _ in answers]
+        means = dict.fromkeys(self._columns, nan)
+        if scored:
+            evaluator = self._evaluator(
+                [golds[at] for at in scored], [answers[at].documents for at in scored]
+            )
+            specs = {name: evaluator.metric(name, self.k) for name in _METRICS}
+            found = evaluator.evaluation.with_metrics(specs.values())
+            for at, of_query in zip(scored, found.queries.values()):
+                values = dict(zip(specs, of_query.values()))
+                rows[at] = {
+                    column: _number(values[name]) for column, (name, _) in self._columns.items()
+                }
+            for column, (name, micro) in self._columns.items():
+                spec = specs[name]
+                means[column] = _number(found.micro_of(spec) if micro else found[spec])
+        n_failed = sum(answer.error is not None for answer in answers)
+        return {**means, "n_scored": len(scored), "n_failed": n_failed}, rows
+
+    @cached_property
+    def _columns(self) -> dict[str, tuple[str, bool]]:
+        """For each column its metric, and whether its average is the micro average."""
+        columns = {}
+        for name in _METRICS:
+            if name not in ("recall", "precision", "f1"):
+                columns[f"{name}@{self.k}"] = (name, False)
+                continue
+            for kind in ("micro", "macro"):
+                if self.averaging_method.value in (kind, "both"):
+                    columns[f"{kind}_{name}@{self.k}"] = (name, kind == "micro")
+        return columns
+
+    def _evaluator(
+        self, golds: Sequence[Sequence[object]], docs: Sequence[Sequence[object]]
+    ) -> OfflineRetrievalEvaluators:
+        common = (self.averaging_method, self.matching_criteria)
+        if self.rouge_method is None:
+            return OfflineRetrievalEvaluators(golds, docs, "text", *common, profile=self.profile)
+        return RougeOfflineRetrievalEvaluators(
+            golds, docs, self.rouge_method, *common, self.threshold, profile=self.profile
+        )
+
+
+_METRICS = ("hit_rate", "mrr", "recall", "precision", "f1", "map", "ndcg")
+
+
+def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[float] | None) -> None:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise UsageError(f"k: {k!r} is not a whole number of at least 1")
+    if not isinstance(retrievers, Mapping) or not retrievers:
+        raise UsageError(
+            f"retrievers: {shorten(retrievers)} names no retriever; pass a mapping from names to "
+            "retrievers"
+        )
+    for name, retriever in retrievers.items():
+        if not is_retriever(retriever):
+            raise UsageError(
+                f"retrievers[{name!r}]: {type(retriever).__name__} cannot be asked; pass a "
+                "LangChain retriever or runnable, or a function from a question to documents"
+            )
+    if ensemble:
+        if _ENSEMBLE in retrievers:
+            raise UsageError(
+                f"retrievers: the name {_ENSEMBLE!r} is taken by ensemble=True; use another"
+            )
+        try:
+            fusion_weights(weights, len(retrievers))
+        except UsageError as error:
+            raise UsageError(f"ensemble_{error}") from None
+
+
+@contextmanager
+def _asked_for(retriever: Any, k: int) -> Iterator[Any]:
+    """The retriever, asked for k documents meanwhile where that is known how; then as before."""
+    specs = {spec.id: spec for spec in getattr(retriever, "config_specs", ())}
+    if "search_kwargs" in specs:
+        options = {**(specs["search_kwargs"].default or {}), "k": k}
+        yield retriever.with_config(configurable={"search_kwargs": options})
+        return
+    with ExitStack() as stack:
+        for fields, name, value in _cuts(retriever, k):
+            stack.callback(fields.__setitem__, name, fields[name])
+            fields[name] = value
+        yield retriever
+
+
+def _cuts(retriever: Any, k: int) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """The fields that say how many documents to return, each with the value for k."""
+    # Not a copy, which would lose what a retriever keeps (an index built at first use), and not
+    # setattr, which a frozen model refuses and any pydantic model remembers.
+    fields = getattr(retriever, "__dict__", None)
+    if not isinstance(fields, dict):
+        return
+    if isinstance(fields.get("k"), int):
+        yield fields, "k", k
+    if isinstance(fields.get("search_kwargs"), Mapping):
+        yield fields, "search_kwargs", {**fields["search_kwargs"], "k": k}
+    yield from _cuts(fields.get("retriever"), k)
+
+
+def _number(value: float | None) -> float:
+    return nan if value is None else value
+
+
+def _first(answer: Retrieved, k: int) -> Retrieved:
+    return replace(answer, documents=answer.documents[:k])
+
+
+def _fused(answers: Sequence[Retrieved], weights: Sequence[float] | None, k: int) -> Retrieved:
+    failed = [answer.error for answer in answers if answer.error is not None]
+    if failed:
+        return Retrieved(error=failed[0])
+    fused = fuse([answer.documents for answer in answers], weights)
+    return Retrieved(tuple(doc for doc, _ in fused[:k]))
+
+
+def _questions(df: pandas.DataFrame) -> list[str]:
+    _check_columns(df, "question", "context")
+    if not len(df):
+        raise DataError("df_qa_test: the table has no row; at least one question is needed")
+    questions: list[str] = df["question"].tolist()
+    for at, question in enumerate(questions):
+        if not isinstance(question, str) or not question.strip():
+            raise _bad_cell(
+                at, "question", question, "is no question", "write one, or drop the row"
+            )
+    return questions
+
+
+def _check_columns(df: pandas.DataFrame, *names: str) -> None:
+    missing = [name for name in names if name not in df.columns]
+    if missing:
+        raise DataError(
+            f"the table has no column {missing[0]!r}; it has {', '.join(map(repr, df.columns))}: "
+            "rename one"
+        )
+
+
+def _cell(df: pandas.DataFrame, at: int, column: str) -> list[Any]:
+    """The list in a cell, or written there as text; an empty cell is an empty list."""
+    import pandas
+
+    value: Any = df[column].iloc[at]
+    if isinstance(value, str):
+        try:
+            # A cell is data from a file: it is read as a literal, never run.
+            listed = ast.literal_eval(value.strip()) if value.strip() else []
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            listed = None
+    elif pandas.api.types.is_scalar(value):
+        listed = [] if pandas.isna(value) else None
+    else:
+        # A numpy array is what a list comes back as from a Parquet file.
+        listed = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(listed, (list, tuple)):
+        raise _bad_cell(
+            at, column, value, "is no list", "write a list such as ['first', 'second'], or []"
+        )
+    return list(listed)
+
+
+def _bad_cell(at: int, column: str, value: object, problem: str, remedy: str) -> DataError:
+    return DataError(
+        f"row {at} (by position, from 0), column {column!r}: {shorten(value)} {problem}; {remedy}"
+    )

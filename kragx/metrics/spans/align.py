@@ -1,0 +1,289 @@
+"""Aligned runs of tokens: where a gold text and a stream of retrieved tokens say the same.
+
+A *run* is a stretch of the gold text that stands in the stream, token by token; with bridging it
+may have gaps of a few tokens on either side. It counts if it is too long to be an accident:
+
+* ``run`` tokens, or the whole gold text if that is shorter;
+* less, if it holds the first or the last token of the gold text, because there a chunk's end has
+  cut off the rest: `EDGE` tokens, or two that hold `SYLLABLES` syllables of Hangul, kana or Chinese
+  characters, each of which says more than a Latin letter.
+
+Where one retrieved text ends and the next begins makes no difference, so cutting a chunk in two
+changes nothing. A gold text that was itself cut within a word begins or ends with a part of it;
+such a part is found in the whole word beside `EDGE` equal tokens (`SEED` with bridging), or where
+with it a run of two equal tokens or more is the whole gold text.
+
+Everything here is arrays: tokens are numbers, and texts are rows of one long array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kragx.metrics.spans.diagonals import Diagonals, diagonals
+from kragx.metrics.spans.least import EDGE, RUN, Least, Words
+from kragx.metrics.spans.rows import NEVER, SEPARATOR, Bools, Ints, Rows, ranges
+
+SEED = 3
+"""Tokens in a row that a bridged run has somewhere."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Aligned tokens, one for each place of a run that counts (c of them).
+
+    Attributes:
+        gold: (c) the place in the gold tokens.
+        stream: (c) the place in the stream tokens that it is aligned with.
+        known: (c) the place in the stream tokens up to which one has to read to know it.
+        equal: (c) whether the tokens are the same; False in a gap that is bridged.
+    """
+
+    gold: Ints
+    stream: Ints
+    known: Ints
+    equal: Bools
+
+
+def align(
+    golds: Rows,
+    streams: Rows,
+    stream_of: Ints,
+    words: Words,
+    *,
+    run: int = RUN,
+    bridge: int = 0,
+    apart: bool = False,
+) -> Cells:
+    """Find every run that counts between each gold text and its stream.
+
+    Args:
+        golds: a row for each gold text.
+        streams: a row for each stream.
+        stream_of: for each gold text the row of its stream.
+        words: what the tokens stand for.
+        run: the least run, in tokens.
+        bridge: the longest gap that is bridged, in tokens.
+        apart: `SEPARATOR` stands before and after each retrieved text, and a run at the gold text's
+            end counts only if it is the retrieved text's end that cuts it off.
+    """
+    least = Least.of(golds, words, run)
+    seed = min(SEED if bridge else EDGE, run)
+    found = diagonals(golds, streams, stream_of, least, seed, bridge)
+    parts = _Parts.joined(_parts(golds, streams, each, bridge) for each in found.portions())
+    parts = _with_cut_words(parts, golds, streams, stream_of, words, seed)
+    order, chain = _chains(parts, bridge)
+    cells, chain, row = _cells(parts, order, chain)
+    return _counted(cells, chain, row, golds, streams, least, apart=apart)
+
+
+# -- what is there ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Stretches on one diagonal each, that begin and end with equal tokens."""
+
+    row: Ints
+    gold: Ints
+    stream: Ints
+    length: Ints
+    sure: Ints
+    """The place in the stream up to which one has to read to know that it is one."""
+    equal: Bools
+    """For every token of every part, one after another."""
+
+    @classmethod
+    def joined(cls, portions: Iterable[_Parts]) -> _Parts:
+        """All parts of several portions."""
+        empty = np.empty(0, np.int64)
+        none = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
+        columns = (vars(each).values() for each in (none, *portions))
+        return cls(*map(np.concatenate, zip(*columns)))
+
+
+def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Parts:
+    row, shift, length = diagonals.row, diagonals.shift, diagonals.length
+    diagonal = np.repeat(np.arange(len(row)), length)
+    at = diagonals.first[diagonal] + ranges(length)
+    same = golds.tokens[at] == streams.tokens[at + shift[diagonal]]
+    places = np.flatnonzero(same)
+    if not places.size:
+        return _Parts.joined(())
+    gap = np.diff(places) - 1
+    ends = (gap > bridge) | (np.diff(diagonal[places]) != 0)
+    begin = places[np.concatenate(([True], ends))]
+    end = places[np.concatenate((ends, [True]))] + 1
+    # One or two equal tokens on their own are no part of anything.
+    counts = np.concatenate(([0], np.cumsum(same)))
+    whole = (end - begin) == length[diagonal[begin]]
+    kept = (counts[end] - counts[begin] > 1) | whole
+    begin, end = begin[kept], end[kept]
+    size = end - begin
+    inside = np.repeat(begin, size) + ranges(size)
+    second = places[np.minimum(counts[begin] + 1, counts[end] - 1)]
+    return _Parts(
+        row[diagonal[begin]],
+        at[begin],
+        at[begin] + shift[diagonal[begin]],
+        size,
+        at[second] + shift[diagonal[begin]],
+        same[inside],
+    )
+
+
+def _with_cut_words(
+    parts: _Parts, golds: Rows, streams: Rows, stream_of: Ints, words: Words, seed: int
+) -> _Parts:
+    """Lengthen parts by the gold text's first or last token where the stream has it in a word.
+
+    Of `seed` equal tokens, or of two or more that become the whole gold text.
+    """
+    of = stream_of[parts.row]
+    first, last = golds.start[parts.row], golds.start[parts.row + 1] - 1
+    end_gold, end_stream = parts.gold + parts.length, parts.stream + parts.length
+    starts = np.concatenate(([0], np.cumsum(parts.length)))
+    counts = np.concatenate(([0], np.cumsum(parts.equal)))
+    equals = np.diff(counts[starts])
+    whole = (parts.gold <= first + 1) & (end_gold >= last)
+    long = (equals >= seed) | (whole & (equals > 1))
+    before = np.flatnonzero(long & (parts.gold == first + 1) & (parts.stream > streams.start[of]))
+    behind = np.flatnonzero(long & (end_gold == last) & (end_stream < streams.start[of + 1]))
+    text = words.texts
+
+    def word(rows: Rows, place: int) -> str:
+        number = int(rows.tokens[place])
+        return "" if number < 0 else text[number]
+
+    longer_before = np.zeros(len(parts.row), bool)
+    longer_behind = np.zeros(len(parts.row), bool)
+    for at in before.tolist():
+        longer_before[at] = word(streams, parts.stream[at] - 1).endswith(word(golds, first[at]))
+    for at in behind.tolist():
+        longer_behind[at] = word(streams, end_stream[at]).startswith(word(golds, last[at]))
+    # A part of the gold's first word is found once the rest says so: the seed, or the whole text.
+    equal_at = np.flatnonzero(parts.equal)
+    seed_at = counts[starts[:-1]] + seed - 1
+    enough = np.where(
+        equals >= seed,
+        parts.stream + equal_at[np.minimum(seed_at, len(equal_at) - 1)] - starts[:-1],
+        NEVER,
+    )
+    rest = np.where(whole, np.maximum(parts.sure, parts.stream + last - 1 - parts.gold), NEVER)
+    sure = np.where(longer_before, np.minimum(enough, rest), parts.sure)
+    equal = np.insert(
+        parts.equal,
+        np.concatenate((starts[:-1][longer_before], starts[1:][longer_behind])),
+        True,
+    )
+    return _Parts(
+        parts.row,
+        parts.gold - longer_before,
+        parts.stream - longer_before,
+        parts.length + longer_before + longer_behind,
+        sure,
+        equal,
+    )
+
+
+def _chains(parts: _Parts, bridge: int) -> tuple[Ints, Ints]:
+    """The parts in the order of their chains, and for each the number of its chain.
+
+    A part is followed by the nearest one that begins at most `bridge` tokens after its end, in the
+    gold text and in the stream: a word was put in or left out between them.
+    """
+    n = len(parts.row)
+    if not bridge or n < 2:
+        return np.arange(n), np.arange(n)
+    order = np.lexsort((parts.gold, parts.stream, parts.row))
+    row, gold, stream = parts.row[order], parts.gold[order], parts.stream[order]
+    end_gold, end_stream = gold + parts.length[order], stream + parts.length[order]
+    follower = np.full(n, -1)
+    taken = np.zeros(n, bool)
+    for ahead in range(1, 4):
+        left, right = np.arange(n - ahead), np.arange(ahead, n)
+        for_gold, for_stream = gold[right] - end_gold[left], stream[right] - end_stream[left]
+        fits = (row[left] == row[right]) & (follower[left] < 0) & ~taken[right]
+        for gap in (for_gold, for_stream):
+            fits &= (gap >= 0) & (gap <= bridge)
+        follower[left[fits]] = right[fits]
+        taken[right[fits]] = True
+    root = np.arange(n)
+    leads = follower >= 0
+    root[follower[leads]] = np.flatnonzero(leads)
+    while (further := root[root] != root).any():
+        root[further] = root[root[further]]
+    by_chain = np.argsort(root, kind="stable")
+    return order[by_chain], root[by_chain]
+
+
+def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
+    """Every token of every part in that order, gaps between them included; its chain and row."""
+    starts = np.concatenate(([0], np.cumsum(parts.length)))
+    length = parts.length[order]
+    within = ranges(length)
+    of = np.repeat(np.arange(len(order)), length)
+    gold, stream = parts.gold[order][of] + within, parts.stream[order][of] + within
+    equal = parts.equal[starts[order][of] + within]
+    known = np.maximum(stream, parts.sure[order][of])
+    joint = np.flatnonzero(chain[1:] == chain[:-1])  # between this part and the next
+    if joint.size:
+        end_gold = (parts.gold + parts.length)[order][joint]
+        end_stream = (parts.stream + parts.length)[order][joint]
+        gap_gold = parts.gold[order][joint + 1] - end_gold
+        gap_stream = parts.stream[order][joint + 1] - end_stream
+        size = np.maximum(gap_gold, gap_stream)
+        step = ranges(size)
+        # A gap that is longer on one side stays at its last token on the other.
+        more_gold = np.repeat(end_gold, size) + np.minimum(step, np.repeat(gap_gold, size) - 1)
+        more_stream = np.repeat(end_stream, size) + np.minimum(
+            step, np.repeat(gap_stream, size) - 1
+        )
+        at = np.repeat(np.cumsum(length)[joint], size)
+        gold, stream = np.insert(gold, at, more_gold), np.insert(stream, at, more_stream)
+        # A gap is bridged once the part behind it is one.
+        known = np.insert(known, at, np.repeat(parts.sure[order][joint + 1], size))
+        equal, of = np.insert(equal, at, False), np.insert(of, at, np.repeat(joint, size))
+    return Cells(gold, stream, known, equal), chain[of], parts.row[order][of]
+
+
+# -- what counts -----------------------------------------------------------------------------
+
+
+def _counted(
+    cells: Cells, chain: Ints, row: Ints, golds: Rows, streams: Rows, least: Least, *, apart: bool
+) -> Cells:
+    if not chain.size:
+        return cells
+    begin = np.flatnonzero(np.diff(chain, prepend=-1))
+    end = np.append(begin[1:], len(chain))
+    of = np.repeat(np.arange(len(begin)), end - begin)
+    row = row[begin]
+    matched = np.concatenate(([0], np.cumsum(cells.equal)))
+    total = matched[end] - matched[begin]
+    at_start = (cells.gold[begin] == golds.start[row]) & (total >= least.at_start[row])
+    at_end = (cells.gold[end - 1] == golds.start[row + 1] - 1) & (total >= least.at_end[row])
+    if apart:
+        # The chunk's end may have left a part of one more word.
+        near = streams.tokens == SEPARATOR
+        last, first = cells.stream[end - 1], cells.stream[begin]
+        at_start &= near[last + 1] | near[np.minimum(last + 2, len(near) - 1)]
+        at_end &= near[first - 1] | near[np.maximum(first - 2, 0)]
+    need = np.full(len(begin), NEVER)
+    need[at_end] = total[at_end]
+    long = total >= least.anywhere[row]
+    need[long] = least.anywhere[row[long]]
+    need[at_start] = np.minimum(need[at_start], least.at_start[row[at_start]])
+    counts = at_start | at_end | long
+    # The place of the token with which the run has as many as it needs.
+    places = np.flatnonzero(cells.equal)
+    enough = np.zeros(len(begin), np.int64)
+    enough[counts] = cells.stream[places[matched[begin[counts]] + need[counts] - 1]]
+    # A gap is bridged once the token behind it has been read.
+    read = cells.stream[places[matched[:-1]]]
+    kept = counts[of]
+    known = np.maximum(np.maximum(cells.known, read), enough[of])[kept]
+    return Cells(cells.gold[kept], cells.stream[kept], known, cells.equal[kept])

@@ -1,0 +1,213 @@
+"""How much of the gold, and how much beside it, the first tokens of a stream hold.
+
+A query's retrieved texts, one after another, are its *stream*. Each token of gold is covered from
+some place of the stream on, so one alignment answers for every cut: the top k texts, or a budget of
+tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.metrics.spans.align import Cells
+from kragx.metrics.spans.rows import NEVER, Ints
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The alignment of some queries, one after another.
+
+    Attributes:
+        cells: the aligned tokens; places count from 0 in this part.
+        said: for each token of the streams where it is known to repeat an earlier one.
+        twin: for each token of gold the first of its query that is the same token of a passage
+            that both stand in; itself if there is none.
+        gold_lengths: how many tokens each gold text has.
+        text_item: the gold item, from 0 in this part, that each gold text belongs to.
+        item_query: the query, from 0 in this part, of each gold item.
+        doc_lengths: for each query how many tokens each of its documents adds to its stream.
+    """
+
+    cells: Cells
+    said: Ints
+    twin: Ints
+    gold_lengths: Ints
+    text_item: Ints
+    item_query: Ints
+    doc_lengths: Sequence[Ints]
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where in its stream each token of gold is covered, for q queries.
+
+    Attributes:
+        first: for each token of gold how many tokens of the stream have to be read until it is
+            covered.
+        where: the token of all streams that covers it, -1 without.
+        twin: for each token of gold the first one that is the same passage's.
+        text: the gold text of each token of gold.
+        text_length, text_item: its tokens and its gold item, for each gold text.
+        item_query: the query of each gold item.
+        dull: for each token of the streams that is gold or a repetition how many have to be read
+            until that is known; all others are beside the point.
+        dull_query: the query of each of them.
+        ends: for each query the tokens in the stream after each of its documents, from 0.
+    """
+
+    first: Ints
+    where: Ints
+    twin: Ints
+    text: Ints
+    text_length: Ints
+    text_item: Ints
+    item_query: Ints
+    dull: Ints
+    dull_query: Ints
+    ends: Sequence[Ints]
+    _shares: dict[bytes, tuple[Ints, Floats]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, parts: Iterable[Part]) -> Spread:
+        """Put parts together."""
+        columns: list[tuple[Ints, ...]] = []
+        ends: list[Ints] = []
+        n_tokens = n_texts = n_items = n_stream = 0
+        for part in parts:
+            sizes = np.array([int(lengths.sum()) for lengths in part.doc_lengths], np.int64)
+            start = np.cumsum(sizes) - sizes
+            query_of_text = part.item_query[part.text_item]
+            text = np.repeat(np.arange(len(part.gold_lengths)), part.gold_lengths)
+            stream_query = np.repeat(np.arange(len(sizes)), sizes)
+            first = np.full(len(text), NEVER)
+            where = np.full(len(text), -1)
+            dull = part.said.copy()
+            cells = part.cells
+            # Sorted so that of several cells of a token the first known is written last.
+            order = np.lexsort((-cells.stream, -cells.known))
+            gold, stream, known = cells.gold[order], cells.stream[order], cells.known[order]
+            first[gold], where[gold] = known, stream
+            np.minimum.at(dull, stream, known)
+            # Most tokens are neither, and streams are long.
+            at = np.flatnonzero(dull != NEVER)
+            columns.append(
+                (
+                    _read(first, start[query_of_text][text]),
+                    np.where(where < 0, -1, where + n_stream),
+                    part.twin + n_tokens,
+                    text + n_texts,
+                    part.gold_lengths,
+                    part.text_item + n_items,
+                    part.item_query + len(ends),
+                    _read(dull[at], start[stream_query[at]]),
+                    stream_query[at] + len(ends),
+                )
+            )
+            ends += [np.concatenate(([0], np.cumsum(each))) for each in part.doc_lengths]
+            n_tokens += len(text)
+            n_texts += len(part.gold_lengths)
+            n_items += len(part.item_query)
+            n_stream += len(part.said)
+        if not columns:
+            columns = [(np.empty(0, np.int64),) * 9]
+        joined = [np.concatenate(column).astype(np.int64) for column in zip(*columns)]
+        first, where, twin, text, length, item, query, dull, dull_query = joined
+        return cls(first, where, twin, text, length, item, query, dull, dull_query, ends)
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries there are (q)."""
+        return len(self.ends)
+
+    def after(self, depths: Sequence[int] | Ints) -> Ints:
+        """(q) how many tokens of each stream its first documents hold."""
+        return np.array(
+            [of[min(int(depth), len(of) - 1)] for of, depth in zip(self.ends, depths)], np.int64
+        )
+
+    def coverage(self, cut: Ints) -> Floats:
+        """(q) the share of gold tokens in the first `cut` tokens, mean over the gold items.
+
+        Of a gold item's alternatives the best covered counts. NaN for a query without gold.
+        """
+        texts, shares = self._chosen(cut)
+        items = np.bincount(self.item_query, minlength=self.n_queries)
+        total = np.bincount(self.item_query[self.text_item[texts]], shares, self.n_queries)
+        share: Floats = np.full(self.n_queries, np.nan)
+        np.divide(total, items, out=share, where=items > 0)
+        return share
+
+    def density(self, cut: Ints) -> Floats:
+        """(q) covered gold tokens over those and what is beside the point; 0 for an empty list."""
+        covered, _, beside = self._counts(cut)
+        return self._ratio(covered, covered + beside)
+
+    def iou(self, cut: Ints) -> Floats:
+        """(q) covered gold tokens over all gold tokens and what is beside the point."""
+        covered, missed, beside = self._counts(cut)
+        return self._ratio(covered, covered + missed + beside)
+
+    def _ratio(self, part: Floats, whole: Floats) -> Floats:
+        ratio = np.divide(part, whole, out=np.zeros(self.n_queries), where=whole > 0)
+        ratio[np.bincount(self.item_query, minlength=self.n_queries) == 0] = np.nan
+        return ratio
+
+    def _chosen(self, cut: Ints) -> tuple[Ints, Floats]:
+        """For each gold item the text that is best covered, and its covered share."""
+        key = cut.tobytes()
+        if key not in self._shares:
+            covered = self.first <= cut[self._token_query]
+            counts = np.bincount(self.text[covered], minlength=len(self.text_length))
+            shares = counts / np.maximum(self.text_length, 1)
+            best = np.arange(len(shares))
+            if len(shares) > len(self.item_query):
+                order = np.lexsort((best, -shares, self.text_item))
+                best = order[np.flatnonzero(np.diff(self.text_item[order], prepend=-1))]
+            self._shares[key] = best, shares[best]
+        return self._shares[key]
+
+    def _counts(self, cut: Ints) -> tuple[Floats, Floats, Floats]:
+        """(q) distinct covered gold tokens, gold tokens missed, and tokens beside the point."""
+        chosen = np.zeros(len(self.text_length), bool)
+        chosen[self._chosen(cut)[0]] = True
+        counts = chosen[self.text]
+        covered = counts & (self.first <= cut[self._token_query])
+        # Gold items may share a passage; what one token of the stream covers counts once.
+        place, place_query = self._places
+        found = np.zeros(len(place_query), bool)
+        found[place[covered]] = True
+        missed = np.zeros(len(counts), bool)
+        missed[self.twin[counts & ~covered]] = True
+        missed[self.twin[covered]] = False
+        known = self.dull <= cut[self.dull_query]
+
+        def per_query(queries: Ints) -> Floats:
+            return np.bincount(queries, minlength=self.n_queries).astype(np.float64)
+
+        return (
+            per_query(place_query[found]),
+            per_query(self._token_query[missed]),
+            cut - per_query(self.dull_query[known]),
+        )
+
+    @cached_property
+    def _places(self) -> tuple[Ints, Ints]:
+        """For each token of gold which of the places that cover one; the query of each of these."""
+        _, first, place = np.unique(self.where, return_index=True, return_inverse=True)
+        return place, self._token_query[first]
+
+    @cached_property
+    def _token_query(self) -> Ints:
+        return self.item_query[self.text_item[self.text]]
+
+
+def _read(places: Ints, start: Ints) -> Ints:
+    """From places in the streams of a part to how many tokens of its own one have been read."""
+    return np.where(places == NEVER, NEVER, places - start + 1)

@@ -1,0 +1,99 @@
+"""Where to look: places in a gold text and in its stream that have a few tokens in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kragx.metrics.spans.grams import Grams, joined
+from kragx.metrics.spans.least import Least
+from kragx.metrics.spans.rows import Ints, Rows
+
+CELLS = 1 << 22
+"""Tokens that are compared for a gold text at most, and at once."""
+
+
+@dataclass(frozen=True)
+class Diagonals:
+    """Places in a gold text and in its stream that are as far apart all along.
+
+    Attributes:
+        row: the gold text.
+        shift: the place in the stream less the place in the gold.
+        first, length: the places in the gold of which there is one in the stream.
+    """
+
+    row: Ints
+    shift: Ints
+    first: Ints
+    length: Ints
+
+    def at(self, chosen: Ints) -> Diagonals:
+        """Some of them."""
+        return Diagonals(*(each[chosen] for each in vars(self).values()))
+
+    def portions(self) -> Iterator[Diagonals]:
+        """All of them, in portions of a size that fits into memory."""
+        portion = np.cumsum(self.length) // CELLS
+        for each in np.unique(portion):
+            yield self.at(np.flatnonzero(portion == each))
+
+
+def diagonals(
+    golds: Rows, streams: Rows, stream_of: Ints, least: Least, seed: int, beside: int = 0
+) -> Diagonals:
+    """Where gold texts and their streams may have a run that counts.
+
+    A run that counts holds `seed` tokens in a row, or the few at the gold text's end that are
+    enough there. Of a short gold text it holds all tokens, or all but the outermost, which may be
+    parts of words. What is bridged goes on `beside` places aside, also in fewer tokens than a seed.
+    """
+    lengths, start = golds.lengths, golds.start[:-1]
+    seeds = {seed: np.arange(len(golds.tokens)) + seed <= golds.start[golds.row + 1]}
+    for needed, place in (
+        (least.at_start, start),
+        (least.at_end, golds.start[1:] - least.at_end),
+        (np.where(lengths < seed, lengths, 0), start),
+        (np.where(lengths == 3, 2, 0), start),
+        (np.where(lengths == 3, 2, 0), start + 1),
+        (np.where(lengths > 3, lengths - 2, 0), start + 1),
+    ):
+        for n in set(needed[(needed > 0) & (needed < seed)].tolist()):
+            at = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
+            at[place[needed == n]] = True
+    in_gold, in_streams = Grams(golds, stream_of), Grams(streams, np.arange(len(streams.start)))
+    span = len(streams.tokens) + len(golds.tokens) + 1
+    found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for n in sorted(seeds):
+        places = np.flatnonzero(seeds[n])
+        which, stream = joined(in_gold.of(n)[places], in_streams.of(n), in_streams.fit(n))
+        gold = places[which]
+        key = golds.row[gold] * (2 * span) + stream - gold + span
+        # Of a row of seeds on the same diagonal nearly all fall out here, before sorting.
+        new = np.flatnonzero((np.diff(gold, prepend=-2) != 1) | (np.diff(key, prepend=-1) != 0))
+        found.append((key[new], np.diff(np.append(new, len(key)))))
+    keys, times = (np.concatenate(each) for each in zip(*found))
+    if beside:
+        aside = np.arange(-beside, beside + 1)
+        keys, times = (keys[:, None] + aside).ravel(), (times[:, None] * (aside == 0)).ravel()
+    keys, which = np.unique(keys, return_inverse=True)
+    row, shift = keys // (2 * span), keys % (2 * span) - span
+    of = stream_of[row]
+    first = np.maximum(golds.start[row], streams.start[of] - shift)
+    last = np.minimum(golds.start[row + 1], streams.start[of + 1] - shift)
+    diagonals = Diagonals(row, shift, first, np.maximum(last - first, 0))
+    return _bounded(diagonals, np.bincount(which, times, len(keys)).astype(np.int64))
+
+
+def _bounded(diagonals: Diagonals, seeds: Ints) -> Diagonals:
+    """Those with the most seeds, if a gold text has more of them than can be compared."""
+    row, length = diagonals.row, diagonals.length
+    if not row.size or np.bincount(row, length).max() <= CELLS:
+        return diagonals
+    order = np.lexsort((-length, -seeds, row))
+    total = np.cumsum(length[order])
+    begins = np.flatnonzero(np.diff(row[order], prepend=-1))
+    before = np.repeat((total - length[order])[begins], np.diff(np.append(begins, len(row))))
+    return diagonals.at(np.sort(order[(total - length[order]) - before < CELLS]))

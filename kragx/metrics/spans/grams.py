@@ -1,0 +1,131 @@
+"""n tokens in a row: where they stand in other texts, and where they are said again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.metrics.spans.rows import NEVER, Bools, Ints, Rows, ranges
+
+Hashes = NDArray[np.uint64]
+
+_BASE = np.uint64(0x9E3779B97F4A7C15)
+_STREAM = np.uint64(0xD6E8FEB86659FD93)
+_OFTEN, _PAIRS = 8, 512  # an n-gram that stands so often in a gold text has so many pairs at most
+_SLOTS = 22  # bits; the table that most n-grams of the streams are dismissed by takes 4 MB
+
+
+class Grams:
+    """Hashes of n tokens in a row, made longer token by token."""
+
+    def __init__(self, texts: Rows, stream_of: Ints) -> None:
+        self._texts = texts
+        self._n = 0
+        # Equal tokens of different streams have different hashes.
+        self._hashes = stream_of[texts.row].astype(np.uint64) * _STREAM
+        self._tokens = texts.tokens.astype(np.uint64) + np.uint64(2)
+
+    def of(self, n: int) -> Hashes:
+        """For each token the hash of it and the n - 1 after it; n must not fall."""
+        while self._n < n:
+            ahead = self._tokens[self._n :]
+            self._hashes = self._hashes * _BASE
+            self._hashes[: len(ahead)] += ahead
+            self._n += 1
+        return self._hashes
+
+    def fit(self, n: int) -> Bools:
+        """For each token whether n - 1 more follow in its row."""
+        start, end = self._texts.start[:-1], self._texts.start[1:]
+        fits = np.ones(len(self._hashes), bool)
+        for back in range(1, n):
+            at = end - back
+            fits[at[at >= start]] = False
+        return fits
+
+
+def joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
+    """Every pair of places (in `wanted`, in `hashes`) with the same hash."""
+    shift = np.uint64(64 - _SLOTS)
+    table = np.zeros(1 << _SLOTS, bool)
+    # The high bits of a product depend on every bit of its factors.
+    table[(wanted * _BASE) >> shift] = True
+    there = np.flatnonzero(table[(hashes * _BASE) >> shift] & usable)
+    order = np.argsort(wanted, kind="stable")
+    ordered = wanted[order]
+    seen = hashes[there]
+    if not ordered.size:
+        return order, order
+    first = np.minimum(np.searchsorted(ordered, seen), len(ordered) - 1)
+    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    times = np.repeat(0, len(ordered))
+    times[begins] = np.diff(np.append(begins, len(ordered)))
+    count = np.where(ordered[first] == seen, times[first], 0)
+    _thin_out(count, seen)
+    np.minimum(count, _PAIRS, out=count)
+    at = np.repeat(first, count) + ranges(count)
+    return order[at], np.repeat(there, count)
+
+
+def _thin_out(count: Ints, hashes: Hashes) -> None:
+    """Forget later places of n-grams that a gold text repeats very often, as `count` says.
+
+    Text that goes on repeating itself would give as many diagonals as it has pairs of places.
+    """
+    often = np.flatnonzero(count > _OFTEN)
+    if not often.size:
+        return
+    order = np.argsort(hashes[often], kind="stable")
+    ordered = hashes[often][order]
+    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    earlier = np.empty(len(often), np.int64)
+    earlier[order] = ranges(np.diff(np.append(begins, len(ordered))))
+    count[often[earlier >= np.maximum(_PAIRS // count[often], 1)]] = 0
+
+
+def repetitions(streams: Rows, run: int) -> Ints:
+    """For each token of a stream the place up to which one has to read to know it said before.
+
+    A token is said before if it stands in `run` tokens in a row that stand earlier in the stream;
+    for others the place is beyond every stream.
+    """
+    known = np.full(len(streams.tokens), NEVER)
+    again, _ = repeated(Grams(streams, np.arange(len(streams.start))), run)
+    for step in range(run):  # what is known first is written last
+        known[again + step] = again + run - 1
+    return known
+
+
+def twins(golds: Rows, stream_of: Ints, run: int) -> Ints:
+    """For each token of gold the first of the same stream's gold texts that says the same.
+
+    Tokens say the same in `run` tokens in a row, or in a whole gold text that is shorter, that both
+    stand in; a token without another is its own.
+    """
+    lengths = golds.lengths
+    twin = np.arange(len(golds.tokens))
+    grams = Grams(golds, stream_of)
+    for n in sorted({run, *lengths[(lengths > 0) & (lengths < run)].tolist()}):
+        again, first = repeated(grams, n)
+        if n < run:
+            hashes = grams.of(n)
+            kept = np.isin(hashes[again], hashes[golds.start[:-1][lengths == n]])
+            again, first = again[kept], first[kept]
+        for step in range(n):
+            twin[again + step] = np.minimum(twin[again + step], first + step)
+    while ((root := twin[twin]) != twin).any():
+        twin = root
+    return twin
+
+
+def repeated(grams: Grams, n: int) -> tuple[Ints, Ints]:
+    """Where n tokens stand that stand earlier in the same stream, and the first place there."""
+    hashes, usable = grams.of(n), grams.fit(n)
+    bits = min(_SLOTS, len(hashes).bit_length() + 2)
+    slots = ((hashes * _BASE) >> np.uint64(64 - bits)).astype(np.int64)
+    often = np.bincount(slots[usable], minlength=1 << bits) > 1
+    at = np.flatnonzero(often[slots] & usable)
+    _, first, which = np.unique(hashes[at], return_index=True, return_inverse=True)
+    earlier = at[first[which]]
+    again = earlier < at
+    return at[again], earlier[again]

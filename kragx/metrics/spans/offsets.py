@@ -1,0 +1,175 @@
+"""Exact spans: where metadata says from which place of which source a text was taken."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kragx.metrics.spans.align import Cells
+from kragx.metrics.spans.reading import unwrapped, written_in
+from kragx.metrics.spans.rows import NEVER, Ints
+
+_WORD = re.compile(r"[^\W_]+")
+
+Piece = tuple[int, int, int]
+"""Where a word, or a part of one, begins and ends in its source, and which one it is."""
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Which metadata hold a text's place in its source.
+
+    Paths such as ``loc.start`` are read too; of several keys, ``start_index|start``, the first that
+    is there counts.
+
+    Attributes:
+        source: the source's id.
+        start: the place of the text's first character in it (LangChain's ``start_index``).
+        end: the place after its last one; where it is absent, `start` and the text's length.
+    """
+
+    source: str = "source"
+    start: str = "start_index|start"
+    end: str = "end_index|end"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A text whose place is known: the source, and where each of its words begins and ends."""
+
+    source: str
+    words: tuple[tuple[int, int], ...]
+
+
+def placed(
+    text: str | None, metadata: Mapping[str, Any], keys: Keys, *, wrappers: bool = True
+) -> Placed | None:
+    """The words of a text in its source; None if its metadata do not say where it stands.
+
+    A wrapper around the text takes no place in the source. Text and places that do not fit one
+    another in length say nothing.
+    """
+    source, start = _at(metadata, keys.source), _at(metadata, keys.start)
+    if text is None or source is None or not _is_place(start):
+        return None
+    inside = unwrapped(text)[1] if wrappers else written_in(text)
+    end = _at(metadata, keys.end)
+    if _is_place(end) and end - start != len(inside):
+        return None
+    words = ((start + found.start(), start + found.end()) for found in _WORD.finditer(inside))
+    return Placed(str(source), tuple(words))
+
+
+def _is_place(value: Any) -> bool:
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return is_whole and bool(value >= 0)
+
+
+def _at(metadata: Mapping[str, Any], keys: str) -> Any:
+    for path in keys.split("|"):
+        value: Any = metadata
+        parts = (path,) if path in metadata else path.removeprefix("metadata.").split(".")
+        for part in parts:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if value is not None:
+            return value
+    return None
+
+
+def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints, Ints]:
+    """The words of gold texts in the words of retrieved texts, by their places.
+
+    A word is covered where retrieved words, or parts of it, hold all of its characters together.
+
+    Args:
+        golds: the gold texts of one query.
+        docs: its retrieved texts, by rank; their words in a row are the stream.
+
+    Returns:
+        The aligned words, as `align` gives them (places from 0 for this query); for each word of
+        the stream the place up to which one has to read to know it said before, or a part of a
+        word of gold; and for each gold word the first one that is the same, or a part of it.
+    """
+    stream, of_gold = _by_source(docs), _by_source(golds)
+    said = np.full(sum(len(doc.words) for doc in docs), NEVER)
+    twin = np.arange(sum(len(gold.words) for gold in golds))
+    cells: list[tuple[int, int, int]] = []
+    for words in of_gold.values():
+        for same in _overlapping(words):
+            twin[[at for *_, at in same]] = min(at for *_, at in same)
+    for source, pieces in stream.items():
+        for same in _overlapping(pieces):
+            _say_again(same, said)
+        reach = max(end - begin for begin, end, _ in pieces)
+        for begin, end, at in of_gold.get(source, ()):
+            first = bisect_left(pieces, (begin - reach, 0, 0))
+            last = bisect_left(pieces, (end, 0, 0), first)
+            found = [piece for piece in pieces[first:last] if piece[1] > begin]
+            for _, _, place in found:
+                said[place] = place  # a part of a gold word is not beside the point
+            if found:
+                known = _covered(begin, end, found)
+                cells.append((at, min(place for *_, place in found), known))
+    columns = np.array(cells, np.int64).reshape(-1, 3).T
+    return Cells(columns[0], columns[1], columns[2], np.ones(len(cells), bool)), said, twin
+
+
+def _by_source(texts: Sequence[Placed]) -> dict[str, list[Piece]]:
+    """The words of each source, in its order; they are counted over all texts."""
+    found: defaultdict[str, list[Piece]] = defaultdict(list)
+    at = 0
+    for text in texts:
+        for begin, end in text.words:
+            found[text.source].append((begin, end, at))
+            at += 1
+    for pieces in found.values():
+        pieces.sort()
+    return dict(found)
+
+
+def _overlapping(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Pieces in the order of their source, in groups that do not overlap one another."""
+    group: list[Piece] = []
+    reached = 0
+    for piece in pieces:
+        if group and piece[0] >= reached:
+            yield group
+            group, reached = [], 0
+        group.append(piece)
+        reached = max(reached, piece[1])
+    if group:
+        yield group
+
+
+def _say_again(pieces: Sequence[Piece], said: Ints) -> None:
+    """Of pieces of the same word let one count; they are the same from where they overlap."""
+    known: list[Piece] = []
+    for piece in sorted(pieces, key=lambda piece: piece[2]):
+        begin, end, place = piece
+        touched = [each for each in known if each[0] < end and begin < each[1]]
+        *others, kept = same = (piece, *touched)
+        for _, _, other in others:
+            said[other] = place
+        whole = (min(each[0] for each in same), max(each[1] for each in same), kept[2])
+        known = [*(each for each in known if each not in touched), whole]
+
+
+def _covered(begin: int, end: int, pieces: Sequence[Piece]) -> int:
+    """The place in the stream at which pieces hold every character from `begin` to `end`."""
+    read: list[tuple[int, int]] = []
+    for first, last, place in sorted(pieces, key=lambda piece: piece[2]):
+        read.append((first, last))
+        reached = begin
+        for lower, upper in sorted(read):
+            if lower > reached:
+                break
+            reached = max(reached, upper)
+        if reached >= end:
+            return place
+    return NEVER

@@ -1,0 +1,49 @@
+"""Plain values for JSON: one mechanism for every result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from math import isfinite
+from pathlib import PurePath
+from typing import Any, Final
+
+HIDDEN: Final = {"plain": False}
+"""``field(metadata=HIDDEN)``: a field that is no part of a result's plain values."""
+
+
+def plain(value: Any) -> Any:  # noqa: PLR0911  # a line for each kind of value
+    """A value as JSON holds it.
+
+    A dataclass becomes a mapping of its fields (without those marked `HIDDEN`), followed by the
+    properties that its class names in ``also_plain``; an object with a ``to_dict`` of its own is
+    asked for it; tuples and sets become lists, paths and enums texts, numbers of numpy those of
+    Python, and what is not finite None.
+    """
+    if value is None or isinstance(value, (str, bool, int)):
+        return value.value if isinstance(value, Enum) else value
+    if isinstance(value, float):
+        return float(value) if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    if isinstance(value, Set):
+        return sorted(map(plain, value))
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value):
+        return plain_fields(value)
+    return plain(value.tolist())  # an array, or a number, of numpy
+
+
+def plain_fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain values, with the properties that ``also_plain`` names."""
+    names = [entry.name for entry in fields(value) if entry.metadata.get("plain", True)]
+    names += getattr(value, "also_plain", ())
+    return {name: plain(getattr(value, name)) for name in names}

@@ -1,0 +1,262 @@
+"""Printing is one door: a result describes itself plainly, and this shows it to people.
+
+A result describes itself as `Line`s and `Table`s; they are printed in a terminal, shown as HTML in
+a notebook and written as Markdown from the same description. Numbers have one form everywhere.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from kragx.plain import plain_fields
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+WIDTH = 200
+"""Columns of text that goes to no terminal, so that no table is cut in a pipe or CI log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell with a style of rich's (``bold green``), and a second, fainter line below."""
+
+    text: str
+    style: str = ""
+    below: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of prose; `style` is rich's (``yellow`` warns, ``dim`` explains)."""
+
+    text: str
+    style: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table.
+
+    Attributes:
+        columns: the heads.
+        rows: a cell for each column.
+        words: how many of the first columns hold words: they stand to the left, and are said again
+            where a table is too wide for its window and is split.
+        narrow: what is shown where this table does not fit, before it is split.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | Cell]]
+    words: int = 1
+    narrow: Table | None = None
+
+
+Part = Line | Table
+
+
+def warning(text: str) -> Line:
+    """A line about what makes numbers less than they seem."""
+    return Line(text, "yellow")
+
+
+class Result:
+    """What every result can do, from its `describe` and its fields.
+
+    The base of frozen dataclasses: ``to_dict`` gives the fields as plain values
+    (`kragx.plain.plain`), ``print`` and ``str`` what a person wants to read.
+    """
+
+    __slots__ = ()
+
+    def describe(self) -> Iterable[Part]:
+        """What a person wants to read, plainly."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return plain_fields(self)
+
+    def print(self) -> None:
+        """Print it for a person."""
+        show(self.describe())
+
+    def __str__(self) -> str:
+        return as_text(self.describe())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.describe())
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that never cuts a table in a pipe or CI log, and obeys COLUMNS and NO_COLOR."""
+    from rich.console import Console
+
+    class Pipe(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704  # rich calls this while it handles the error; it is ours
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH
+    return Pipe(stderr=stderr, width=width, highlight=False, soft_wrap=False)
+
+
+def show(parts: Iterable[Part], out: Console | None = None) -> None:
+    """Print a description; a table too wide for the window is split between its columns."""
+    from rich.text import Text
+
+    out = out or console()
+    for part in parts:
+        if isinstance(part, Line):
+            out.print(Text(part.text, style=part.style), soft_wrap=True)
+        else:
+            _show_table(part, out)
+
+
+def as_text(parts: Iterable[Part]) -> str:
+    """A description as plain text."""
+    from rich.console import Console
+
+    file = io.StringIO()
+    show(parts, Console(file=file, width=WIDTH, highlight=False, color_system=None))
+    return file.getvalue().rstrip("\n")
+
+
+def _show_table(table: Table, out: Console) -> None:
+    from rich.measure import Measurement
+
+    def fits(rich_table: RichTable) -> bool:
+        wide = out.options.update(width=10_000)
+        return Measurement.get(out, wide, rich_table).maximum <= out.width
+
+    if table.narrow is not None and not fits(_rich(table, range(len(table.columns)))):
+        table = table.narrow
+    words, rest = range(table.words), list(range(table.words, len(table.columns)))
+    while True:
+        most = next(
+            (n for n in range(len(rest), 1, -1) if fits(_rich(table, [*words, *rest[:n]]))), 1
+        )
+        out.print(_rich(table, [*words, *rest[:most]]))
+        rest = rest[most:]
+        if not rest:
+            return
+
+
+def _rich(table: Table, columns: Sequence[int]) -> RichTable:
+    from rich.table import Column
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    rich_table = RichTable(
+        *(
+            Column(Text(table.columns[at]), justify="left" if at < table.words else "right")
+            for at in columns
+        )
+    )
+    for row in table.rows:
+        texts = []
+        for at in columns:
+            cell = _cell(row[at])
+            text = Text(cell.text, style=cell.style)
+            if cell.below:
+                text.append(f"\n{cell.below}", style="not bold dim")
+            texts.append(text)
+        rich_table.add_row(*texts)
+    return rich_table
+
+
+def as_html(parts: Iterable[Part]) -> str:
+    """A description as HTML for a notebook."""
+    return "".join(
+        f"<p>{escape(part.text)}</p>" if isinstance(part, Line) else _html_table(part)
+        for part in parts
+    )
+
+
+def _cell(value: str | Cell) -> Cell:
+    return value if isinstance(value, Cell) else Cell(value)
+
+
+def _html_table(table: Table) -> str:
+    def cell(value: str | Cell, position: int) -> str:
+        shown = _cell(value)
+        text = "<br>".join(map(escape, filter(None, (shown.text, shown.below))))
+        align = " style='text-align:left'" if position < table.words else ""
+        return f"<td{align}>{f'<b>{text}</b>' if 'bold' in shown.style else text}</td>"
+
+    heads = "".join(f"<th>{escape(head)}</th>" for head in table.columns)
+    rows = "".join(
+        f"<tr>{''.join(cell(value, position) for position, value in enumerate(row))}</tr>"
+        for row in table.rows
+    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def number(value: float | None) -> str:
+    """A metric's value as people read it; a dash where there is none."""
+    if value is None:
+        return "-"
+    # Times and throughputs are not between 0 and 1, and 0.0000 seconds say nothing.
+    if 0 < abs(value) < 0.001:
+        return f"{value:.2g}"
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def signed(value: float | None) -> str:
+    """A difference as people read it."""
+    if value is None or value < 0:
+        return number(value)
+    return f"+{number(value)}"
+
+
+def interval(low: float | None, high: float | None, *, plus: bool = False) -> str:
+    """An interval in brackets; empty where there is none."""
+    if low is None or high is None:
+        return ""
+    shown = signed if plus else number
+    return f"[{shown(low)}, {shown(high)}]"
+
+
+def probability(p: float | None) -> str:
+    """A p as people read it; a dash where nothing was tested."""
+    if p is None:
+        return "-"
+    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share as people read it; a dash where there is none."""
+    return "-" if share is None else f"{share:.{digits}%}"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Counts as people read them: ``timeout: 2, refusal: 1``."""
+    return ", ".join(f"{name}: {count}" for name, count in counts.items())
+
+
+def visible(text: str) -> str:
+    """A text from data in one line that shows what it holds and steers nothing.
+
+    Control characters, line ends and marks of direction are what a terminal, a browser or an
+    editor obeys instead of showing; white space becomes a space, the others their code point.
+    """
+    line = " ".join(text.split())
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(
+        f"\u2039U+{ord(character):04X}\u203a"
+        if unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTION
+        else character
+        for character in line
+    )
+
+
+_DIRECTION = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -1,0 +1,1 @@
+"""The tests of kragx; their folders are its rooms."""

@@ -1,0 +1,547 @@
+"""Calibration: chosen by agreement, on queries it was not chosen on; labels in every form."""
+
+from __future__ import annotations
+
+import json
+import random
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn.metrics
+import yaml
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kragx import (
+    DataError,
+    Doc,
+    Gold,
+    GoldDataset,
+    Query,
+    Run,
+    UsageError,
+    calibrate,
+    evaluate,
+    read_labels,
+)
+from kragx.agreement.calibration import candidates
+from kragx.agreement.calibration.choosing import Chooser
+from kragx.agreement.coefficients import binary_f1, binary_kappa
+from kragx.agreement.pair_labels import Label
+from kragx.data.formats.jsonl import write_results
+from kragx.judging import Judge, Store
+from kragx.judging.scripted import ScriptedClient
+from kragx.matchers import METHODS, MatchItem, asks, matcher
+
+pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.base.MatchWarning")
+
+counts = st.integers(0, 40)
+
+
+@given(counts, counts, counts, counts)
+def test_kappa_and_f1_are_those_of_scikit_learn(tp: int, fp: int, fn: int, tn: int):
+    """From four counts what scikit-learn computes from the decisions; NaN where there is none."""
+    assume(tp + fp + fn + tn)
+    decided = [1] * tp + [1] * fp + [0] * fn + [0] * tn
+    true = [1] * tp + [0] * fp + [1] * fn + [0] * tn
+    kappa, f1 = float(binary_kappa(tp, fp, fn, tn)), float(binary_f1(tp, fp, fn, tn))
+    if len({*decided, *true}) == 1:
+        assert np.isnan(kappa)
+    else:
+        assert kappa == pytest.approx(sklearn.metrics.cohen_kappa_score(decided, true), abs=1e-12)
+    if tp + fp + fn:
+        assert f1 == pytest.approx(sklearn.metrics.f1_score(true, decided, zero_division=0))
+    else:
+        assert np.isnan(f1)
+
+
+def test_a_known_table():
+    """Cohen's own example form: 20 and 15 agreements of 50 give .4; arrays give arrays."""
+    assert float(binary_kappa(20, 5, 10, 15)) == pytest.approx(0.4)
+    assert binary_f1([1, 2], [0, 2], [0, 2], [5, 0]).tolist() == [1.0, 0.5]
+
+
+WORDS = [f"w{at}" for at in range(400)]
+
+
+def labelled(n: int = 24, noise: float = 0.0, seed: int = 1) -> tuple[Any, Any, list[Label]]:
+    """Queries whose documents hold more or less of the gold, and whether that is half of it."""
+    rng = random.Random(seed)
+    golds, docs, labels = [], [], []
+    for number in range(n):
+        gold = rng.sample(WORDS, 20)
+        listed = []
+        for rank, held in enumerate((20, 15, 12, 8, 4, 0), start=1):
+            rest = rng.sample([word for word in WORDS if word not in gold], 40 - held)
+            listed.append(" ".join([*gold[:held], *rest]))
+            match = (held >= 10) != (rng.random() < noise)
+            labels.append(Label(float(match), f"q{number + 1}", rank=rank, gold=1))
+        golds.append([" ".join(gold)])
+        docs.append(listed)
+    return GoldDataset.from_documents(golds), Run.from_documents(docs), labels
+
+
+def test_the_threshold_that_separates_is_found():
+    """Recall of words tells the labels apart perfectly from .41 to .6; a round number is taken."""
+    dataset, run, labels = labelled()
+    only = [{"method": "rouge1", "measure": "recall"}]
+    found = calibrate(dataset, labels, run, only=only)
+    assert found.match == {"method": "rouge1", "measure": "recall", "threshold": 0.5}
+    assert found.chosen.agreement.value == 1.0
+    assert found.honest.value == 1.0
+    assert (found.n_queries, found.n_pairs, found.n_matches, found.n_unused) == (24, 144, 72, 0)
+    result = evaluate(dataset, run, match=found.match, metrics=["recall@3"])
+    assert result["recall@3"] == 1.0
+
+
+def obvious(scores: list[float], truth: list[bool], by: str) -> float:
+    """The greatest agreement that any threshold gives, tried one by one."""
+    measure = sklearn.metrics.cohen_kappa_score if by == "kappa" else sklearn.metrics.f1_score
+    tried = [measure(truth, [score >= cut for score in scores]) for cut in set(scores) if cut > 0]
+    return max((value for value in tried if not np.isnan(value)), default=float("nan"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["kappa", "f1"]))
+def test_no_threshold_agrees_better_on_the_pairs_it_was_chosen_on(seed: int, by: Any):
+    """`apparent` is the maximum over all thresholds, as trying each of them shows."""
+    dataset, run, labels = labelled(6, noise=0.3, seed=seed)
+    assume(len({label.grade for label in labels}) == 2)
+    only = [{"method": "rouge1", "measure": "recall"}]
+    found = calibrate(dataset, labels, run, by=by, only=only)
+    table = evaluate(dataset, run, match=only[0], metrics=["mrr@1"]).table
+    scores = [float(score) for row in range(6) for score in table.dense(row)[:, 0]]
+    expected = obvious(scores, [bool(label.grade) for label in labels], by)
+    assert found.chosen.apparent == pytest.approx(expected, abs=1e-12)
+
+
+def test_agreement_is_that_of_queries_not_chosen_on():
+    """With labels of pure chance, what it was chosen on looks good and the rest does not."""
+    optimism = []
+    for seed in range(8):
+        dataset, run, labels = labelled(10, noise=0.5, seed=seed)
+        found = calibrate(dataset, labels, run, tokenizers=["unicode"])
+        assert found.chosen.apparent is not None
+        assert found.honest.value is not None
+        optimism.append((found.chosen.apparent, found.honest.value))
+    apparent, honest = np.mean(optimism, axis=0)
+    assert apparent > honest + 0.05
+    assert abs(honest) < 0.1
+
+
+def test_folds_are_of_whole_queries(monkeypatch: pytest.MonkeyPatch):
+    """No query stands on both sides of a fold."""
+    seen = []
+    real = Chooser.threshold
+
+    def noting(self: Any, candidate: int, part: Any) -> float:
+        if not part.all():
+            seen.append((set(self.query[part]), set(self.query[~part])))
+        return real(self, candidate, part)
+
+    monkeypatch.setattr(Chooser, "threshold", noting)
+    dataset, run, labels = labelled(7)
+    calibrate(dataset, labels, run, folds=3, only=["overlap"])
+    assert len(seen) >= 3
+    assert all(not chosen_on & held_out for chosen_on, held_out in seen)
+
+
+def test_of_those_that_cannot_be_told_apart_the_simplest_is_taken():
+    """Two candidates that decide alike are tied; the first is chosen, whichever it is."""
+    dataset, run, labels = labelled()
+    one, other = (
+        {"method": "rouge1", "measure": "recall"},
+        {"method": "rougeL", "measure": "recall"},
+    )
+    for only in ([one, other], [other, one]):
+        found = calibrate(dataset, labels, run, only=only)
+        assert found.match["method"] == only[0]["method"]
+        assert all(each.tied for each in found.candidates)
+        assert {each.behind.value for each in found.candidates} == {0.0}
+
+
+def test_a_worse_candidate_is_not_taken_for_being_simple():
+    """`text` finds only what holds the gold whole; ROUGE is chosen, and says how far text is."""
+    dataset, run, labels = labelled()
+    found = calibrate(
+        dataset, labels, run, only=["text", {"method": "rouge1", "measure": "recall"}]
+    )
+    assert found.match["method"] == "rouge1"
+    text = next(each for each in found.candidates if each.match == {"method": "text"})
+    assert not text.tied
+    assert text.thresholds is None
+    assert text.precision == 1.0
+    assert text.recall == pytest.approx(1 / 3)
+    assert text.behind.low is not None
+    assert text.behind.low > 0
+
+
+def test_what_is_tried():
+    """Simplest first; every built-in matcher with a threshold that asks no model; more last."""
+    listed = candidates(["unicode", "char"], [{"method": "overlap", "threshold": 0.9}, "exact"])
+    assert listed[:3] == [{"method": "text"}, {"method": "contains"}, {"method": "overlap"}]
+    assert listed[-2:] == [{"method": "overlap"}, {"method": "exact"}]
+    methods = {each["method"] for each in listed}
+    for name in METHODS:
+        if not asks(name) and "threshold" in matcher_options(name):
+            assert name in methods
+    assert not methods & {"llm", "embedding"}
+    assert {each["tokenizer"] for each in listed if "tokenizer" in each} == {"char"}
+
+
+def matcher_options(name: str) -> tuple[str, ...]:
+    """The options of a method."""
+    from kragx.matchers import option_names
+
+    return option_names(name)
+
+
+def test_an_embedding_is_a_candidate_like_others():
+    """Its threshold is chosen; the block that is written can be used as it is."""
+    dataset, run, labels = labelled(8)
+    spec = {"method": "embedding", "embeddings": "examples.ngram_embeddings:NgramEmbeddings"}
+    found = calibrate(dataset, labels, run, only=[spec])
+    assert found.match.keys() == {"method", "embeddings", "threshold"}
+    block = yaml.safe_load(found.to_yaml())
+    assert block == {"match": found.match}
+    matcher(block["match"])
+
+
+@dataclass(frozen=True)
+class SharedWords:
+    """The share of the gold's words that a document holds: somebody's own matcher."""
+
+    threshold: float = 0.9
+
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Any]:
+        """Yield n x t shares."""
+        for item in items:
+            texts = [set(text.split()) for text in item.doc_texts("words")]
+            golds = [set((target.text or "").split()) for target in item.targets]
+            yield np.array([[len(doc & gold) / len(gold) for gold in golds] for doc in texts])
+
+
+@dataclass(frozen=True)
+class Unmovable:
+    """The same with a threshold of its own that nobody can name."""
+
+    threshold: float = field(default=0.9, init=False)
+
+    scores = SharedWords.scores
+
+
+HERE = "tests.agreement.test_calibration"
+RECALL = {"method": "rouge1", "measure": "recall"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "moved"),
+    [
+        (RECALL, True),
+        ({"method": "span", "run": 2}, True),
+        ({"method": "span", "of": "gold"}, True),
+        ({"method": f"{HERE}:SharedWords"}, True),
+        ({"cascade": [{**RECALL, "reject": 0.1}, {**RECALL, "threshold": 0.95}]}, True),
+        ({"cascade": [{**RECALL, "reject": 0.1}, "rouge1"]}, True),
+        ("text", False),
+        ({"method": f"{HERE}:Unmovable"}, False),
+        ({"any": ["text", {**RECALL, "threshold": 0.95}]}, False),
+        ({"cascade": [{**RECALL, "accept": 0.9, "reject": 0.1}, "rougeL"]}, False),
+    ],
+)
+def test_the_block_that_is_written_decides_as_was_reported(spec: Any, moved: bool):
+    """Evaluating with it anew agrees with the labels as `apparent` says, whatever the candidate."""
+    dataset, run, labels = labelled(12, noise=0.1)
+    found = calibrate(dataset, labels, run, only=[spec])
+    block = yaml.safe_load(found.to_yaml())["match"]
+    table = evaluate(dataset, run, match=block, metrics=["mrr@1"]).table
+    decided = [
+        bool(score >= table.threshold) for row in range(12) for score in table.dense(row)[:, 0]
+    ]
+    expected = sklearn.metrics.cohen_kappa_score([label.grade for label in labels], decided)
+    assert found.chosen.apparent == pytest.approx(expected, abs=1e-12)
+    assert (found.chosen.thresholds is not None) == moved
+    if not moved:
+        assert block == ({"method": spec} if isinstance(spec, str) else spec)
+
+
+def test_few_labels_are_called_few():
+    """Three pairs give a choice, and a caution that goes with it wherever it is written."""
+    dataset, run, labels = labelled(3)
+    few = [each for each in labels if each.rank in (1, 6)][1:4]
+    found = calibrate(dataset, few, run, only=["overlap"])
+    assert found.n_pairs == 3
+    (caution,) = found.cautions
+    assert "fewer than 20 hold for little else" in caution
+    assert f"# Caution: {caution}." in found.to_yaml()
+    assert found.to_dict()["cautions"] == [caution]
+    dataset, run, labels = labelled(20)
+    assert calibrate(dataset, labels, run, only=["overlap"]).cautions == ()
+
+
+# -- labels ----------------------------------------------------------------------------------
+
+
+def files(tmp_path: Path) -> dict[str, Path]:
+    """The same labels in every format."""
+    dataset, run, labels = labelled(6)
+    write_results(dataset, run, tmp_path / "results.jsonl")
+    lines = (tmp_path / "results.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    for record in records:
+        record["gold"][0]["id"] = f"g-{record['query_id']}"
+        for rank, doc in enumerate(record["retrieved"], start=1):
+            doc["id"] = f"d-{record['query_id']}-{rank}"
+    write(tmp_path / "results.jsonl", records)
+    plain = [
+        {"query_id": each.query_id, "rank": each.rank, "gold": 1, "label": int(each.grade)}
+        for each in labels
+    ]
+    write(tmp_path / "positions.jsonl", plain)
+    by_id = [
+        {
+            "query_id": each.query_id,
+            "doc_id": f"d-{each.query_id}-{each.rank}",
+            "gold_id": f"g-{each.query_id}",
+            "label": bool(each.grade),
+        }
+        for each in labels
+    ]
+    write(tmp_path / "ids.jsonl", by_id)
+    rows = [f"{each['query_id']},{each['doc_id']},,{each['label']}" for each in by_id]
+    (tmp_path / "labels.csv").write_text(
+        "\ufeffquery_id,doc_id,gold_id,label\n" + "\n".join(rows) + "\n", encoding="utf-8"
+    )
+    by_query: dict[str, list[list[bool]]] = {}
+    for each in labels:
+        by_query.setdefault(str(each.query_id), []).append([bool(each.grade)])
+    write(
+        tmp_path / "matrix.jsonl",
+        [{"query_id": key, "matched": rows} for key, rows in by_query.items()],
+    )
+    write(
+        tmp_path / "offsets.jsonl",
+        [
+            {
+                "query_id": key,
+                "chunk_chars": [300] * len(rows),
+                "gold_chars": [100],
+                "overlap_chars": [[50 if row[0] else 49] for row in rows],
+            }
+            for key, rows in by_query.items()
+        ],
+    )
+    (tmp_path / "labels.qrels").write_text(
+        "".join(f"{each['query_id']} 0 {each['doc_id']} {int(each['label'])}\n" for each in by_id)
+    )
+    truth = {
+        (records[number]["gold"][0]["text"], records[number]["retrieved"][rank]["text"]): row[0]
+        for number, rows in enumerate(by_query.values())
+        for rank, row in enumerate(rows)
+    }
+
+    def grade(request: Any) -> int:
+        text = str(request.messages)
+        return 2 if any(match and g in text and d in text for (g, d), match in truth.items()) else 1
+
+    judge = Judge(ScriptedClient(grade), store=tmp_path / "judged.sqlite")
+    evaluate(tmp_path / "results.jsonl", match={"method": "llm", "judge": judge})
+    return {path.name: path for path in tmp_path.iterdir()}
+
+
+def write(path: Path, records: list[dict[str, Any]]) -> None:
+    """JSON Lines."""
+    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+
+
+def test_every_format_says_the_same(tmp_path: Path):
+    """Positions, ids, CSV, a matrix, offsets, qrels and a judge's store: the same calibration."""
+    found = files(tmp_path)
+    results = found["results.jsonl"]
+    expected = None
+    for name in (
+        "positions.jsonl",
+        "ids.jsonl",
+        "labels.csv",
+        "matrix.jsonl",
+        "offsets.jsonl",
+        "labels.qrels",
+        "judged.sqlite",
+    ):
+        labels, positive = read_labels(found[name])
+        assert len(labels) == 36, name
+        calibration = calibrate(
+            results, labels, positive=positive, only=[{"method": "rouge1", "measure": "recall"}]
+        )
+        plain = calibration.to_dict()
+        expected = expected or plain
+        assert plain == expected, name
+    assert expected is not None
+    assert expected["n_matches"] == 18
+
+
+def test_places_in_metadata_are_labels_too():
+    """Without a file: at least half of either text's characters shared, in the same source."""
+
+    def doc(text: str, source: str, start: int) -> dict[str, Any]:
+        return {"text": text, "metadata": {"source": source, "start_index": start}}
+
+    gold = [[doc("a b c d e", "one", 10)], [doc("f g h i j", "two", 0)]]
+    docs = [
+        [doc("c d e x y", "one", 14), doc("e x y z q", "one", 18), doc("a b c d e", "two", 10)],
+        [doc("f g h i j", "two", 0), {"text": "nothing known"}],
+    ]
+    found = calibrate(gold, None, docs, only=["rouge1"])
+    assert (found.n_pairs, found.n_matches) == (4, 2)
+    with pytest.raises(UsageError, match=r"labels: none are given.*'start_index'"):
+        calibrate([["a"], ["b"]], None, [["a"], ["c"]])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "no label in it"),
+        ('{"query_id": "q1"}\n', "neither 'label' nor 'matched'"),
+        ('{"query_id": "q1", "rank": 1, "label": "maybe"}\n', ":1: 'label' must be 0 or 1"),
+        ('{"query_id": "q1", "rank": 0, "label": 1}\n', ":1: 'rank' must be a whole number"),
+        ('{"query_id": "q1", "label": 1}\n', "give either 'doc_id' or 'rank'"),
+        ('{"rank": 1, "label": 1}\n', "'query_id' is missing"),
+        ('{"query_id": "q1", "rnk": 1, "label": 1}\n', "perhaps you meant 'rank'"),
+        ('{"query_id": "q1", "matched": [true]}\n', "'matched' must be a list of lists"),
+        (
+            '{"query_id": "q", "chunk_chars": [1], "gold_chars": [1], "overlap_chars": [[1, 2]]}',
+            "'overlap_chars' must be 1 lists",
+        ),
+    ],
+)
+def test_a_broken_label_file_is_named_with_its_line(tmp_path: Path, content: str, message: str):
+    """What is wrong, and where."""
+    path = tmp_path / "labels.jsonl"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_labels(path, None if content else "pairs")
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_labels_that_do_not_fit_are_refused():
+    """Of no pair at hand, of one kind, of one query, contradicting; those left over are counted."""
+    dataset, run, labels = labelled(3)
+    only = ["overlap"]
+    with pytest.raises(DataError, match="none of the 1 labels is of a retrieved document"):
+        calibrate(dataset, [Label(1, "q1", rank=99, gold=1)], run, only=only)
+    with pytest.raises(DataError, match="every pair is labelled a match"):
+        calibrate(dataset, [each for each in labels if each.grade], run, only=only)
+    with pytest.raises(DataError, match="of one query"):
+        calibrate(dataset, [each for each in labels if each.query_id == "q1"], run, only=only)
+    with pytest.raises(DataError, match="rank 1 is labelled twice"):
+        calibrate(dataset, [*labels, Label(0, "q1", rank=1, gold=1)], run, only=only)
+    more = [*labels, Label(1, "no such query", rank=1), Label(1, "q1", doc_id="no such document")]
+    assert calibrate(dataset, more, run, only=only).n_unused == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"by": "accuracy"}, "by: unknown value 'accuracy'"),
+        ({"folds": 1}, "folds: 1 is not"),
+        ({"only": [5]}, "candidates: 5 is neither"),
+        ({"only": []}, "candidates: there is none"),
+        ({"only": ["overlp"]}, "perhaps you meant 'overlap'"),
+    ],
+)
+def test_wrong_arguments_are_refused(options: dict[str, Any], message: str):
+    """Each names the argument and the value."""
+    dataset, run, labels = labelled(3)
+    with pytest.raises(UsageError, match=message):
+        calibrate(dataset, labels, run, **options)
+
+
+def test_a_judge_is_no_candidate(tmp_path: Path):
+    """A judge labels; choosing it by its own labels would say nothing."""
+    dataset, run, labels = labelled(3)
+    judge = Judge(ScriptedClient([0]), store=tmp_path / "j.sqlite")
+    with pytest.raises(UsageError, match="a judge's grades are what others are compared with"):
+        calibrate(dataset, labels, run, more=[{"method": "llm", "judge": judge}])
+
+
+def test_human_labels_of_relevance_in_a_store(tmp_path: Path):
+    """A store without support: grades of query and document, people's in place of the judge's."""
+    dataset = GoldDataset.from_documents([["a b c"], ["d e f"]], queries=["one?", "two?"])
+    run = Run.from_documents(
+        {
+            "q1": [{"id": "d1", "text": "a b c"}, {"id": "d2", "text": "x y z"}],
+            "q2": [{"id": "d3", "text": "d e f"}, {"id": "d4", "text": "u v w"}],
+        }
+    )
+    store = tmp_path / "judged.sqlite"
+    judge = Judge(ScriptedClient([0, 0, 3, 0]), store=store, concurrency=1)
+    evaluate(dataset, run, match={"method": "llm", "judge": judge, "mode": "relevance"})
+    with Store(store) as opened:
+        opened.add_labels([("q1", "d1", 3)], origin="people")
+    labels, positive = read_labels(store)
+    assert positive == 2
+    found = calibrate(dataset, labels, run, positive=positive, only=["rouge1"])
+    assert (found.n_pairs, found.n_matches) == (4, 2)
+    assert found.chosen.apparent == 1.0
+
+
+def test_an_alternative_that_is_supported_is_enough(tmp_path: Path):
+    """A store grades each text of a gold item; one that is carried makes the pair a match."""
+    gold = [
+        Gold(text=f"unknown {number}", alternatives=(Doc(text=f"갑을병 {number}"),))
+        for number in (1, 2)
+    ]
+    dataset = GoldDataset(tuple(Query(f"q{at}", gold=(each,)) for at, each in enumerate(gold)))
+    run = Run.from_documents({f"q{at}": [f"정무기 {at}", f"다른 글 {at}"] for at in (0, 1)})
+
+    def grade(request: Any) -> int:
+        text = str(request.messages)
+        return 3 if "갑을병" in text and "정무기" in text else 0
+
+    judge = Judge(ScriptedClient(grade), store=tmp_path / "judged.sqlite", concurrency=1)
+    evaluate(dataset, run, match={"method": "llm", "judge": judge, "mode": "support"})
+    labels, positive = read_labels(tmp_path / "judged.sqlite")
+    assert len(labels) == 8
+    # The same texts, decomposed and with more white space, are still the same.
+    spread = Run.from_documents(
+        {
+            f"q{at}": [unicodedata.normalize("NFD", f"정무기  {at}"), f"다른\n글 {at}"]
+            for at in (0, 1)
+        }
+    )
+    for listed in (run, spread):
+        found = calibrate(dataset, labels, listed, positive=positive, only=["rouge1"])
+        assert (found.n_pairs, found.n_matches, found.n_unused) == (4, 2, 0)
+
+
+def test_grades_of_several_judges_are_not_mixed(tmp_path: Path):
+    """Two models in one store: refused, with how to take those of one."""
+    dataset = GoldDataset.from_documents([["a b c"], ["d e f"]])
+    run = Run.from_documents([["a b", "x y"], ["d e", "u v"]])
+    path = tmp_path / "judged.sqlite"
+    for model in ("small", "large"):
+        judge = Judge(ScriptedClient([3, 0, 3, 0], model=model), store=path, concurrency=1)
+        evaluate(dataset, run, match={"method": "llm", "judge": judge, "mode": "support"})
+    with pytest.raises(DataError, match=r"several models \(large, small\).*--model large"):
+        read_labels(path)
+
+
+def test_a_label_of_a_document_is_of_gold_that_is_relevant():
+    """Gold of grade 0 is judged non-relevant: a document that matches it alone is no match."""
+    dataset = GoldDataset(
+        tuple(
+            Query(f"q{at}", gold=(Gold(text=f"a b c {at}"), Gold(text=f"x y z {at}", grade=0)))
+            for at in range(3)
+        )
+    )
+    run = Run.from_documents({f"q{at}": [f"a b c {at}", f"x y z {at}"] for at in range(3)})
+    labels = [Label(float(rank == 1), f"q{at}", rank=rank) for at in range(3) for rank in (1, 2)]
+    found = calibrate(dataset, labels, run, only=["rouge1"])
+    assert found.chosen.agreement.value == 1.0

@@ -1,0 +1,1 @@
+"""The room `app`: commands, configs, runs and folders."""

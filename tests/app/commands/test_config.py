@@ -1,0 +1,362 @@
+"""`kragx.app.config.load`: every mistake at once, each with its YAML path and the remedy."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from kragx.app.config import filled, load
+from kragx.errors import ConfigError, DataError
+from kragx.metrics import DEFAULT_METRICS
+
+GOOD = """
+dataset: gold.jsonl
+retrievers:
+  mine: {results: results.jsonl}
+"""
+
+
+@pytest.fixture
+def loaded(tmp_path):
+    """Load a text as a config file in the test's own folder."""
+
+    def call(text):
+        path = tmp_path / "config.yaml"
+        path.write_text(text, encoding="utf-8")
+        return load(path)
+
+    return call
+
+
+@pytest.fixture
+def problems(loaded):
+    """The problems of a config that must not load."""
+
+    def call(text):
+        with pytest.raises(ConfigError) as caught:
+            loaded(text)
+        for problem in caught.value.problems:
+            assert problem in str(caught.value)
+        return list(caught.value.problems)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "nearest"),
+    [
+        (GOOD + "metric: [mrr@5]", "metric", "'metrics'"),
+        (GOOD + "matcher: id", "matcher", "'match"),
+        (GOOD + "outptu: here", "outptu", "'output'"),
+        (GOOD.replace("gold.jsonl", "{path: g, nmae: x}"), "dataset.nmae", "'name'"),
+        (GOOD.replace("results:", "result:"), "retrievers.mine.result", "'results'"),
+        (GOOD.replace("results:", "clas:"), "retrievers.mine.clas", "'class'"),
+        (GOOD + "match: {method: overlap, treshold: 0.4}", "match.treshold", "'threshold'"),
+        (GOOD + "match: {method: overlp}", "match", "'overlap'"),
+        (GOOD + "match: rougeM", "match", "'rouge"),
+        (GOOD + "match: {methd: id}", "match", "method"),
+        (GOOD + "matchers: {a: {method: id, id_kye: x}}", "matchers.a.id_kye", "'id_key'"),
+        (GOOD + "matchers: {a: exakt}", "matchers.a", "'exact'"),
+        (GOOD + "metrics: [mrr@5, ndgc@5]", "metrics[1]", "'ndcg'"),
+        (GOOD + "metrics: recal@5", "metrics[0]", "'recall'"),
+        (GOOD + "metrics: ['ndcg(gain=exp)']", "metrics[0]", "'exp2'"),
+        (GOOD + "profile: kragxx", "profile", "'kragx'"),
+        (GOOD + "no_gold: skp", "no_gold", "'skip'"),
+        (GOOD + "match: {method: id, threshold: 0.5}", "match.threshold", "rouge2"),
+        (GOOD + "match: {method: rouge1, threshold: 2}", "match.threshold", "at most 1"),
+    ],
+)
+def test_one_mistake(problems, text, path, nearest):
+    """A mistake is named by its YAML path with the nearest valid name or the remedy."""
+    hits = [p for p in problems(text) if p.startswith(f"{path}:") and nearest in p]
+    assert len(hits) == 1, problems(text)
+
+
+def test_all_mistakes_at_once(problems):
+    """Mistakes at every level are all listed, each once."""
+    found = problems(
+        """
+        dataset: {path: gold.jsonl, nmae: x}
+        retrievers:
+          a: {clas: 'm:x'}
+          b: {class: 'm:x', results: r.jsonl}
+          c: {results: r.jsonl, args: {k: 1}}
+          d: {results: r.jsonl, concurrency: 0}
+        match: {method: overlap, treshold: 0.5}
+        metrics: [mrr@5, ndgc@10, recall@0]
+        profile: kragxx
+        no_gold: never
+        outptu: ${KRAGX_TEST_UNSET}
+        """
+    )
+    paths = [problem.split(":", maxsplit=1)[0] for problem in found]
+    assert len(set(found)) == len(found)
+    assert set(paths) == {
+        "dataset.nmae",
+        "retrievers.a.clas",
+        "retrievers.b",
+        "retrievers.c",
+        "retrievers.d.concurrency",
+        "match.treshold",
+        "metrics[1]",
+        "metrics[2]",
+        "profile",
+        "no_gold",
+        "outptu",
+    }
+
+
+@pytest.mark.parametrize("key", ["match", "matchers.loose"])
+@pytest.mark.parametrize(
+    ("tokenizer", "hint"),
+    [("unicod", "'unicode'"), ("{name: char, m: 2}", "valid: n"), ("{name: char, n: 0}", "0")],
+)
+def test_mistake_in_a_tokenizer(problems, key, tokenizer, hint):
+    """A mistake in a matcher's tokenizer is named by a YAML path that reaches the tokenizer."""
+    spec = f"{{method: rouge1, tokenizer: {tokenizer}}}"
+    text = f"match: {spec}" if key == "match" else f"matchers: {{loose: {spec}}}"
+    (problem,) = problems(GOOD + text)
+    assert problem.startswith(f"{key}.tokenizer")
+    assert hint in problem
+
+
+def test_two_mistakes_in_one_match(problems):
+    """Two unknown options of one match are both listed."""
+    paths = {
+        problem.split(":", maxsplit=1)[0]
+        for problem in problems(GOOD + "match: {method: rouge2, treshold: 0.5, mesure: recall}")
+    }
+    assert paths == {"match.treshold", "match.mesure"}
+
+
+@pytest.mark.parametrize("key", ["dataset", "retrievers"])
+def test_what_is_required(problems, key):
+    """A missing 'dataset' or 'retrievers' is named."""
+    other = {"dataset": "retrievers: {a: {results: r}}", "retrievers": "dataset: g"}[key]
+    assert problems(other) == [f"{key}: missing; it is required"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (GOOD.replace("results: results.jsonl", ""), "retrievers.mine"),
+        (GOOD.replace("{results:", "{class: 'm:x', results:"), "retrievers.mine"),
+        ("dataset: g\nretrievers: {}", "retrievers"),
+        ("dataset: g\nretrievers: [a]", "retrievers"),
+        ("dataset: g\nretrievers: {a: 5}", "retrievers.a"),
+        ("dataset: 5\nretrievers: {a: {results: r}}", "dataset"),
+        (GOOD + "metrics: []", "metrics"),
+        (GOOD + "metrics: [5]", "metrics[0]"),
+        (GOOD + "metrics: 5", "metrics"),
+        (GOOD + "matchers: {}", "matchers"),
+        (GOOD + "matchers: [id]", "matchers"),
+        (GOOD + "match: 5", "match"),
+        (GOOD + "match: [id]", "match"),
+        (GOOD + "profile: [1]", "profile"),
+        (GOOD + "profile: {a: 1}", "profile"),
+        (GOOD + "output: [1]", "output"),
+    ],
+)
+def test_wrong_shapes(problems, text, path):
+    """A value of the wrong shape, an empty one, or two sources at once is one named problem."""
+    found = problems(text)
+    assert {problem.split(":", maxsplit=1)[0] for problem in found} == {path}
+
+
+def test_match_and_matchers(problems):
+    """`match` and `matchers` exclude one another, and the message names both."""
+    (problem,) = problems(GOOD + "match: id\nmatchers: {a: id}")
+    assert "'match'" in problem
+    assert "'matchers'" in problem
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("", "'dataset'"),
+        ("# nothing\n", "'dataset'"),
+        ("- a\n- b\n", "'dataset'"),
+        ("just words", "'dataset'"),
+        ("dataset: [1, 2", "not valid YAML"),
+        ("dataset: g\n\tretrievers: {}", "not valid YAML"),
+        ("dataset: !!python/name:os.system", "not valid YAML"),
+        ("dataset: g\ndataset: h\n", "'dataset' stands twice"),
+        ("dataset: g\nretrievers:\n  a: {results: r}\n  a: {results: s}\n", "'a' stands twice"),
+        (GOOD + "match: {method: id, method: exact}", "'method' stands twice"),
+    ],
+)
+def test_not_a_config(problems, text, hint):
+    """What is no mapping, no YAML, or holds a key twice is one problem that says so."""
+    (problem,) = problems(text)
+    assert hint in problem
+
+
+def test_line_of_a_duplicate_key(problems):
+    """A duplicate key is shown with its line."""
+    (problem,) = problems("dataset: g\nretrievers: {}\ndataset: h\n")
+    assert "line 3" in problem
+
+
+def test_yaml_merge_keys(loaded):
+    """YAML's anchors and merge keys work, and a key beside a merge overrides it."""
+    config = loaded(
+        """
+        dataset: gold.jsonl
+        retrievers:
+          a: &a {class: 'm:x', args: {k: 1}, concurrency: 3}
+          b: {<<: *a, args: {k: 2}}
+        """
+    )
+    assert config.retrievers["b"].factory == "m:x"
+    assert config.retrievers["b"].args == {"k": 2}
+    assert config.retrievers["b"].concurrency == 3
+
+
+def test_missing_file(tmp_path):
+    """A config file that cannot be read is bad data, and is named."""
+    with pytest.raises(DataError, match=re.escape("none.yaml: cannot be read")):
+        load(tmp_path / "none.yaml")
+
+
+def test_not_utf8(tmp_path):
+    """A config file in a Korean code page is bad data with the remedy."""
+    (tmp_path / "c.yaml").write_bytes("dataset: 정답.jsonl".encode("cp949"))
+    with pytest.raises(DataError, match="not UTF-8"):
+        load(tmp_path / "c.yaml")
+
+
+def test_byte_order_mark(tmp_path):
+    """A byte order mark, as Windows editors write it, is passed over."""
+    (tmp_path / "c.yaml").write_text(GOOD, encoding="utf-8-sig")
+    assert load(tmp_path / "c.yaml").dataset.path == tmp_path.resolve() / "gold.jsonl"
+
+
+def test_relative_paths(loaded, tmp_path, monkeypatch):
+    """Relative paths start at the config file's folder, wherever kragx is started."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    config = loaded(GOOD.replace("gold.jsonl", "../data/gold.jsonl") + "output: out")
+    here = tmp_path.resolve()
+    assert config.dataset.path == here.parent / "data" / "gold.jsonl"
+    assert config.retrievers["mine"].results == here / "results.jsonl"
+    assert config.output == here / "out"
+
+
+def test_absolute_paths(loaded, tmp_path):
+    """An absolute path stays as it is."""
+    absolute = (tmp_path / "x" / "gold.jsonl").as_posix()
+    assert loaded(GOOD.replace("gold.jsonl", absolute)).dataset.path == Path(absolute)
+
+
+def test_home(loaded, monkeypatch, tmp_path):
+    """`~` is the home folder."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    config = loaded(GOOD.replace("gold.jsonl", "~/gold.jsonl"))
+    assert config.dataset.path == tmp_path / "home" / "gold.jsonl"
+
+
+def test_here_and_variables(loaded, tmp_path, monkeypatch):
+    """${here} is the config file's folder and ${NAME} an environment variable, at any depth.
+
+    Variables in `args` are put in only when the retriever is made.
+    """
+    monkeypatch.setenv("KRAGX_TEST_MODEL", "small")
+    config = loaded(
+        """
+        dataset: gold.jsonl
+        retrievers:
+          a:
+            class: m:x
+            args:
+              corpus: ${here}/corpus.jsonl
+              deep: [{model: "${KRAGX_TEST_MODEL}-v${KRAGX_TEST_MODEL}"}]
+              price: 5$ {plain}
+        """
+    )
+    assert filled(config.retrievers["a"].args) == {
+        "corpus": f"{tmp_path.resolve()}/corpus.jsonl",
+        "deep": [{"model": "small-vsmall"}],
+        "price": "5$ {plain}",
+    }
+
+
+def test_secrets_stay_variables(loaded, monkeypatch):
+    """A variable in `args` is never written out: the resolved config holds its name."""
+    monkeypatch.setenv("KRAGX_TEST_KEY", "not-for-files")
+    config = loaded(
+        """
+        dataset: gold.jsonl
+        retrievers: {a: {class: "m:x", args: {key: "${KRAGX_TEST_KEY}"}}}
+        """
+    )
+    assert config.resolved()["retrievers"]["a"]["args"] == {"key": "${KRAGX_TEST_KEY}"}
+
+
+def test_unset_variable(problems, monkeypatch):
+    """Every unset variable is named with its YAML path."""
+    monkeypatch.delenv("KRAGX_TEST_NONE", raising=False)
+    found = problems(
+        """
+        dataset: gold.jsonl
+        retrievers:
+          a: {class: 'm:x', args: {keys: [ok, "${KRAGX_TEST_NONE}"]}}
+        output: ${KRAGX_TEST_NONE}/out
+        """
+    )
+    assert [problem.split(":")[0] for problem in found] == ["retrievers.a.args.keys[1]", "output"]
+    assert all("'KRAGX_TEST_NONE'" in problem for problem in found)
+
+
+def test_resolved_holds_every_default(loaded, tmp_path):
+    """`resolved` spells out what the shortest config leaves open."""
+    assert loaded(GOOD).resolved() == {
+        "dataset": {"path": str(tmp_path.resolve() / "gold.jsonl")},
+        "retrievers": {
+            "mine": {
+                "results": str(tmp_path.resolve() / "results.jsonl"),
+                "concurrency": 1,
+                "retries": 0,
+                "on_error": "record",
+                "warmup": 0,
+                "repeat": 1,
+            }
+        },
+        "match": "overlap",
+        "metrics": list(DEFAULT_METRICS),
+        "html": True,
+        "statistics": {
+            "confidence": 0.95,
+            "resamples": 10_000,
+            "seed": 0,
+            "correction": "holm",
+        },
+        "profile": "kragx",
+    }
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("dataset: g.jsonl", "dataset: {path: g.jsonl}"),
+        ("dataset: g.jsonl\nmetrics: mrr@5", "dataset: g.jsonl\nmetrics: [mrr@5]"),
+        ("dataset: g.jsonl", "dataset: g.jsonl\nmatch: overlap"),
+        ("dataset: g.jsonl", "dataset: g.jsonl\nprofile: kragx"),
+    ],
+)
+def test_short_forms(loaded, short, long):
+    """A short form or a default means the same as what is written out."""
+    retrievers = "\nretrievers: {a: {results: r.jsonl}}\n"
+    assert loaded(short + retrievers).resolved() == loaded(long + retrievers).resolved()
+
+
+@pytest.mark.parametrize(
+    ("short", "long"), [("r.jsonl", "{results: r.jsonl}"), ('"m.n:x"', '{class: "m.n:x"}')]
+)
+def test_short_forms_of_a_retriever(loaded, short, long):
+    """A retriever may be just an import path, or just the path of a results file."""
+    text = "dataset: g.jsonl\nretrievers: {a: %s}\n"
+    assert loaded(text % short).resolved() == loaded(text % long).resolved()

@@ -1,0 +1,102 @@
+"""`kragx metrics`, `kragx --version`, `kragx --help`: what the command says about itself."""
+
+from __future__ import annotations
+
+import csv
+import io
+from importlib.metadata import version
+
+import pytest
+
+from kragx.metrics import METRICS
+from kragx.metrics.measures import MEASURES, parse
+
+FIELDS = {"name", "question", "options", "range", "direction"}
+
+
+def test_json(kragx):
+    """The JSON lists every metric with question, options, range and direction."""
+    rows = kragx("metrics", "--format", "json").json()
+    assert [row["name"] for row in rows] == [*METRICS, *MEASURES]
+    for row in rows:
+        assert set(row) >= FIELDS
+        assert row["question"].endswith("?")
+        if row["name"] in METRICS:
+            assert row["range"] == [0.0, 1.0]
+            assert row["direction"] == ("lower" if row["name"] == "redundancy" else "higher")
+        else:
+            assert row["range"][0] == 0.0
+            assert row["direction"] in ("higher", "lower", "neither")
+
+
+def test_listed_options_are_accepted(kragx):
+    """Every option and value that the list shows can be written in a metric string."""
+    written = [
+        f"{row['name']}@5({option.split('=')[0]}={'2' if value == 'x' else value})"
+        for row in kragx("metrics", "--format", "json").json()
+        for option in row["options"]
+        for value in option.split("=")[1].split("|")
+    ]
+    assert len(written) > len(METRICS)
+    for text in written:
+        assert parse(text).name in {*METRICS, *MEASURES}
+
+
+def test_csv(kragx):
+    """The CSV lists every metric in a line with the same fields."""
+    code, out, err = kragx("metrics", "--format", "csv")
+    assert (code, err) == (0, "")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["name"] for row in rows] == [*METRICS, *MEASURES]
+    optional = {"options"}  # a time has none
+    assert all(row[field] for row in rows for field in FIELDS - optional)
+
+
+def test_table(kragx):
+    """The table names every metric with its question and the better direction."""
+    code, out, err = kragx("metrics")
+    assert (code, err) == (0, "")
+    first_cells = [line.split("│")[1].strip() for line in out.splitlines() if line[:1] == "│"]
+    assert [cell for cell in first_cells if cell] == [*METRICS, *MEASURES]
+    for metric in METRICS.values():
+        assert metric.question in out
+    assert "better" in out
+
+
+def test_table_shows_how_to_write_a_metric(kragx):
+    """The examples below the table are metrics that parse."""
+    text = kragx("metrics").out.split("Write ", maxsplit=1)[1]
+    examples = text.split(":", maxsplit=1)[1].split(".\n", maxsplit=1)[0].split(", ")
+    assert len(examples) > 2
+    assert [str(parse(example.strip())) for example in examples] == [e.strip() for e in examples]
+
+
+def test_version(kragx):
+    """--version prints the installed version."""
+    assert kragx("--version") == (0, f"kragx {version('kragx')}\n", "")
+
+
+@pytest.mark.parametrize("args", [(), ("--help",)])
+def test_help(kragx, args):
+    """`kragx` alone shows the help: every command with a line about it."""
+    outcome = kragx(*args)
+    assert outcome.code == (0 if args else 2)
+    shown = outcome.out + outcome.err
+    for command in ("run", "score", "match", "metrics"):
+        assert f"\n  {command} " in shown
+
+
+@pytest.mark.parametrize("command", ["run", "score", "match", "metrics"])
+def test_help_of_a_command(kragx, command):
+    """Each command explains itself and exits 0."""
+    code, out, err = kragx(command, "--help")
+    assert (code, err) == (0, "")
+    assert f"kragx {command} [OPTIONS]" in out
+
+
+def test_unknown_command(kragx):
+    """An unknown command is wrong use, and the nearest command is named."""
+    code, out, err = kragx("scores")
+    assert (code, out) == (2, "")
+    assert "'score'" in err
+    assert "Traceback" not in err

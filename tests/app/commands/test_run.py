@@ -1,0 +1,256 @@
+"""`kragx run` and `pipeline.run`: retrievers by import path or results file, side by side."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from kragx.app import config, pipeline
+from kragx.errors import DataError, UsageError
+
+GOLD = (
+    {
+        "query_id": "q1",
+        "query": "what does the fox do?",
+        "gold": [{"id": "g1", "text": "the quick brown fox jumps"}],
+    },
+    {
+        "query_id": "q2",
+        "query": "what does the dog do?",
+        "gold": [{"id": "g2", "text": "a lazy dog sleeps all day"}],
+    },
+)
+RETRIEVERS = '''
+TEXTS = {
+    "fox": {"id": "g1", "text": "see the quick brown fox jumps"},
+    "dog": {"id": "g2", "text": "a lazy dog sleeps all day"},
+}
+
+class Finder:
+    """Finds what the question names, up to k documents."""
+
+    def __init__(self, k, word=None):
+        if k < 1:
+            raise RuntimeError("the index is empty")
+        self.k, self.word = k, word
+
+    def invoke(self, question):
+        if self.word and self.word in question:
+            raise TimeoutError("too late")
+        return [doc for name, doc in TEXTS.items() if name in question][: self.k]
+
+    @classmethod
+    def small(cls):
+        return cls(1)
+
+    @classmethod
+    def made(cls, k):
+        return cls(k)
+
+class NoRetriever:
+    """Cannot be asked."""
+
+def fox(question):
+    return [TEXTS["fox"]]
+
+async def slowly(question):
+    return [TEXTS["dog"]]
+
+def nothing(question):
+    return []
+
+def wrong(question):
+    return "a string is no list"
+'''
+
+
+@pytest.fixture
+def run(here, jsonl, module):
+    """Run a config (dataset and output aside) in the test's own folder."""
+    jsonl(*GOLD, name="gold.jsonl")
+    module("toy_retrievers", RETRIEVERS)
+
+    def call(text):
+        (here / "run.yaml").write_text("dataset: gold.jsonl\n" + text, encoding="utf-8")
+        return pipeline.run(config.load(here / "run.yaml"))
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def _importable(here, monkeypatch):
+    """The current folder is importable, as `kragx run` makes it."""
+    monkeypatch.syspath_prepend(str(here))
+
+
+@pytest.mark.parametrize(
+    ("retriever", "mrr"),
+    [
+        ("{class: 'toy_retrievers:Finder', args: {k: 1}}", 1.0),
+        ("{class: 'toy_retrievers:fox'}", 0.5),
+        ("{class: 'toy_retrievers:slowly'}", 0.5),
+        ("{class: 'toy_retrievers:nothing'}", 0.0),
+        ("{class: 'toy_retrievers:Finder', args: {k: 1}, concurrency: 4}", 1.0),
+    ],
+)
+def test_retriever_by_import_path(run, retriever, mrr):
+    """A class with arguments and a function, sync or async, are asked and scored."""
+    (evaluation,) = run(f"retrievers: {{mine: {retriever}}}").evaluations
+    assert evaluation.name == "mine"
+    assert evaluation["mrr@10"] == mrr
+    assert evaluation.counts["n_failed"] == 0
+
+
+@pytest.mark.parametrize("args", ["", ", args: {}", ", args: {k: 1}"])
+def test_method_that_makes_a_retriever(run, args):
+    """A method that makes a retriever is called to make one, with arguments or without."""
+    method = "made" if "k" in args else "small"
+    (evaluation,) = run(
+        f"retrievers: {{mine: {{class: 'toy_retrievers:Finder.{method}'{args}}}}}"
+    ).evaluations
+    assert evaluation.counts["n_failed"] == 0
+    assert evaluation["mrr@10"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("retriever", "hints"),
+    [
+        ("{class: 'toy_retrievers:Finder', args: {kk: 1}}", ("unknown argument 'kk'", "'k'")),
+        ("{class: 'toy_retrievers:Finder'}", ("missing", "'k'")),
+        ("{class: 'toy_retrievers:Finder', args: {k: 0}}", ("RuntimeError", "the index is empty")),
+        ("{class: 'toy_retrievers:NoRetriever'}", ("NoRetriever", "cannot be asked")),
+        ("{class: 'toy_retrievers:TEXTS'}", ("cannot be asked",)),
+        ("{class: 'toy_retrievers:TEXTS', args: {k: 1}}", ("takes no arguments",)),
+        ("{class: 'toy_retrievers:Findr'}", ("'Findr'", "'Finder'")),
+        ("{class: 'no_such_module_here:x'}", ("cannot import", "no_such_module_here")),
+        ("{class: 'toy_retrievers'}", ("package.module:name",)),
+        ("{class: 'toy_retrievers:'}", ("package.module:name",)),
+    ],
+)
+def test_retriever_that_cannot_be_made(run, retriever, hints):
+    """A retriever that cannot be made is wrong use, named by its place in the config."""
+    with pytest.raises(UsageError) as caught:
+        run(f"retrievers: {{mine: {retriever}}}")
+    message = str(caught.value)
+    assert message.startswith("retrievers.mine: ")
+    for hint in hints:
+        assert hint in message
+
+
+@pytest.mark.parametrize("source", ["1 / 0\n", "x = (\n", "raise RuntimeError('no key')\n"])
+def test_module_that_raises_on_import(run, module, source):
+    """A module that raises while it is imported is wrong use, named by its place in the config."""
+    module("toy_broken", source)
+    with pytest.raises(UsageError, match=r"^retrievers\.mine: toy_broken:x: "):
+        run("retrievers: {mine: {class: 'toy_broken:x'}}")
+
+
+def test_results_files(run, jsonl):
+    """Results files stand in for retrievers; queries join by id, whatever their order."""
+    found = {"id": "g2", "text": "a lazy dog sleeps all day"}
+    jsonl(
+        {"query_id": "q9", "retrieved": []},
+        {"query_id": "q2", "retrieved": [{"text": "nothing like it"}, found]},
+        name="old.jsonl",
+    )
+    report = run("retrievers: {old: {results: old.jsonl}}\nmetrics: [mrr@10]")
+    (evaluation,) = report.evaluations
+    assert evaluation.name == "old"
+    assert evaluation.queries == {"q1": {"mrr@10": 0.0}, "q2": {"mrr@10": 0.5}}
+    assert (evaluation.counts["n_missing"], evaluation.counts["n_extra"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("record", "hint"),
+    [({"query_id": "other", "retrieved": []}, "none of its"), ({"id": "q1"}, "query_id")],
+)
+def test_bad_results_file(run, jsonl, record, hint):
+    """A results file of other queries, or of another shape, is bad data."""
+    jsonl(record, name="old.jsonl")
+    with pytest.raises(DataError, match=hint):
+        run("retrievers: {old: {results: old.jsonl}}")
+
+
+def test_several_matchers(run):
+    """Several matchers stand side by side: one evaluation for each matcher and retriever."""
+    report = run(
+        """
+retrievers:
+  finder: {class: 'toy_retrievers:Finder', args: {k: 1}}
+  fox: {class: 'toy_retrievers:fox'}
+matchers: {strict: exact, loose: overlap, id: id}
+metrics: mrr@10
+"""
+    )
+    assert [(each.match_name, each.name, each["mrr@10"]) for each in report.evaluations] == [
+        ("strict", "finder", 0.5),
+        ("strict", "fox", 0.0),
+        ("loose", "finder", 1.0),
+        ("loose", "fox", 0.5),
+        ("id", "finder", 1.0),
+        ("id", "fox", 0.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("retriever", "n_failed", "error"),
+    [
+        ("{class: 'toy_retrievers:Finder', args: {k: 1, word: dog}}", 1, "TimeoutError: too late"),
+        ("{class: 'toy_retrievers:wrong'}", 2, "returned str"),
+    ],
+)
+def test_failing_queries(run, kragx, retriever, n_failed, error):
+    """A query at which the retriever fails is scored 0, counted, kept with its reason and shown."""
+    report = run(f"retrievers: {{mine: {retriever}}}\nmetrics: [mrr@10]\noutput: out")
+    (evaluation,) = report.evaluations
+    assert evaluation.counts["n_failed"] == n_failed
+    assert evaluation.queries["q2"] == {"mrr@10": 0.0}
+    assert error in report.runs["mine"]["q2"].error
+    assert f"queries that failed: {n_failed} " in kragx("run", "run.yaml").out
+
+
+def test_no_gold_and_profile_are_passed_on(run, jsonl):
+    """`no_gold` and `metrics` of the config reach the evaluation."""
+    jsonl(GOLD[0], {"query_id": "q3", "query": "a cow?", "gold": []}, name="gold.jsonl")
+    (evaluation,) = run(
+        "retrievers: {f: {class: 'toy_retrievers:fox'}}\nno_gold: zero\nmetrics: [mrr@3]"
+    ).evaluations
+    assert evaluation.mean == {"mrr@3": 0.5}
+    assert evaluation.settings["deviations"] == {"no_gold": "zero"}
+
+
+def test_name_of_the_dataset(run, here):
+    """A data set has its file's name, or the one the config gives it."""
+    plain = run("retrievers: {f: {class: 'toy_retrievers:fox'}}")
+    text = (here / "run.yaml").read_text(encoding="utf-8")
+    named = text.replace("dataset: gold.jsonl", "dataset: {path: gold.jsonl, name: animals}")
+    (here / "run.yaml").write_text(named, encoding="utf-8")
+    again = pipeline.run(config.load(here / "run.yaml"))
+    assert plain.evaluations[0].settings["dataset"]["name"] == "gold"
+    assert again.evaluations[0].settings["dataset"]["name"] == "animals"
+
+
+@pytest.mark.parametrize("second", ["'toy_retrievers:nothing'", "'toy_retrievers:fox'"])
+def test_best_is_marked_only_when_there_is_one(run, kragx, second):
+    """On a terminal the best value is bold and, of two queries, a tie; of equal ones none is."""
+    run(f"retrievers: {{a: {{class: 'toy_retrievers:fox'}}, b: {{class: {second}}}}}")
+    shown = kragx("run", "run.yaml", terminal=True)
+    assert shown.code == 0
+    marked = re.search(r"\x1b\[1m *0\.5000 =", shown.out)
+    assert marked if "nothing" in second else "0.5000 =" not in shown.out
+    assert "\x1b[1;32m" not in shown.out
+
+
+def test_single_retriever_is_not_marked(run, kragx):
+    """A retriever without a rival is never marked as the best."""
+    run("retrievers: {a: {class: 'toy_retrievers:fox'}}")
+    shown = kragx("run", "run.yaml", terminal=True)
+    assert "0.5000" in shown.out
+    assert "\x1b[1;32m" not in shown.out
+
+
+def test_progress_only_on_a_terminal(run, kragx):
+    """Nothing but the place of the output goes to standard error when it is no terminal."""
+    run("retrievers: {a: {class: 'toy_retrievers:fox'}}\noutput: out")
+    assert kragx("run", "run.yaml").err == "written to out\n"

@@ -1,0 +1,7 @@
+"""The command, as tests/app/commands calls it."""
+
+from __future__ import annotations
+
+from tests.app.commands.conftest import here, jsonl, kragx, module
+
+__all__ = ["here", "jsonl", "kragx", "module"]

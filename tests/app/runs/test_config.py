@@ -1,0 +1,205 @@
+"""The config around a run: `.env`, `--set`, schema, starter, what is printed first."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from kragx import UsageError
+from kragx.app.config import load, override
+from kragx.app.environment import parse_env
+from kragx.app.schema import config_schema
+from kragx.errors import ConfigError, DataError
+from tests.docs.support import ROOT
+
+GOOD = "dataset: gold.jsonl\nretrievers: {mine: {results: r.jsonl}}\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A config file."""
+
+    def call(text):
+        (tmp_path / "c.yaml").write_text(text, encoding="utf-8")
+        return tmp_path / "c.yaml"
+
+    return call
+
+
+def test_env_file(written, tmp_path, monkeypatch):
+    """Variables of a .env beside the config are there; what is set already wins."""
+    for name in ("KRAGX_A", "KRAGX_B"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KRAGX_B", "set")
+    (tmp_path / ".env").write_text("KRAGX_A=one\nKRAGX_B=two\n", encoding="utf-8")
+    config = load(written(GOOD + "output: ${KRAGX_A}/${KRAGX_B}"))
+    monkeypatch.delitem(os.environ, "KRAGX_A")
+    assert config.output == tmp_path.resolve() / "one" / "set"
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("A=b", "b"),
+        ("export A=b", "b"),
+        ("A = 'b # c'", "b # c"),
+        ('A="b\\nc"', "b\nc"),
+        ("A=b # a comment", "b"),
+        ("A=b#c", "b#c"),
+        ("A=", ""),
+    ],
+)
+def test_env_lines(line, value):
+    """Lines as people write them."""
+    assert parse_env(f"# first\n\n{line}\n") == {"A": value}
+
+
+def test_broken_env_line():
+    """A line that is no variable is named, without its text, which may be a secret."""
+    with pytest.raises(DataError, match=r"^\.env:2: not of the form NAME=value$"):
+        parse_env("A=b\nsecret\n")
+
+
+@pytest.mark.parametrize(
+    ("setting", "where", "value"),
+    [
+        ("match.threshold=0.4", ("match",), {"method": "overlap", "threshold": 0.4}),
+        ("dataset.name=mine", ("dataset",), {"path": "g", "name": "mine"}),
+        ("retrievers.a.args.k=5", ("retrievers", "a", "args"), {"k": 5}),
+        ("metrics=[mrr@1]", ("metrics",), ["mrr@1"]),
+        ("metrics.1=mrr@2", ("metrics",), ["ndcg@1", "mrr@2"]),
+        ("output=", ("output",), None),
+        ("retrievers.b.timeout=3", ("retrievers", "b"), {"class": "m:y", "timeout": 3}),
+        ("retrievers.c.run=x.run", ("retrievers", "c"), {"results": "c.jsonl", "run": "x.run"}),
+        ("matchers.loose.threshold=1", ("matchers", "loose"), {"method": "rouge2", "threshold": 1}),
+        ("facts_match.casefold=true", ("facts_match",), {"method": "text", "casefold": True}),
+    ],
+)
+def test_set(setting, where, value):
+    """A value of the command line wins, at any depth; short forms make way."""
+    raw = {
+        "dataset": "g",
+        "retrievers": {"a": {"class": "m:x", "args": {"k": 1}}, "b": "m:y", "c": "c.jsonl"},
+        "match": "overlap",
+        "matchers": {"loose": "rouge2"},
+        "facts_match": "text",
+        "metrics": ["ndcg@1", "ndcg@2"],
+    }
+    found = override(raw, [setting])
+    for key in where:
+        found = found[key]
+    assert found == value
+    assert raw["match"] == "overlap"
+
+
+@pytest.mark.parametrize("setting", ["x", "=1", "a..b=1", "metrics.9=x", "profile.x=1", "a=[1"])
+def test_wrong_settings(setting):
+    """A setting that leads nowhere says how to write one."""
+    with pytest.raises(UsageError, match="--set"):
+        override({"metrics": ["mrr"], "profile": "kragx"}, [setting])
+
+
+def test_set_is_checked_like_the_file(written):
+    """A mistake in a setting is a mistake of the config."""
+    with pytest.raises(ConfigError, match=r"match\.treshold"):
+        load(written(GOOD), ["match.method=overlap", "match.treshold=1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "hint"),
+    [
+        ("dataset: {path: g, targets: {query_typ: {}}}", "dataset.targets", "'query_type'"),
+        ("dataset: {path: g, format: autorg}", "dataset.format", "autorag"),
+        ("retrievers: {a: {run: x, results: y}}", "retrievers.a", "either"),
+        ("retrievers: {a: {run: x, timeout: 1}}", "retrievers.a", "'timeout' belongs to 'class'"),
+        ("retrievers: {a: {class: 'm:x', timeout: 0}}", "retrievers.a.timeout", "greater than 0"),
+        ("retrievers: {a: {class: 'm:x', on_error: stp}}", "retrievers.a.on_error", "stop"),
+        ("retrievers: {a: {class: 'm:x', timeot: 1}}", "retrievers.a.timeot", "'timeout'"),
+        ("facts_match: overlp", "facts_match", "'overlap'"),
+        ("{match: id, metrics: [context_completeness@5]}", "facts_match", "facts_match: text"),
+        (
+            "{facts_match: {method: id}, metrics: [context_completeness]}",
+            "facts_match",
+            "have no ids",
+        ),
+        ("metrics: [source_diversty@5]", "metrics[0]", "'source_diversity'"),
+    ],
+)
+def test_mistakes(written, text, path, hint):
+    """Mistakes in the new keys are named by path, with the nearest name or the remedy."""
+    raw = {**yaml.safe_load(GOOD), **yaml.safe_load(text)}
+    with pytest.raises(ConfigError) as caught:
+        load(written(yaml.safe_dump(raw)))
+    hits = [each for each in caught.value.problems if each.startswith(f"{path}:") and hint in each]
+    assert len(hits) == 1, caught.value.problems
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "configs").glob("*.yaml")))
+def test_schema_accepts_the_configs(name):
+    """The JSON Schema is one, and accepts every config of the project."""
+    schema = config_schema()
+    Draft202012Validator.check_schema(schema)
+    raw = yaml.safe_load((ROOT / "configs" / name).read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(raw)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dataset: g\nretrievers: {a: 'm:x'}\nmetrics: mrr",
+        "dataset: {path: g, version: 1}\nretrievers: {a: {results: r}}\nmatch: {method: id}",
+        "dataset: g\nretrievers: {a: r}\nslices: query_type\nmatchers: {x: exact, y: 'm:x'}",
+        "dataset: g\nretrievers: {a: r}\nmatch: {method: 'm:x', args: {k: 1}}\nfacts_match: text",
+        "dataset: g\nretrievers: {a: r}\njudge: {model: x}\n"
+        "match: {cascade: [{method: overlap, accept: 0.8}, {any: [id, {method: llm}]}]}",
+        "dataset: {path: g, targets: {difficulty: {easy: 1}}}\nretrievers: {a: r}",
+    ],
+)
+def test_schema_accepts_short_forms(text):
+    """The short forms are in the schema."""
+    Draft202012Validator(config_schema()).validate(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dataset: g",
+        GOOD + "metrcs: [mrr]",
+        GOOD + "profile: 5",
+        GOOD + "match: overlp",
+        GOOD + "match: {method: rouge2, treshold: 0.5}",
+        GOOD + "match: {method: id, threshold: 0.5}",
+        GOOD + "match: {any: [id, {method: overlap, accept: 0.5}]}",
+        GOOD + "matchers: {a: {cascade: [id]}}",
+        GOOD + "judge: {modl: x}",
+        "dataset: {path: g, targets: {dificulty: {easy: 1}}}\nretrievers: {a: r}",
+    ],
+)
+def test_schema_refuses_mistakes(text):
+    """What an editor can see, it marks."""
+    assert list(Draft202012Validator(config_schema()).iter_errors(yaml.safe_load(text)))
+
+
+def test_schema_command(kragx):
+    """`kragx schema` prints it."""
+    assert kragx("schema").json() == json.loads(json.dumps(config_schema()))
+
+
+def test_init_runs(kragx, here):
+    """`kragx init` writes a config that runs as it is, and replaces nothing."""
+    assert kragx("init").code == 0
+    outcome = kragx("run", "kragx.yaml")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("dataset: {path: ")  # the config, as it was understood
+    assert "dataset: starter version 1, 3 queries, sha256 " in outcome.out
+    assert kragx("validate", "kragx.yaml").code == 0
+    again = kragx("init")
+    assert again.code == 2
+    assert "already there" in again.err
+    Draft202012Validator(config_schema()).validate(
+        yaml.safe_load((here / "kragx.yaml").read_text(encoding="utf-8"))
+    )

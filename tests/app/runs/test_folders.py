@@ -1,0 +1,312 @@
+"""Result folders: recomputed without retrieving, and gone on from after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from kragx.app import config, pipeline
+
+GOLD = [
+    {
+        "query_id": f"q{number}",
+        "query": f"question {number}",
+        "gold": [{"id": f"g{number}", "text": f"the gold text number {number} is here"}],
+        "metadata": {"facts": [f"number {number}"]},
+    }
+    for number in range(1, 7)
+]
+RETRIEVERS = '''
+import os, time
+from pathlib import Path
+
+def good(question):
+    with Path("asked.txt").open("a") as file:
+        file.write(question + "\\n")
+    number = question.split()[1]
+    return [{"id": f"g{number}", "text": f"the gold text number {number} is here", "score": 0.5,
+             "metadata": {"source": "s", "expanded": True}}]
+
+def killed(question):
+    """Ends the process without a word, as a kill does, at the fourth question."""
+    answer = good(question)
+    if question == "question 4" and not Path("revived").exists():
+        os._exit(9)
+    return answer
+
+def broken(question):
+    raise OSError("no index")
+
+def slow(question):
+    time.sleep(30)
+
+def empty(question):
+    return []
+
+def twice(question):
+    return good(question) * 3
+
+def handler():
+    from langchain_core.callbacks import BaseCallbackHandler
+    class Trace(BaseCallbackHandler):
+        def on_chain_start(self, serialized, inputs, **kwargs):
+            with Path("traced.txt").open("a") as file:
+                file.write(f"{inputs}\\n")
+    return Trace()
+
+def runnable():
+    from langchain_core.runnables import RunnableLambda
+    return RunnableLambda(good)
+'''
+CONFIG = """
+dataset: {path: gold.jsonl, version: 2026-01-31}
+retrievers:
+  mine: {class: 'toy_runs:NAME'}
+matchers: {loose: overlap, strict: exact}
+metrics: [mrr@5, recall@5, judged@5, source_diversity@5, context_relevance, context_completeness@5,
+          seconds_mean, throughput]
+output: out
+"""
+
+
+@pytest.fixture
+def prepared(jsonl, module, here, monkeypatch):
+    """Gold set, retrievers and config in the test's own folder."""
+    monkeypatch.syspath_prepend(str(here))
+    jsonl(*GOLD, name="gold.jsonl")
+    module("toy_runs", RETRIEVERS)
+
+    def call(name, text=CONFIG):
+        text = text.replace("NAME", name)
+        (here / "run.yaml").write_text(text, encoding="utf-8")
+        return here
+
+    return call
+
+
+def asked(folder):
+    """The questions that were asked, in order."""
+    path = folder / "asked.txt"
+    return [line[-1] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.mark.parametrize("name", ["good", "broken", "empty", "twice"])
+def test_report_recomputes_every_number(prepared, kragx, name):
+    """`kragx report` gives the report that the run wrote, without asking or the gold file."""
+    here = prepared(name)
+    assert kragx("run", "run.yaml").code == 0
+    before = json.loads((here / "out" / "report.json").read_text(encoding="utf-8"))
+    (here / "gold.jsonl").unlink()
+    (here / "toy_runs.py").unlink()
+    n_asked = len(asked(here))
+    after = kragx("report", "out", "--format", "json").json()
+    for old, new in zip(before["evaluations"], after["evaluations"], strict=True):
+        assert new == old
+    assert len(asked(here)) == n_asked
+    assert "sha256" in kragx("report", "out").out
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "hint"),
+    [
+        ("broken", "", "queries that failed: 6 (scored as empty lists)"),
+        ("slow", ", timeout: 0.05, concurrency: 6", "no answer within 0.05 s"),
+        ("empty", "", "queries answered with an empty list: 6"),
+        ("twice", "", "documents that stand twice in a list: 12"),
+    ],
+)
+def test_bad_retrievers_say_so(prepared, kragx, name, options, hint):
+    """A broken, a slow, an empty and a duplicating retriever each give a result that says it."""
+    text = CONFIG.replace("'toy_runs:NAME'", f"'toy_runs:{name}'{options}")
+    prepared(name, text=text)
+    outcome = kragx("run", "run.yaml")
+    assert outcome.code == 0, outcome.err
+    assert hint in outcome.out
+
+
+def test_stop_on_error(prepared, kragx):
+    """With on_error: stop the run ends with 3 and names retriever, query and reason."""
+    prepared("broken", text=CONFIG.replace("NAME'", "NAME', on_error: stop"))
+    code, _, err = kragx("run", "run.yaml")
+    assert code == 3
+    assert "retrievers.mine: query 'q1'" in err
+    assert "no index" in err
+
+
+def test_killed_and_started_again(prepared, kragx):
+    """After a kill half way the next run asks only what is left, and its numbers are whole."""
+    here = prepared("killed")
+    environment = {**os.environ, "PYTHONPATH": str(here)}
+    command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
+    first = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
+    assert first.returncode == 9
+    partial = here / "out" / "results" / "mine.partial.jsonl"
+    with partial.open("a", encoding="utf-8") as file:
+        file.write('{"query_id": "q4", "retr')  # the line at which the power went
+    (here / "revived").touch()
+    (here / "asked.txt").unlink()
+    assert kragx("run", "run.yaml").code == 0
+    assert asked(here) == ["4", "5", "6"]
+    assert not partial.exists()
+    report = json.loads((here / "out" / "report.json").read_text(encoding="utf-8"))
+    for evaluation in report["evaluations"]:
+        assert evaluation["mean"]["mrr@5"] == 1.0
+        assert evaluation["counts"]["n_failed"] == evaluation["counts"]["n_missing"] == 0
+        assert evaluation["counts"]["measures"]["seconds_mean"] == 6
+
+
+@pytest.mark.parametrize("change", ["class: 'toy_runs:good', repeat: 2", "other gold"])
+def test_other_questions_or_retriever_begin_anew(prepared, kragx, here, jsonl, change):
+    """Answers are picked up only while retriever and questions are the same."""
+    prepared("killed")
+    command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
+    environment = {**os.environ, "PYTHONPATH": str(here)}
+    subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
+    (here / "revived").touch()
+    (here / "asked.txt").unlink()
+    if change == "other gold":
+        jsonl(*GOLD[:5], name="gold.jsonl")
+    else:
+        prepared("x", text=CONFIG.replace("class: 'toy_runs:NAME'", change))
+    assert kragx("run", "run.yaml").code == 0
+    assert len(asked(here)) == (5 if change == "other gold" else 12)
+
+
+def test_what_decides_how_a_question_fails_goes_on(prepared, kragx, here):
+    """Who ends a run at a failure, and raises timeout and retries, loses no answer."""
+    prepared("killed", text=CONFIG.replace("NAME'", "NAME', timeout: 9, on_error: stop"))
+    command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
+    environment = {**os.environ, "PYTHONPATH": str(here)}
+    subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
+    (here / "revived").touch()
+    (here / "asked.txt").unlink()
+    prepared("killed", text=CONFIG.replace("NAME'", "NAME', timeout: 30, retries: 2"))
+    assert kragx("run", "run.yaml").code == 0
+    assert asked(here) == ["4", "5", "6"]
+
+
+def test_a_report_that_cannot_be_written_loses_no_answer(prepared, kragx, here):
+    """If the earlier results turn out not to be comparable, the next run asks nothing again."""
+    prepared("good")
+    assert kragx("run", "run.yaml", "-o", "before").code == 0
+    (here / "asked.txt").unlink()
+    other = ("run", "run.yaml", "--earlier", "before", "--set", "no_gold=zero")
+    refused = kragx(*other)
+    assert refused.code == 2
+    assert "queries without gold are treated differently" in refused.err
+    assert asked(here) == ["1", "2", "3", "4", "5", "6"]
+    assert kragx(*other, "--anyway").code == 0
+    assert asked(here) == ["1", "2", "3", "4", "5", "6"]
+    assert not (here / "out" / "results" / "mine.partial.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "hints"),
+    [
+        ("slices: [metadata.fact]", ["slices: no query has a value of 'metadata.fact'"]),
+        (
+            "  a: {class: 'toy_runs:god'}\n  b: {class: 'toy_runs:handler', args: {x: 1}}\n"
+            "  c: {class: 'toy_runs:good', callbacks: ['toy_run:handler']}\n",
+            [
+                "retrievers.a: toy_runs:god: 'toy_runs' has no 'god'; perhaps you meant 'good'?",
+                "retrievers.b: toy_runs:handler: unknown argument 'x'; it takes none",
+                "retrievers.c: toy_run:handler: cannot import 'toy_run'",
+            ],
+        ),
+        ("  old: {results: gold.jsonl}\n", ["retrievers.old.results: ", "this is a gold file"]),
+        ("  old: {run: old.run}\n", ["retrievers.old.run: ", "No such file"]),
+    ],
+)
+def test_what_can_be_wrong_is_said_before_anything_is_asked(prepared, kragx, here, more, hints):
+    """Slices, import paths, arguments and files are looked at first, and mistakes said at once."""
+    text = CONFIG.replace("matchers:", more + "matchers:") if more[0] == " " else CONFIG + more
+    prepared("good", text=text)
+    outcome = kragx("run", "run.yaml")
+    assert outcome.code in (2, 3)
+    for hint in hints:
+        assert hint in outcome.err
+    assert asked(here) == []
+
+
+def test_the_config_is_printed_first_and_kept(prepared, kragx, here):
+    """The config that is printed has every default, and is the one that the folder keeps."""
+    prepared("good")
+    out = kragx("run", "run.yaml", "-o", "other").out
+    kept = yaml.safe_load((here / "other" / "config.yaml").read_text(encoding="utf-8"))
+    head = out[: out.index("dataset: gold version 2026-01-31, 6 queries")]
+    assert yaml.safe_load(head) == kept
+    assert kept["retrievers"]["mine"]["on_error"] == "record"
+    assert kept["output"] == str(here / "other")
+
+
+def test_a_folder_that_is_none(kragx, here):
+    """A folder that no run has written is answered with what one is."""
+    code, _, err = kragx("report", ".")
+    assert code == 3
+    assert "no result folder" in err
+
+
+def test_other_metrics_go_on(prepared, kragx, here):
+    """Other metrics and matchers do not throw the answers away."""
+    prepared("killed")
+    command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
+    environment = {**os.environ, "PYTHONPATH": str(here)}
+    subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
+    (here / "revived").touch()
+    (here / "asked.txt").unlink()
+    assert kragx("run", "run.yaml", "--set", "metrics=[ndcg@3]").code == 0
+    assert asked(here) == ["4", "5", "6"]
+
+
+def test_parquet(prepared, kragx):
+    """With pyarrow the results and the per-query values stand there as Parquet as well."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    here = prepared("good")
+    assert kragx("run", "run.yaml").code == 0
+    rows = parquet.read_table(here / "out" / "results" / "mine.parquet").to_pylist()
+    assert [row["id"] for row in rows] == [f"g{number}" for number in range(1, 7)]
+    assert json.loads(rows[0]["metadata"])["source"] == "s"
+    queries = parquet.read_table(here / "out" / "queries.parquet").to_pylist()
+    assert len(queries) == 12
+    assert queries[0]["mrr@5"] == 1.0
+    assert queries[0]["throughput"] is None
+
+
+def test_trec_run_and_callbacks_by_import_path(prepared, kragx, here):
+    """A TREC run stands beside a LangChain runnable that is traced by an import path."""
+    lines = (f"q{number} Q0 g{number} 1 0.5 tag\n" for number in range(1, 7))
+    (here / "old.run").write_text("".join(lines), encoding="utf-8")
+    prepared(
+        "x",
+        text="""
+dataset: gold.jsonl
+retrievers:
+  old: {run: old.run}
+  new:
+    class: toy_runs:runnable
+    args: {}
+    callbacks: [{class: 'toy_runs:handler', args: {}}]
+match: id
+metrics: [mrr@5]
+""",
+    )
+    report = pipeline.run(config.load(here / "run.yaml"))
+    assert [each["mrr@5"] for each in report.evaluations] == [1.0, 1.0]
+    assert report.evaluations[0].settings["run"]["run"].endswith("old.run")
+    assert len((here / "traced.txt").read_text().splitlines()) == 6
+
+
+@pytest.mark.parametrize("missing", ["config.yaml", "gold.jsonl", "results/mine.jsonl"])
+def test_folder_that_lacks_a_file(prepared, kragx, missing):
+    """A folder from which a file was taken is bad data, and the file is named."""
+    here = prepared("good")
+    assert kragx("run", "run.yaml").code == 0
+    (here / "out" / missing).unlink()
+    code, _, err = kragx("report", "out")
+    assert code == 3
+    assert missing.rpartition("/")[2] in err

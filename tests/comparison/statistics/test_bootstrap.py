@@ -1,0 +1,132 @@
+"""Intervals of means: what scipy gives, with holes, and to the bit the same on any machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from kragx.comparison.statistics import (
+    mean_intervals,
+    percentile_interval,
+    resampled_means,
+    resamples,
+)
+from kragx.errors import UsageError
+
+SEED = 5
+
+
+def values(q, c, seed=0):
+    """Values as metrics have them: fractions between 0 and 1, many of them 0 or 1."""
+    rng = np.random.default_rng(seed)
+    return np.clip(rng.normal(0.5, 0.5, (q, c)), 0, 1).round(3)
+
+
+def test_equals_scipy_on_the_same_resamples():
+    """The percentile interval is that of scipy.stats.bootstrap when it draws the same resamples."""
+    x = values(40, 3)
+    (drawing,) = np.random.SeedSequence(SEED).spawn(1)
+    for column in range(3):
+        theirs = stats.bootstrap(
+            (x[:, column],),
+            np.mean,
+            n_resamples=2000,
+            method="percentile",
+            confidence_level=0.9,
+            rng=np.random.default_rng(drawing),
+            vectorized=True,
+        ).confidence_interval
+        ours = mean_intervals(x, 0.9, 2000, SEED)[:, column]
+        assert ours == pytest.approx([theirs.low, theirs.high], abs=1e-11)
+
+
+@given(
+    st.lists(
+        st.lists(st.one_of(st.none(), st.floats(-3, 3)), min_size=2, max_size=2),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_each_column_over_its_own_queries(rows):
+    """Resampled means equal the obvious loop, which leaves undefined queries out."""
+    x = np.array(rows, float)
+    weights = np.vstack(list(resamples(len(x), 20, SEED)))
+    ours = resampled_means(x, 20, SEED)
+    for drawn, found in zip(weights, ours, strict=True):
+        for column in range(2):
+            taken = [
+                value
+                for value, times in zip(x[:, column], drawn, strict=True)
+                for _ in range(int(times))
+                if not np.isnan(value)
+            ]
+            if taken:
+                assert found[column] == pytest.approx(np.mean(taken), abs=1e-11)
+            else:
+                assert np.isnan(found[column])
+
+
+def test_interval_with_holes_is_that_of_the_sampled_means():
+    """A column with undefined queries has the percentiles of its own resampled means."""
+    x = values(12, 2)
+    x[3:, 1] = np.nan
+    sampled = resampled_means(x, 500, SEED)
+    ends = mean_intervals(x, 0.95, 500, SEED)
+    assert np.isnan(sampled[:, 1]).any()
+    for column in range(2):
+        assert tuple(ends[:, column]) == percentile_interval(sampled[:, column], 0.95)
+
+
+@pytest.mark.parametrize("workers", [2, 3, 7])
+def test_same_bits_at_any_number_of_workers(workers):
+    """Threads change nothing, though each works on blocks of its own."""
+    x = values(3001, 4)
+    assert np.array_equal(
+        mean_intervals(x, 0.95, 4000, SEED), mean_intervals(x, 0.95, 4000, SEED, workers)
+    )
+
+
+def test_same_bits_whatever_order_sums_are_added_in():
+    """Sums are exact: the queries' order, which a BLAS may choose for itself, changes no bit."""
+    from kragx.comparison.statistics.exact import fixed_point
+
+    rng = np.random.default_rng(1)
+    x = rng.random((9973, 1)) / 3
+    weights = rng.integers(0, 5, (1, len(x))).astype(float)
+    grid, unit = fixed_point(x)
+    sums = set()
+    floats = set()
+    for _ in range(50):
+        order = rng.permutation(len(x))
+        sums.add(float((weights[:, order] @ grid[order])[0, 0]))
+        floats.add(float(sum(weights[0, order] * x[order, 0])))
+    assert len(sums) == 1
+    assert len(floats) > 1, "plain floating-point sums must differ, or this shows nothing"
+    assert sums.pop() * unit[0] == pytest.approx(floats.pop(), rel=1e-9)
+
+
+def test_one_query_says_nothing_of_its_spread():
+    """There is no interval of one value, nor of none."""
+    x = np.array([[0.5, np.nan, 0.25], [np.nan, np.nan, 0.75]])
+    ends = mean_intervals(x, count=200)
+    assert np.isnan(ends[:, :2]).all()
+    assert ends[:, 2].tolist() == [0.25, 0.75]
+
+
+def test_intervals_cover_the_truth():
+    """Of 2,000 seeded samples of 60 values, 95 % intervals hold the true mean about as often."""
+    rng = np.random.default_rng(3)
+    x = rng.random((60, 2000))
+    low, high = mean_intervals(x, 0.95, 1000, SEED)
+    assert 0.92 <= ((low <= 0.5) & (high >= 0.5)).mean() <= 0.97
+
+
+def test_arguments_out_of_range():
+    """A count of 0 is refused by name."""
+    with pytest.raises(UsageError, match="resamples: 0"):
+        mean_intervals(values(5, 1), count=0)
+    with pytest.raises(UsageError, match="workers: 0"):
+        resampled_means(values(5, 1), workers=0)

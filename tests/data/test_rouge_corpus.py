@@ -1,0 +1,71 @@
+"""How ROUGE keeps tokens: each text once, any vocabulary, any number of queries."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from kragx import evaluate
+from kragx.data.tokens import TokenCorpus
+from kragx.matchers import RougeMatcher
+from tests.matchers.support import CountingTokenizer, item, scored
+
+
+@pytest.mark.parametrize("method", ["rouge1", "rouge2", "rougeL"])
+def test_each_distinct_text_is_tokenised_once(method: str) -> None:
+    """A matcher tokenises a text once, over several queries, runs and thresholds."""
+    counting = CountingTokenizer()
+    chosen = RougeMatcher(method, tokenizer=counting)
+    gold = [["한강은 길다", "낙동강도 길다"], ["한강은 길다"]]
+    first = evaluate(gold, [["한강은 길다", "산이 높다"], ["산이 높다"]], match=chosen)
+    first.at_threshold(0.9)
+    evaluate(gold, [["산이 높다", "들이 넓다"], ["한강은 길다"]], match=chosen)
+    assert counting.seen == dict.fromkeys(
+        ("한강은 길다", "낙동강도 길다", "산이 높다", "들이 넓다"), 1
+    )
+
+
+def test_another_text_is_another_text() -> None:
+    """Texts that differ only in case are tokenised apart: the tokenizer decides what is equal."""
+    counting = CountingTokenizer()
+    assert scored(RougeMatcher("rouge1", tokenizer=counting), ["Han"], ["han"]).item() == 0.0
+    assert counting.seen == {"Han": 1, "han": 1}
+
+
+@pytest.mark.parametrize("measure", ["fmeasure", "overlap"])
+def test_a_vocabulary_beyond_unicode_scores_the_same(
+    measure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ROUGE-L is the same when there are more distinct tokens than code points."""
+    docs = ["가 나 다 라 마", "마 라 다 나 가", "나 라 바", "사"]
+    golds = ["가 나 라 마", "바 사", "다"]
+    expected = scored(RougeMatcher("rougeL", measure), docs, golds)
+    monkeypatch.setattr(TokenCorpus, "n_distinct_tokens", property(lambda _: 0x110001))
+    assert isinstance(TokenCorpus(CountingTokenizer()).string(expected[0].astype(int)), list)
+    assert (scored(RougeMatcher("rougeL", measure), docs, golds) == expected).all()
+
+
+def test_token_numbers_that_look_like_surrogates() -> None:
+    """ROUGE-L is right for tokens whose numbers fall where Unicode has surrogates."""
+    chosen = RougeMatcher("rougeL")
+    numbered = " ".join(f"t{number}" for number in range(0xE100))
+    scored(chosen, [numbered], ["t0"])  # each token gets its own number
+    doc, gold = "t55296 t56319 t57343 t57344", "t55296 t57343 t56319 t57344"
+    assert scored(chosen, [doc, numbered], [gold])[0, 0] == 3 / 4
+    (tokens,) = chosen.corpus.of([doc])
+    assert tokens.tolist() == [0xD800, 0xDBFF, 0xDFFF, 0xE000]
+
+
+@pytest.mark.parametrize("method", ["rouge1", "rouge2", "rougeL"])
+def test_many_queries_score_as_each_alone(method: str) -> None:
+    """A stream of more queries than one batch gives the scores of each query asked alone."""
+    items = [
+        item([f"강 {n} 개와 산 {n % 7} 개", "강 하나"], [f"산 {n % 5} 개와 강 {n} 개"])
+        for n in range(600)
+    ]
+    streamed = list(RougeMatcher(method).scores(iter(items), Counter()))
+    assert len(streamed) == len(items)
+    for each, scores in zip(items, streamed, strict=True):
+        (alone,) = RougeMatcher(method).scores([each], Counter())
+        assert scores.tolist() == alone.tolist()

@@ -1,0 +1,409 @@
+"""Sweeps: any metric at any threshold from one scoring, plateaus, flips."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, flips, sweep
+from kragx.comparison.flips import all_flips, flips_warning
+from kragx.evaluation.sweep import plateau
+from kragx.judging import Judge
+from kragx.judging.scripted import ScriptedClient
+from kragx.report.sweeps import sweep_figure, sweeps_csv
+
+from .support import given
+
+METRICS = ["recall@1", "recall@3", "mrr@3", "precision@3", "ndcg@3", "f1@3", "redundancy@3"]
+scores = st.sampled_from([0.0, 0.1, 0.25, 0.4, 0.5, 0.55, 0.7, 0.9, 1.0])
+runs = st.lists(st.lists(scores.map(str), min_size=0, max_size=4), min_size=1, max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@drawn(runs, st.lists(st.floats(0.01, 1.0), min_size=1, max_size=8))
+def test_each_value_is_that_of_an_evaluation_at_that_threshold(
+    queries: list[list[str]], thresholds: list[float]
+):
+    """The sweep equals evaluating anew with each threshold, the slow and obvious way."""
+    found = sweep(given(*queries, metrics=METRICS), thresholds=thresholds)
+    assert found.thresholds == tuple(sorted(set(thresholds)))
+    for at, threshold in enumerate(found.thresholds):
+        anew = given(*queries, metrics=METRICS, threshold=threshold)
+        assert {name: values[at] for name, values in found.values.items()} == anew.mean
+        assert found.n_matches[at] == int(anew.table.matched.sum())
+
+
+@settings(max_examples=60, deadline=None)
+@drawn(runs, st.floats(0.01, 1.0))
+def test_every_score_misses_no_change(queries: list[list[str]], threshold: float):
+    """Between two distinct scores every threshold has the value of the upper one."""
+    found = sweep(given(*queries), thresholds="scores")
+    above = [at for at, each in enumerate(found.thresholds) if each >= threshold]
+    expected = given(*queries, threshold=threshold).mean["recall@3"]
+    if above:
+        assert found.values["recall@3"][above[0]] == expected
+    else:
+        assert not expected
+
+
+def test_nothing_is_matched_again(monkeypatch: pytest.MonkeyPatch):
+    """A sweep asks the matcher for nothing."""
+    result = given(["0.4", "0.8"], ["0.6"])
+    monkeypatch.setattr(
+        "tests.evaluation.thresholds.support.Given.scores", lambda *_: pytest.fail("matched again")
+    )
+    assert sweep(result).values["recall@3"][49] == 1.0
+
+
+def test_the_default_is_a_grid_of_hundredths():
+    """.01 to 1, the chosen threshold among them; the values fall as the threshold rises."""
+    found = sweep(given(["0.4", "0.8"], ["0.6"], golds=1))
+    assert found.thresholds == tuple(at / 100 for at in range(1, 101))
+    assert found.chosen == 0.5
+    assert found.values["recall@3"] == (1.0,) * 60 + (0.5,) * 20 + (0.0,) * 20
+    assert found.n_matches == (3,) * 40 + (2,) * 20 + (1,) * 20 + (0,) * 20
+
+
+def test_other_metrics_and_measures_can_be_asked_for():
+    """A metric that the evaluation did not have; a measure needs documents, which it kept not."""
+    result = given(["0.4", "0.8"], ["0.6"])
+    assert list(sweep(result, "mrr@3").values) == ["mrr@3"]
+    with pytest.raises(UsageError, match="looks at documents"):
+        sweep(result, ["source_diversity@3"])
+    measured = evaluate(
+        [["a b c d"]], [["a b x y", "a b c d"]], match="rouge1", metrics=["mrr@2", "judged@2"]
+    )
+    found = sweep(measured, thresholds=[0.5, 0.9])
+    assert found.values == {"mrr@2": (1.0, 0.5), "judged@2": (1.0, 0.5)}
+
+
+words = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6).map(" ".join)
+BUDGETS = ["recall@4tokens", "ndcg@9chars", "precision@6tokens", "coverage@2", "coverage@5tokens"]
+
+
+@settings(max_examples=40, deadline=None)
+@drawn(
+    st.lists(
+        st.tuples(st.lists(words, max_size=3), st.lists(words, max_size=4)), min_size=1, max_size=4
+    )
+)
+def test_budgets_and_measures_are_those_of_an_evaluation_at_that_threshold(
+    queries: list[tuple[list[str], list[str]]],
+):
+    """What looks at documents equals evaluating anew too: lists cut at a budget, coverage."""
+    gold, found = [list(each) for each in zip(*queries)]
+    spec = {"method": "rouge1", "measure": "recall"}
+    result = evaluate(gold, found, match=spec, metrics=["recall@3", *BUDGETS])
+    swept = sweep(result, thresholds=[0.2, 0.5, 0.8, 1.0])
+    for at, threshold in enumerate(swept.thresholds):
+        anew = evaluate(gold, found, match={**spec, "threshold": threshold}, metrics=result.mean)
+        assert {name: values[at] for name, values in swept.values.items()} == anew.mean
+
+
+def test_facts_follow_the_threshold():
+    """context_completeness matches facts as gold is matched, so another threshold moves it too."""
+    facts = {"facts": ["a b c d", "e f g h"]}
+    dataset = GoldDataset((Query("q1", gold=(Gold(text="x y"),), metadata=facts),))
+    run = Run.from_documents({"q1": ["a b c d", "e f"]})
+    metrics = ["context_completeness", "recall@2"]
+    spec = {"method": "rouge1", "measure": "recall"}
+    result = evaluate(dataset, run, match=spec, metrics=metrics)
+    swept = sweep(result, thresholds=[0.5, 0.6])
+    assert swept.values["context_completeness"] == (1.0, 0.5)
+    assert swept.n_matches == (0, 0)  # no match changes, the facts do
+    apart = evaluate(dataset, run, match=spec, facts_match=spec, metrics=metrics)
+    assert sweep(apart, thresholds=[0.5, 0.6]).values["context_completeness"] == (1.0, 1.0)
+
+
+def test_profile_krag_reads_scores_below_the_threshold_too():
+    """K-RAG's nDCG takes scores that are no matches, so no pair may be left out for it."""
+    gold, found = [["a b c d"]], [["a x y z", "a b c d"]]
+    result = evaluate(gold, found, match="rouge1", profile="krag", metrics=["ndcg@2"])
+    swept = sweep(result, thresholds=[0.1, 0.9])
+    assert swept.values[next(iter(swept.values))] == (result["ndcg@2"],) * 2
+
+
+# -- plateaus --------------------------------------------------------------------------------
+
+
+def by_looking(
+    at: list[float], values: list[float | None], tolerance: float
+) -> tuple[float, float] | None:
+    """The slow reference: every stretch, the widest first, then that of greater values."""
+    known = [value for value in values if value is not None]
+    best = None
+    for first in range(len(at)):
+        for last in range(first + 1, len(at)):
+            part = values[first : last + 1]
+            if any(not value or value < max(known) / 2 for value in part):
+                continue
+            if max(part) - min(part) > tolerance + 1e-12:  # type: ignore[type-var,operator]
+                continue
+            rank = (round(at[last] - at[first], 12), min(part))  # type: ignore[type-var]
+            if best is None or rank > best[0]:
+                best = (rank, (at[first], at[last]))
+    return None if best is None else best[1]
+
+
+@settings(max_examples=200, deadline=None)
+@drawn(
+    st.lists(
+        st.one_of(st.none(), st.sampled_from([0.0, 0.3, 0.5, 0.505, 0.51, 0.6, 1.0])),
+        min_size=1,
+        max_size=12,
+    ),
+    st.sampled_from([0.0, 0.01, 0.2]),
+)
+def test_a_plateau_is_the_widest_stretch(values: list[float | None], tolerance: float):
+    """Against the slow reference, missing values and ties included."""
+    at = [round(0.05 * number, 2) for number in range(1, len(values) + 1)]
+    found = plateau(at, values, tolerance)
+    expected = by_looking(at, values, tolerance)
+    assert (None if found is None else (found.low, found.high)) == expected
+
+
+def test_where_nothing_matches_is_no_plateau():
+    """By hand: 0 from .8 on is the widest stretch, but below half of the greatest value."""
+    found = sweep(given(["0.25"], ["0.4"]), thresholds=[0.1, 0.2, 0.3, 0.8, 0.9, 1.0])
+    assert found.values["recall@3"] == (1.0, 1.0, 0.5, 0.0, 0.0, 0.0)
+    flat = found.plateaus["recall@3"]
+    assert flat is not None
+    assert (flat.low, flat.high, flat.least, flat.greatest) == (0.1, 0.2, 1.0, 1.0)
+    assert 0.5 not in flat
+    assert 0.15 in flat
+    assert sweep(given(["0"], [])).plateaus == {"recall@3": None}
+
+
+# -- what has no threshold -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("match", ["exact", "text", {"any": ["text", "overlap"]}])
+def test_a_matcher_without_threshold_is_refused(match: Any):
+    """There is nothing to sweep, and it says so."""
+    result = evaluate([["a b"]], [["a b"]], match=match)
+    with pytest.raises(UsageError, match="decides yes or no and has no threshold"):
+        sweep(result)
+
+
+@pytest.mark.parametrize("thresholds", [[0.0], [1.5], [], "all", 0.5])
+def test_thresholds_out_of_range_are_refused(thresholds: Any):
+    """0 would match everything; nothing scores above 1."""
+    with pytest.raises(UsageError, match="threshold"):
+        sweep(given(["0.5"]), thresholds=thresholds)
+
+
+def judged(grades: list[int], tmp_path: Path, gold: bool = True) -> Any:
+    """An evaluation of one query by a judge with these grades."""
+    docs = [f"document {at}" for at in range(len(grades))]
+    said = dict(zip(docs, grades))
+
+    def grade(request: Any) -> int:
+        return next(grade for doc, grade in said.items() if doc in str(request.messages))
+
+    client = ScriptedClient(grade)
+    dataset = GoldDataset.from_documents([["gold"] if gold else []], queries=["why?"])
+    judge = Judge(client, store=tmp_path / "judged.sqlite")
+    run = Run.from_documents([docs])
+    return evaluate(dataset, run, match={"method": "llm", "judge": judge}, metrics=["mrr@3"])
+
+
+def test_a_judge_is_swept_over_its_grades(tmp_path: Path):
+    """Thresholds are the grades 1, 2 and 3."""
+    found = sweep(judged([1, 2, 3], tmp_path))
+    assert found.thresholds == (1.0, 2.0, 3.0)
+    assert found.values["mrr@3"] == (1.0, 0.5, 1 / 3)
+    with pytest.raises(UsageError, match="no grade from 1 to 3"):
+        sweep(judged([1, 2, 3], tmp_path), thresholds=[4])
+
+
+def test_a_pool_has_no_other_threshold(tmp_path: Path):
+    """Without gold the cut made the gold, so another one would be another evaluation."""
+    pooled = judged([1, 2, 3], tmp_path, gold=False)
+    with pytest.raises(UsageError, match="in a pool the grade"):
+        sweep(pooled)
+    assert flips([pooled, replace(pooled, name="other")], "mrr@3") is None
+
+
+# -- flips -----------------------------------------------------------------------------------
+
+
+def test_an_order_that_another_threshold_reverses_is_said():
+    """By hand: at .5 a finds two of two; at .55 only one, and b is ahead."""
+    a = given(["0.5"], ["0.52"], ["0.9"], name="a")
+    b = given(["0.9"], ["0.9"], ["0.1"], name="b")
+    found = flips([a, b], "recall@3")
+    assert found
+    assert found.leader == "a"
+    assert found.led_by == {"b": 0.525}
+    assert found.swapped == (("a", "b", 0.525),)
+    assert found.thresholds[0] == 0.4
+    assert found.thresholds[-1] == 0.6
+    warning = found.warning()
+    assert warning is not None
+    assert "at 0.5 'a' is ahead of 'b' in recall@3, at 0.525 behind" in warning
+    near = flips([a, b], "recall@3", neighbourhood=0.01)
+    assert near is not None
+    assert not near
+    assert near.warning() is None
+    assert json.loads(json.dumps(found.to_dict()))["swapped"] == [["a", "b", 0.525]]
+
+
+def test_becoming_equal_is_no_flip():
+    """A lead that only vanishes reverses nothing; a tie at the chosen threshold has no leader."""
+    a, b = given(["0.5"], ["0.9"], name="a"), given(["0.9"], ["0.1"], name="b")
+    found = flips([a, b], "recall@3")
+    assert found is not None
+    assert not found
+    assert found.leader == "a"
+    assert found.led_by == {}
+    tied = flips([b, replace(b, name="c")], "recall@3")
+    assert tied is not None
+    assert tied.leader is None
+
+
+@settings(max_examples=60, deadline=None)
+@drawn(st.lists(runs.filter(lambda each: len(each) >= 2), min_size=2, max_size=3))
+def test_flips_are_those_that_evaluating_anew_shows(lists: list[list[list[str]]]):
+    """Against sweeps of each run: a pair is swapped exactly if its order is reversed somewhere."""
+    n = min(map(len, lists))
+    several = [given(*each[:n], name=f"r{at}") for at, each in enumerate(lists)]
+    found = flips(several, "recall@3")
+    assert found is not None
+    curves = [
+        np.array(sweep(each, thresholds=list(found.thresholds)).values["recall@3"])
+        for each in several
+    ]
+    here = found.thresholds.index(0.5)
+    expected = set()
+    for one in range(len(several)):
+        for other in range(len(several)):
+            lead = curves[one] - curves[other]
+            if lead[here] > 0 and (lead < 0).any():
+                expected.add((f"r{one}", f"r{other}"))
+    assert {each[:2] for each in found.swapped} == expected
+
+
+def test_retrievers_are_compared_at_budgets():
+    """A comparison looks at neighbouring thresholds of metrics at a budget as of any other."""
+    dataset = GoldDataset.from_documents([["a b c d e f g h i j k"]])
+    lists = {"long": ["x y z", "a b c d e f g h i j k"], "near": ["a b c d e f x y z 1 2"]}
+    metrics = ["mrr@20tokens", "mrr@10"]
+    of = [
+        evaluate(dataset, Run.from_documents([docs], name=name), match="overlap", metrics=metrics)
+        for name, docs in lists.items()
+    ]
+    assert flips(of, "mrr@20tokens").swapped == (("near", "long", 0.525),)  # type: ignore[union-attr]
+    assert any("the order depends" in each for each in compare(of).cautions)
+
+
+def test_there_are_no_flips_without_a_common_threshold():
+    """One run, other matchers or thresholds, yes-or-no matchers, a metric without direction."""
+    one = given(["0.5"], name="a")
+    assert flips([one], "recall@3") is None
+    assert flips([one, given(["0.5"], threshold=0.6)], "recall@3") is None
+    exact = evaluate([["a"]], [["a"]], match="exact", metrics=["recall@3"])
+    assert flips([exact, exact], "recall@3") is None
+    assert all_flips([one, one]).keys() == {"recall@3"}
+
+
+def test_a_comparison_says_when_its_order_depends_on_the_threshold():
+    """Compare has one caution for all metrics; none where the order holds, or for exact matches."""
+    metrics = ["recall@3", "mrr@3"]
+    a = given(["0.5"], ["0.52"], ["0.9"], name="a", metrics=metrics)
+    b = given(["0.9"], ["0.9"], ["0.1"], name="b", metrics=metrics)
+    (caution,) = (each for each in compare([a, b]).cautions if "threshold" in each)
+    assert "at 0.5 'a' is ahead of 'b' in recall@3, at 0.525 behind" in caution
+    assert caution.endswith("(also in mrr@3)")
+    sure = given(["0.9"], ["0.9"], ["0.9"], name="sure", metrics=metrics)
+    assert not [each for each in compare([sure, b]).cautions if "threshold" in each]
+    exact = [
+        replace(evaluate([["a"], ["b"]], found, match="exact", metrics=metrics), name=name)
+        for name, found in (("x", [["a"], ["b"]]), ("y", [["a"], ["a"]]))
+    ]
+    assert not [each for each in compare(exact).cautions if "threshold" in each]
+    assert flips_warning([]) is None
+
+
+# -- what people get -------------------------------------------------------------------------
+
+
+def test_a_sweep_as_plain_values_and_as_a_table():
+    """JSON has every field; pandas and CSV a row for each threshold."""
+    found = sweep(given(["0.4", "0.8"], ["0.6"], name="검색기"), thresholds=[0.3, 0.5, 0.7])
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert plain["values"] == {"recall@3": [1.0, 1.0, 0.5]}
+    assert plain["plateaus"]["recall@3"] == {
+        "low": 0.3,
+        "high": 0.5,
+        "least": 1.0,
+        "greatest": 1.0,
+        "holds_chosen": True,
+    }
+    frame = found.to_pandas()
+    assert frame["recall@3"].tolist() == [1.0, 1.0, 0.5]
+    assert frame.index.tolist() == [0.3, 0.5, 0.7]
+    lines = sweeps_csv([found]).splitlines()
+    assert lines[0] == "retriever,match,threshold,chosen,n_matches,recall@3"
+    assert lines[2].startswith("검색기,")
+    assert lines[2].endswith(",0.5,1,2,1.0")
+
+
+def plotting() -> None:
+    """Skip where figures cannot be drawn; the font's package itself is never imported."""
+    if find_spec("koreanize_matplotlib") is None or find_spec("matplotlib") is None:
+        pytest.skip("needs the extra 'plot'")
+
+
+def test_the_figure_draws_the_values(tmp_path: Path):
+    """A line for each sweep at its values, chosen threshold and plateau marked; text stays text."""
+    plotting()
+    one = sweep(given(["0.4", "0.8"], ["0.6"], name="검색기 $x$"))
+    two = sweep(given(["0.9"], ["0.1"], name="other", metrics=["recall@3", "mrr@3"]))
+    figure = sweep_figure([one, two], tmp_path / "sweep.svg")
+    first, second = figure.axes
+    lines = {line.get_gid(): line for line in first.lines if line.get_gid()}
+    assert lines["sweep-1-0"].get_ydata().tolist() == list(one.values["recall@3"])
+    assert lines["sweep-1-1"].get_ydata().tolist() == list(two.values["recall@3"])
+    assert [line.get_gid() for line in second.lines if line.get_gid()] == ["sweep-2-1"]
+    chosen = [line for line in first.lines if not line.get_gid()]
+    assert {tuple(line.get_xdata()) for line in chosen} == {(0.5, 0.5)}
+    shaded = first.collections[0].get_paths()[0].get_extents()
+    assert (shaded.x0, shaded.x1) == pytest.approx((0.01, 0.6))
+    svg = (tmp_path / "sweep.svg").read_text(encoding="utf-8")
+    assert "검색기 $x$" in svg
+    again = tmp_path / "again.svg"
+    sweep_figure([one, two], again)
+    assert again.read_bytes() == (tmp_path / "sweep.svg").read_bytes()
+    one.plot(tmp_path / "one.png")
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["sweep.gif", "sweep", "nowhere/sweep.png"])
+def test_a_figure_that_cannot_be_written_is_an_error(tmp_path: Path, name: str):
+    """Another ending, none, or a folder that is not there."""
+    plotting()
+    with pytest.raises(UsageError, match="written"):
+        sweep(given(["0.5"])).plot(tmp_path / name)
+
+
+def test_columns_are_those_of_their_metrics():
+    """Where a measure was asked for before a metric, each still has its own values."""
+    gold, lists = [["one two three"], ["four five six"]], [["one two x"], ["four y z"]]
+    metrics = ["seconds_mean", "mrr@5", "judged@1", "recall@1"]
+    found = evaluate(gold, lists, match={"method": "rouge1", "threshold": 0.5}, metrics=metrics)
+    swept = sweep(found, thresholds=[0.2, 0.5, 0.9])
+    for threshold in swept.thresholds:
+        at = found.at_threshold(threshold)
+        assert list(at.mean) == metrics
+        for metric in ("mrr@5", "judged@1"):
+            position = swept.thresholds.index(threshold)
+            assert swept.values[metric][position] == at.mean[metric]

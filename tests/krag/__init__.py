@@ -1,0 +1,1 @@
+"""The room `krag`: K-RAG's API and numbers."""

@@ -1,0 +1,563 @@
+"""The HTML report in Chromium: what a reader does with it, and what hostile texts do not."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from tests.report.browser.conftest import HOSTILE
+
+
+def ids(page):
+    """The ids of the rows in view, from the top."""
+    return page.locator("#rows td.q small").all_inner_texts()
+
+
+def count(page):
+    """How many questions the filters leave."""
+    return int(page.inner_text("#count").split()[0])
+
+
+def test_the_verdict_names_the_winner_and_says_how_sure(opened):
+    """Which retriever won, that it is certain, where it fails and why stand on the first screen."""
+    page = opened()
+    verdict = page.locator(".verdict")
+    assert "좋은 검색기 is best on ndcg@5." in verdict.inner_text()
+    assert verdict.locator(".badge").inner_text() == "certain"
+    assert "leaves out 0" in verdict.inner_text()
+    assert (
+        "finds none of the gold passages in the first 5 documents for 5 of 39 questions"
+        in verdict.inner_text()
+    )
+    assert verdict.bounding_box()["y"] + verdict.bounding_box()["height"] < 900
+    verdict.locator("button.reason").first.click()
+    assert count(page) == 5
+    assert page.input_value("#result") == "failedA"
+
+
+def test_the_first_screen_leads_to_questions_that_fail(opened):
+    """A few failing questions stand there and open; both values stand beside the lead."""
+    page = opened()
+    assert page.locator(".examples li").count() == 4
+    first = page.locator(".examples button").first
+    said = first.inner_text()
+    first.click()
+    page.wait_for_selector("dialog .card")
+    assert page.inner_text("#detail-title") == said
+    both = page.locator(".both").inner_text()
+    assert both.split() == ["좋은", "검색기", "0.872", "weak</script>", "0.167"]
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "more"),
+    [
+        ("en-US", "Use 좋은 검색기: in ndcg@5 it is better", "More ("),
+        ("ko-KR", "좋은 검색기 사용을 권합니다. ndcg@5 기준으로", "더 보기 ("),
+    ],
+)
+def test_advice_is_in_the_language_of_the_page(opened, language, said, more):
+    """The two most useful lines are unfolded; ids in them open questions."""
+    page = opened(language=language)
+    assert page.locator(".advice > ul > li").count() == 2
+    assert more in page.inner_text(".advice summary")
+    assert said in page.text_content(".advice")
+    assert page.locator(".advice [lang=en]").count() == 0
+    page.locator(".advice button.link").first.click()
+    page.wait_for_selector("dialog .card")
+
+
+def test_advice_by_another_metric_says_so(opened):
+    """Numbers of a metric that is not the chosen one are not taken for its own."""
+    page = opened()
+    assert "(by recall@5, not ndcg@5)" in page.inner_text(".advice")
+    page.select_option(".controls select >> nth=1", label="recall@5")
+    assert "(by recall@5" not in page.text_content(".advice")
+    assert "(by ndcg@5, not recall@5)" in page.text_content(".advice")
+
+
+def test_it_sorts(opened):
+    """A click on a column sorts by it, a second one the other way; questions without value last."""
+    page = opened()
+    assert ids(page)[:2] == ["q00", "q01"]
+    page.click("button[data-sort='0']")
+    assert page.get_attribute("th:has([data-sort='0'])", "aria-sort") == "ascending"
+    rising = page.locator("#rows td.a").all_inner_texts()
+    assert [float(value) for value in rising[:5]] == sorted(map(float, rising[:5]))
+    assert float(rising[0]) == 0
+    page.click("button[data-sort='0']")
+    assert page.get_attribute("th:has([data-sort='0'])", "aria-sort") == "descending"
+    assert float(page.locator("#rows td.a").first.inner_text()) == 1
+    page.evaluate("document.getElementById('scroller').scrollTop = 1e6")
+    page.wait_for_selector("#rows bdi:text-is('nothing')")
+    assert ids(page)[-1] == "nothing"
+
+
+def test_it_filters(opened):
+    """By text, slice, win or loss, failure and reason; together they narrow, reset brings back."""
+    page = opened()
+    page.fill("#search", "환불")
+    assert count(page) == 10
+    page.click("#reset")
+    assert count(page) == 40
+    page.select_option("#slice", label="query_type: easy")
+    assert count(page) == 19
+    page.click("#reset")
+    page.select_option("#outcome", "a")
+    wins = count(page)
+    page.select_option("#outcome", "b")
+    losses = count(page)
+    page.select_option("#outcome", "tie")
+    assert (wins, losses, count(page)) == (34, 5, 0)
+    page.click("#reset")
+    page.select_option("#result", "failedB")
+    page.select_option("#outcome", "a")
+    assert count(page) == 26  # of the 34, those where the weak one finds nothing
+    page.click("#reset")
+    page.select_option("#why", "near")
+    assert set(ids(page)) <= {"q00", "q09", "q18", "q27", "q36", "failed"}
+    page.fill("#search", "no such question")
+    assert count(page) == 0
+    assert "No question fits" in page.inner_text("#rows")
+
+
+def test_a_question_shows_gold_beside_what_was_retrieved(opened):
+    """Both lists, the matched words marked, scores beside the threshold, the first rank."""
+    page = opened()
+    page.click("#rows tr[data-at='3']")
+    page.wait_for_selector("dialog .card")
+    dialog = page.locator("dialog")
+    assert dialog.locator(".side").count() == 3
+    assert dialog.locator(".gold mark").first.inner_text() == "보증 규정 3번은 3일 안에 신청한다"
+    good, weak = dialog.locator(".list").all()
+    assert "≥ 0.5" in good.locator(".card").first.inner_text()
+    assert good.locator(".card.hit").count() == weak.locator(".card.hit").count() == 1
+    assert good.locator("mark").first.inner_text() == "보증 규정 3번은 3일 안에 신청한다"
+    ranks = dialog.locator(".ranks").inner_text()
+    assert "좋은 검색기: rank 1" in ranks
+    assert ": rank 3" in ranks
+    page.click("#next")
+    page.wait_for_selector("#detail-title:has-text('규정 4번')")
+
+
+def test_a_near_miss_and_a_failure_are_explained(opened):
+    """Not found: with the highest score below the threshold, or with the retriever's error."""
+    page = opened()
+    page.fill("#search", "q09")
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    assert "highest score" in page.inner_text(".ranks")
+    page.click("#close")
+    page.fill("#search", "failed")
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .problem")
+    assert "TimeoutError: <i>30 s</i>" in page.inner_text("dialog .problem")
+
+
+def test_the_reason_is_the_closest_thing_in_the_list(opened, missed):
+    """Much alike, another passage of the document, similar, nothing: each for what it is."""
+    page = opened(path=missed)
+    assert page.locator("#rows td.why").all_inner_texts() == [
+        "alike, no match",
+        "wrong passage",
+        "similar text",
+        "nothing similar",
+        "below rank 1",
+    ]
+    hint = page.get_attribute("button.reason:has-text('similar text')", "title")
+    assert "25 % or more of its word pairs" in hint
+    assert "below 50 %" in hint
+    page.select_option(".controls select >> nth=0", label="score")
+    assert page.locator("#rows td.why").nth(1).inner_text() == "wrong passage"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        (
+            "kin",
+            "one: the list lacks law:1. At rank 1 stands x. "
+            "Another passage of the right document stands at rank 2: law:2.",
+        ),
+        (
+            "similar",
+            "one: the list lacks law:1. At rank 1 stands x. "
+            "The closest is x at rank 1, which shares 38 % of word pairs.",
+        ),
+        ("nothing", "one: the list lacks law:1. At rank 1 stands x."),
+        ("late", "one: law:1 stands at rank 2, and recall@1 looks at the first document."),
+    ],
+)
+def test_an_opened_question_says_first_what_went_wrong(opened, missed, query, said):
+    """Which gold was missed, what stands first, and what comes closest."""
+    page = opened(path=missed)
+    page.fill("#search", query)
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    assert page.inner_text("dialog .told").strip() == said
+
+
+def test_an_opened_question_says_how_far_the_score_is(opened):
+    """The highest score with its rank, against the threshold."""
+    page = opened()
+    page.fill("#search", "q09")
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    assert "the list lacks g9. At rank 1 stands near. The closest is itself" in page.inner_text(
+        "dialog .told"
+    )
+
+
+def test_it_speaks_korean_and_english(opened):
+    """The browser's language at first, the other one at a click; values and choices stay."""
+    page = opened(language="ko-KR")
+    assert page.inner_text("#questions-title") == "질문"
+    assert page.get_attribute("html", "lang") == "ko"
+    page.select_option("#slice", label="query_type: easy")
+    page.click("#language")
+    assert page.inner_text("#questions-title") == "Questions"
+    assert page.get_attribute("html", "lang") == "en"
+    assert count(page) == 19
+
+
+def test_it_has_a_light_and_a_dark_theme(opened):
+    """The system's theme at first, the other one at a click."""
+    page = opened(theme="dark")
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    dark = page.evaluate(ground)
+    page.click("#theme")
+    light = page.evaluate(ground)
+    assert dark != light
+    assert page.get_attribute("html", "data-theme") == "light"
+
+
+def test_it_works_by_keyboard(opened):
+    """/ searches, j and k and arrows move, Enter opens, Esc closes and gives the focus back."""
+    page = opened()
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.type("배송")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    assert page.evaluate("document.activeElement.dataset.at") == "1"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog .card")
+    first = page.inner_text("#detail-title")
+    page.keyboard.press("j")
+    page.wait_for_selector(f"#detail-title:not(:text-is({first!r}))")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#detail", state="hidden")
+    page.wait_for_selector("#rows tr[data-at='2']:focus")
+
+
+def test_several_matchers_are_chosen_between(opened):
+    """Another matcher shows its own numbers."""
+    page = opened()
+    before = page.inner_text(".figure-number b")
+    page.select_option(".controls select >> nth=0", label="strict")
+    assert page.inner_text(".figure-number b") == "0.000"
+    assert before != "0.000"
+
+
+def test_failures_are_said_beside_the_verdict(opened):
+    """A retriever that failed is named above the questions, and how often it did."""
+    assert (
+        "weak</script> failed on 1 of 40 questions; they count as empty lists."
+        in opened().inner_text(".cautions")
+    )
+
+
+def test_a_combination_says_which_matcher_decided(opened, combined):
+    """Each member that was asked, its score and limit, and in bold the one that decided."""
+    page = opened(path=combined)
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    said = page.locator("dialog .list.series-a .decision").all_inner_texts()
+    assert said == [
+        "rouge2 overlap 1 ≥ 0.9 → match",
+        "rouge2 overlap 0.6 (between 0.1 and 0.9: left open) → rouge1 0.5714 ≥ 0.5 → match",
+        "rouge2 overlap 0.4 (between 0.1 and 0.9: left open) → rouge1 0.4615 < 0.5 → no match",
+    ]
+    bold = page.locator("dialog .list.series-a .decision b").all_inner_texts()
+    assert bold == ["rouge2 overlap 1 ≥ 0.9", "rouge1 0.5714 ≥ 0.5", "rouge1 0.4615 < 0.5"]
+
+
+def test_a_budget_is_where_the_page_says_so(opened, combined):
+    """Failing means not within the budget, in words too, and a list shows where it ends."""
+    page = opened(path=combined)
+    page.select_option(".controls select", label="recall@40chars")
+    assert "none of the gold passages in the first 40 characters" in page.inner_text(".verdict")
+    page.select_option("#a", "0")
+    page.select_option("#why", "late")
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .cut")
+    why = page.inner_text("dialog .list.series-a .why-line")
+    assert why == "gold found, but not in the first 40 characters"
+    cards = page.locator("dialog .list.series-a > *").all_inner_texts()
+    assert cards.index("recall@40chars looks no further") == 4  # below head, reason and two
+
+
+def test_the_best_by_the_chosen_metric_is_compared(opened, combined):
+    """Another metric brings its own winner into the table, unless the reader chose whom to see."""
+    page = opened(path=combined)
+    assert page.input_value("#a") == "0"
+    page.select_option(".controls select", label="recall@40chars")
+    assert page.input_value("#a") == "1"
+    page.select_option("#a", "0")
+    page.select_option(".controls select", label="recall@3")
+    page.select_option(".controls select", label="recall@40chars")
+    assert page.input_value("#a") == "0"
+
+
+@pytest.mark.parametrize("width", [390, 700, 1000, 1440])
+def test_long_names_overlap_nothing(opened, combined, width):
+    """Lists stand beside or below each other, and nothing is wider than its place."""
+    page = opened(path=combined, width=width)
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) == 0
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    boxes = [each.bounding_box() for each in page.locator("dialog .side").all()]
+    for box, after in pairwise(boxes):
+        beside = box["x"] + box["width"] <= after["x"]
+        assert beside or box["y"] + box["height"] <= after["y"]
+    for card in page.locator("dialog .card, dialog .side-head select").all():
+        inside = card.bounding_box()
+        assert any(
+            box["x"] - 1 <= inside["x"]
+            and inside["x"] + inside["width"] <= box["x"] + box["width"] + 1
+            for box in boxes
+        )
+
+
+def test_an_order_that_the_threshold_decides_is_said_where_it_matters(opened, tmp_path):
+    """A warning where it is that of the chosen metric, else a line below the metrics; in Korean."""
+    from kragx import GoldDataset, Run, evaluate, write_html
+
+    words = list("가나다라마바사아자차카")
+    gold = GoldDataset.from_documents({"q1": [" ".join(words)]}, queries=["?"])
+    runs = {
+        "one": Run.from_documents({"q1": [" ".join([*words[:6], "x"])]}, name="one"),
+        "two": Run.from_documents({"q1": ["딴 글", " ".join(words)]}, name="two"),
+    }
+    chosen = {"method": "rouge1", "threshold": 0.65}
+    path = tmp_path / "report.html"
+    results = [
+        evaluate(gold, run, match=chosen, metrics=["mrr", "redundancy"]) for run in runs.values()
+    ]
+    write_html(results, path, runs=runs)
+    page = opened(path=path)
+    said = "Whether one or two is ahead in mrr depends on how strict a match must be"
+    assert said in page.inner_text(".cautions")
+    assert "0.65, it is the first; at 0.675 the second" in page.inner_text(".cautions")
+    page.select_option(".controls select", label="redundancy")
+    assert page.locator(".cautions").count() == 0
+    assert any(each.startswith(said) for each in page.locator(".legend").all_inner_texts())
+    page.click("#language")
+    assert "이 보고서의 임계값 0.65에서는 앞의 것이" in page.inner_text("#main")
+
+
+def test_back_closes_a_question_and_leaves_the_report_open(opened):
+    """An opened question is one place in the history, however many are stepped through."""
+    page = opened(width=390, height=844)
+    before = page.evaluate("history.length")
+    page.click("#rows tr[data-at='1']")
+    page.wait_for_selector("dialog .card")
+    page.click("#next")
+    page.wait_for_selector("#detail-title:has-text('규정 2번')")
+    assert page.url.endswith("#q=q02")
+    assert page.evaluate("history.length") == before + 1
+    page.go_back()
+    page.wait_for_selector("#detail", state="hidden")
+    assert page.locator("#rows tr").count() > 0
+    page.go_forward()
+    page.wait_for_selector("#detail-title:has-text('규정 2번')")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#detail", state="hidden")
+    page.wait_for_function("!location.hash.startsWith('#q=')")
+
+
+def test_a_link_to_a_question_opens_it(opened, report):
+    """The address of an opened question leads to it, and Back from there to the report."""
+    page = opened()
+    page.goto("about:blank")
+    page.goto(report.as_uri() + "#q=q03")
+    page.wait_for_selector("#detail-title:has-text('규정 3번')")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#detail", state="hidden")
+    page.wait_for_selector("#rows tr")
+
+
+def test_the_head_of_a_question_stays_in_view_on_a_phone(opened):
+    """Title, previous, next and close are there wherever one has scrolled to."""
+    page = opened(width=390, height=844)
+    page.click("#rows tr[data-at='1']")
+    page.wait_for_selector("dialog .card")
+    page.evaluate("document.getElementById('detail').scrollTop = 1e6")
+    assert page.evaluate("document.getElementById('detail').scrollTop") > 100
+    for name in ("#detail-title", "#previous", "#next", "#close"):
+        box = page.locator(name).bounding_box()
+        assert 0 <= box["y"] < 200, name
+    assert page.locator(".detail-head").bounding_box()["height"] < 844 / 4
+
+
+def test_a_phone_sees_the_winner_first_and_that_there_is_more(opened, combined):
+    """The leader's column comes first, and a table wider than the page says so."""
+    page = opened(path=combined, width=320, height=700)
+    page.select_option(".controls select", label="recall@40chars")
+    heads = page.locator(".metrics >> nth=0").locator("thead th").all_inner_texts()
+    assert heads[1].strip().endswith("v2")
+    assert page.locator(".scroll-hint").first.is_visible()
+    page = opened(path=combined)
+    assert not page.locator(".scroll-hint").first.is_visible()
+
+
+def test_a_retriever_has_one_colour_everywhere(opened):
+    """In tables, the chosen pair, an opened question and figures."""
+    page = opened()
+    colours = page.evaluate(
+        """() => {
+          const of = (node) => node && getComputedStyle(node).fill;
+          const root = getComputedStyle(document.documentElement);
+          return {
+            table: of(document.querySelector(".metrics thead th:nth-child(2) .marker")),
+            head: of(document.querySelector("#head th.a .marker")),
+            lead: of(document.querySelector(".both .marker")),
+            figure: of(document.querySelector("#figure-metrics .marker")),
+            a: getComputedStyle(document.querySelector("#a")).borderLeftColor,
+          };
+        }"""
+    )
+    assert len(set(colours.values())) == 1, colours
+    assert colours["a"].startswith("rgb")
+
+
+def test_equal_values_have_equal_marks(opened, tmp_path):
+    """Two that share the best value both have the star; neither is merely tied."""
+    from kragx import GoldDataset, Run, evaluate, write_html
+
+    gold = GoldDataset.from_documents({f"q{at}": [f"가{at} 나 다"] for at in range(6)})
+    runs = {
+        name: Run.from_documents(
+            {f"q{at}": [f"가{at} 나 다" if at % 2 == odd else "딴 글"] for at in range(6)},
+            name=name,
+        )
+        for odd, name in enumerate(("even", "odd"))
+    }
+    path = tmp_path / "report.html"
+    results = [evaluate(gold, run, match="overlap", metrics=["recall@1"]) for run in runs.values()]
+    write_html(results, path, runs=runs)
+    page = opened(path=path)
+    row = page.locator(".metrics >> nth=0").locator("tr.chosen")
+    assert row.locator(".best-mark").count() == 2
+    assert row.locator(".tie-mark").count() == 0
+    assert "share the best value" in page.inner_text(".headline")
+
+
+def test_help_is_reached_by_keyboard(opened):
+    """What p after correction is stands behind a question mark, said to all readers."""
+    page = opened()
+    mark = page.locator(".verdict .help").first
+    mark.focus()
+    assert "corrected by Holm for the 2 tests" in mark.get_attribute("aria-label")
+    assert page.evaluate("getComputedStyle(document.activeElement, '::after').content").startswith(
+        '"How often'
+    )
+    page.click(".meanings summary")
+    assert "The share of a question's gold" in page.inner_text(".meanings")
+
+
+def test_no_row_of_questions_is_cut_in_half(opened):
+    """The table of questions is as high as whole rows."""
+    for height in (700, 900, 1100):
+        page = opened(height=height)
+        room = page.evaluate(
+            "document.getElementById('scroller').clientHeight"
+            " - document.getElementById('head').offsetHeight"
+        )
+        assert room % 60 < 3, (height, room)
+
+
+def test_hostile_text_is_shown_and_not_run(opened):
+    """Markup stands there letter by letter, marks that turn text are visible, no script runs."""
+    page = opened()
+    page.fill("#search", "hostile")
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    title = page.inner_text("#detail-title")
+    assert "</script><script>window.stolen = 1</script><img src=x onerror=" in title
+    assert "userU+202Egnp.exe" in title
+    assert "\u202e" not in page.inner_text("body")
+    assert "\ufffd" in page.inner_text("dialog .gold .text")
+    assert page.evaluate("window.stolen") is None
+    assert page.locator("img").count() == page.locator("#main b > b").count() == 0
+    assert page.locator("script").count() == page.evaluate(
+        "document.querySelectorAll('body > script').length"
+    )
+    assert page.inner_text("h1").startswith("가상 <b>골드셋</b>")
+    assert "\u202e" in HOSTILE
+
+
+@pytest.mark.parametrize("language", ["en-US", "ko-KR"])
+def test_a_phone_needs_no_scrolling_sideways(opened, language):
+    """At 390 pixels nothing is wider than the page, neither the page nor an opened question."""
+    page = opened(width=390, height=844, language=language)
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) == 0
+    page.click("#rows tr[data-at='1']")
+    page.wait_for_selector("dialog .card")
+    inner = "(d => d.scrollWidth - d.clientWidth)(document.getElementById('detail'))"
+    assert page.evaluate(inner) == 0
+
+
+def test_only_rows_in_view_are_drawn_and_printing_draws_all(opened):
+    """A long table holds a window of rows; for the printer it holds all (up to 500)."""
+    page = opened(height=500)
+    assert page.locator("#rows tr[data-at]").count() < 40
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#rows tr[data-at]").count() == 40
+    page.emulate_media(media="screen")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#rows tr[data-at]").count() < 40
+
+
+def test_figures_have_names_for_those_who_do_not_see_them(opened):
+    """Each picture says what it shows; scores stand beside the threshold."""
+    page = opened()
+    labels = page.eval_on_selector_all(
+        "figure svg", "all => all.map(each => each.getAttribute('aria-label'))"
+    )
+    assert len(labels) >= 4
+    assert all(labels)
+    assert "threshold 0.5" in page.inner_text("#figure-scores")
+
+
+def test_the_report_of_the_consumer_config(opened, tmp_path, monkeypatch):
+    """Six retrievers on 60 questions: nothing is certain, and the page says so; questions open."""
+    pytest.importorskip("bm25s")
+    from kragx.app import config, pipeline
+    from tests.docs.support import ROOT
+
+    monkeypatch.syspath_prepend(str(ROOT))
+    names = ("bm25", "tfidf", "hybrid")
+    loaded = config.load(
+        ROOT / "configs" / "consumer.yaml",
+        [f"retrievers.{name}{more}.repeat=1" for name in names for more in ("", "+context")],
+    )
+    path = tmp_path / "report.html"
+    pipeline.run(loaded).to_html(path)
+    page = opened(path=path, language="ko-KR")
+    assert page.inner_text(".badge") == "확실하지 않음"
+    assert page.locator("#head th").count() == 9
+    page.select_option("#slice", label="difficulty: hard")
+    assert page.inner_text("#count") == "질문 60개 중 12개"
+    page.fill("#search", "ko-q03")
+    page.click("#reset")
+    page.fill("#search", "ko-q03")
+    page.click("#rows tr[data-at='0']")
+    page.wait_for_selector("dialog .card")
+    assert page.locator(".all-retrievers button").count() == 6
+    assert page.locator("dialog .gold mark").count() > 0

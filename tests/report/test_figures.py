@@ -1,0 +1,198 @@
+"""Figures: what they show, that they are the same every time, and Korean on a bare machine."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from kragx import (
+    Gold,
+    GoldDataset,
+    Query,
+    Retrieved,
+    Run,
+    UsageError,
+    compare,
+    evaluate,
+    write_figures,
+)
+from kragx.evaluation.answers import answers, found
+from kragx.evaluation.curves import curves, histogram, is_share, times
+
+# Not importorskip: importing the font's package would change matplotlib's settings.
+pytestmark = pytest.mark.skipif(
+    not (find_spec("matplotlib") and find_spec("koreanize_matplotlib")), reason="extra plot"
+)
+
+
+@pytest.fixture
+def gold():
+    """Ten queries with a gold text of ten words each."""
+    return GoldDataset(
+        tuple(
+            Query(f"q{at}", gold=(Gold(text=" ".join(f"단어{at}-{n}" for n in range(10))),))
+            for at in range(10)
+        )
+    )
+
+
+def run(gold, name, skill, seconds=0.01):
+    """Finds the first `skill` golds, at rank 1 + position modulo 3, in `seconds` and more."""
+    results = {}
+    for at, query in enumerate(gold):
+        docs = ["딴 글 하나", "딴 글 둘", "딴 글 셋"]
+        if at < skill:
+            docs[at % 3] = query.gold[0].text
+        listed = Run.from_documents([docs]).results["q1"].documents
+        results[query.id] = Retrieved(listed, seconds=seconds * (at + 1))
+    return Run(results, name=name)
+
+
+def evaluated(gold, *runs, match="overlap"):
+    """The evaluations of these runs."""
+    return [evaluate(gold, each, match=match, metrics=["ndcg@5", "recall@3"]) for each in runs]
+
+
+def test_a_curve_is_the_metric_at_each_k(gold):
+    """Each point of a curve is what the metric at that k says by itself."""
+    [result] = evaluated(gold, run(gold, "one", 7))
+    [[ndcg, recall]] = curves([result])
+    assert recall.ks == (1, 2, 3)
+    assert recall.values == pytest.approx((0.3, 0.5, 0.7))
+    again = result.with_metrics([f"ndcg@{k}" for k in ndcg.ks])
+    assert ndcg.values == pytest.approx(tuple(again.mean.values()))
+
+
+def test_a_score_at_the_threshold_stands_with_the_matches():
+    """Highest scores 0, .25, .5 and 1: none, below, on the border (a match), and the last bin."""
+    words = [f"w{n}" for n in range(9)]  # eight pairs of words
+    text = " ".join(words)
+    lists = [
+        ["x y z"],
+        [" ".join([*words[:3], *"abcdef"])],
+        [" ".join([*words[:5], *"abcd"])],
+        [text],
+    ]
+    many = GoldDataset(tuple(Query(f"q{at}", gold=(Gold(text=text),)) for at in range(4)))
+    result = evaluate(many, lists, match="overlap", metrics=["recall@1"])
+    got = histogram(result, found(result.table))
+    assert got.nothing == 1
+    assert {at: count for at, count in enumerate(got.counts) if count} == {5: 1, 10: 1, 19: 1}
+    matched = sum(count for at, count in enumerate(got.counts) if at / 20 >= got.threshold)
+    assert matched == 4 * result["recall@1"] == 2
+
+
+def test_first_ranks_are_the_slow_obvious_ones(gold):
+    """The first rank and highest score of each gold item, against a loop over dense matrices."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefgh"), 6)) for _ in range(40)]
+    lists = [list(rng.choice(texts, 5)) for _ in range(30)]
+    golds = [list(rng.choice(texts, 2)) for _ in range(30)]
+    table = evaluate(golds, lists, match="overlap", metrics=["recall@5"]).table
+    got = found(table)
+    for query in range(30):
+        dense = table.dense(query)
+        for column in range(2):
+            at = table.gold_start[query] + column
+            hits = np.flatnonzero(dense[:, column] >= table.threshold)
+            assert got.first[at] == (hits[0] + 1 if hits.size else 0)
+            assert got.best[at] == dense[:, column].max()
+            if got.best[at]:
+                assert got.best_rank[at] == dense[:, column].argmax() + 1
+
+
+def test_times_leave_failures_out(gold):
+    """Quantiles of the answered queries' seconds; None without any."""
+    one = run(gold, "one", 5)
+    broken = dict(one.results) | {"q9": Retrieved(error="down", seconds=99.0)}
+    [result] = evaluated(gold, replace(one, results=broken))
+    got = times(answers(result, gold, replace(one, results=broken)))
+    assert (got.n, got.p50, got.most) == pytest.approx((9, 0.05, 0.09))
+    [plain] = evaluated(gold, one)
+    bare = replace(
+        one, results={key: Retrieved(each.documents) for key, each in one.results.items()}
+    )
+    assert times(answers(plain, gold, bare)) is None
+
+
+def test_each_figure_is_written_and_the_same_every_time(gold, tmp_path):
+    """PNG and SVG of all four, byte for byte the same on a second call, and without a date."""
+    runs = [run(gold, "하나", 7), run(gold, "two $x$ _y_", 4)]
+    results = evaluated(gold, *runs)
+    named = {each.name: each for each in runs}
+    for folder in ("a", "b"):
+        files = write_figures(
+            [compare(results)], results, tmp_path / folder, dataset=gold, runs=named, language="ko"
+        )
+    names = {
+        f"{stem}.{kind}"
+        for stem in ("metrics", "metric_at_k", "scores", "seconds")
+        for kind in ("png", "svg")
+    }
+    assert {each.name for each in files} == names
+    for name in names:
+        first, second = ((tmp_path / folder / name).read_bytes() for folder in "ab")
+        assert first == second
+    assert b"<dc:date>" not in (tmp_path / "a" / "metrics.svg").read_bytes()
+
+
+def test_korean_is_drawn_with_the_font_that_comes_along(gold, tmp_path):
+    """Letters are shapes of NanumGothic in the SVG, so no font of the system is needed."""
+    one = run(gold, "검색기", 7)
+    results = evaluated(gold, one)
+    write_figures(
+        [compare(results)], results, tmp_path, dataset=gold, runs={"검색기": one}, language="ko"
+    )
+    drawn = (tmp_path / "metrics.svg").read_text(encoding="utf-8")
+    assert re.search(r'id="NanumGothic-', drawn)
+    assert "<text" not in drawn
+
+
+def test_a_matcher_that_says_yes_or_no_has_no_figure_of_scores(gold, tmp_path):
+    """Nothing is drawn where there is nothing to show; several matchers have a folder each."""
+    one = run(gold, "one", 7)
+    loose = evaluated(gold, one)
+    strict = evaluated(gold, one, match="exact")
+    files = write_figures([compare(loose), compare(strict)], [*loose, *strict], tmp_path)
+    found_ = {str(each.relative_to(tmp_path).as_posix()) for each in files}
+    assert "overlap/scores.png" in found_
+    assert "exact/metrics.png" in found_
+    assert not any(each.startswith("exact/scores") or "seconds" in each for each in found_)
+
+
+def test_an_unknown_language_is_refused(gold, tmp_path):
+    """The error names the value and the valid ones."""
+    results = evaluated(gold, run(gold, "one", 7))
+    with pytest.raises(UsageError, match=r"language.*'kr'.*ko"):
+        write_figures([compare(results)], results, tmp_path, language="kr")
+
+
+@pytest.mark.parametrize(
+    "names", [["검색기 " + "가나다 " * 20 + "일"], [f"아주 긴 이름의 검색기 {n}" for n in range(8)]]
+)
+def test_nothing_written_reaches_over_the_edge(gold, tmp_path, names):
+    """Names of any length and number stand within the picture."""
+    pixels = pytest.importorskip("matplotlib.image")
+    results = evaluated(gold, *(run(gold, name, at + 2) for at, name in enumerate(names)))
+    write_figures([compare(results)], results, tmp_path)
+    for path in sorted(tmp_path.glob("*.png")):
+        image = pixels.imread(path)[:, :, :3]
+        edge = np.concatenate([image[[0, -1]].reshape(-1, 3), image[:, [0, -1]].reshape(-1, 3)])
+        assert edge.min() > 0.98, path.name
+
+
+def test_figures_of_metrics_show_shares(gold):
+    """What lies in [0, 1] and is better the higher: measures too, times and bits not."""
+    names = [
+        "ndcg@5",
+        "map",
+        "coverage@1000chars",
+        "seconds_mean",
+        "source_diversity@5",
+        "judged@5",
+    ]
+    assert [name for name in names if is_share(name)] == names[:3]

@@ -1,0 +1,446 @@
+"""What the HTML page is given: texts once, scores on their side of the threshold, no markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import warnings
+import zlib
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from examples.ngram_embeddings import NgramEmbeddings
+from kragx import (
+    Doc,
+    Gold,
+    GoldDataset,
+    Query,
+    Retrieved,
+    Run,
+    UsageError,
+    evaluate,
+    write_html,
+)
+from kragx.comparison.standings import fields_of
+from kragx.matchers import MatchItem, MatchWarning, matcher
+from kragx.matchers.reasons import best_targets, reasons
+from kragx.report.page.decisions import member_label
+from kragx.report.page.packing import Texts, packed
+from kragx.report.page.rounding import rounded_score
+
+HOSTILE = "</script><script>alert(1)</script> <!-- {{script}} \u2028 \u202e \ud800 '\"&"
+
+
+def unpacked(block):
+    """What the page's script reads from a block."""
+    return json.loads(zlib.decompress(base64.b64decode(block)))
+
+
+def parts(path):
+    """The data blocks of a written page by their ids."""
+    page = path.read_text(encoding="utf-8")
+    found = re.findall(r'<script type="application/octet-stream" id="([\w-]+)">([^<]*)<', page)
+    return {name: unpacked(block) for name, block in found}
+
+
+@pytest.fixture
+def gold():
+    """Three queries: found, a near miss, one without gold."""
+    return GoldDataset(
+        (
+            Query("q1", "첫 질문", (Gold("g1", "가 나 다 라 마"),), query_type="a"),
+            Query("q2", HOSTILE, (Gold("g2", "바 사 아 자 차"),), query_type="a"),
+            Query("q3", None, (), query_type="b"),
+        ),
+        name=HOSTILE,
+    )
+
+
+@pytest.fixture
+def run():
+    """q1 at rank 2, q2 nearly, q3 failed."""
+    return Run(
+        {
+            "q1": Retrieved(
+                Run.from_documents([["딴 글", "가 나 다 라 마"]]).results["q1"].documents
+            ),
+            "q2": Retrieved(Run.from_documents([["바 사 빈 칸 들 이다"]]).results["q1"].documents),
+            "q3": Retrieved(error="down"),
+        },
+        name="one",
+    )
+
+
+def written(tmp_path, gold, run, **options):
+    """The data of the page of an evaluation."""
+    path = tmp_path / "page.html"
+    result = evaluate(gold, run, match="overlap", metrics=["ndcg@5", "recall@5"])
+    write_html([result], path, runs={"one": run}, **options)
+    return parts(path), path.read_text(encoding="utf-8")
+
+
+def test_the_page_holds_ranks_scores_and_texts(tmp_path, gold, run):
+    """First ranks, highest scores with their ranks, statuses, and every text by number."""
+    data, _ = written(tmp_path, gold, run)
+    cell = data["index"]["cells"][0][0]
+    assert cell["first"] == [[2], [0], []]
+    assert cell["best"] == [[1.0, 2], [0.25, 1], []]
+    assert cell["status"] == "aaf"
+    assert cell["values"]["recall@5"] == [1.0, 0.0, None]
+    detail = data["detail-0"]
+    assert detail[2]["runs"]["one"]["error"] == "down"
+    documents = detail[0]["runs"]["one"]["docs"]
+    assert [data["texts-0"][each[1]] for each in documents] == ["딴 글", "가 나 다 라 마"]
+    # The gold's text is the same as the document's: it is stored once.
+    assert detail[0]["gold"][0]["text"] == documents[1][1]
+    assert detail[0]["pairs"] == [[[1, 0, 1.0]]]
+
+
+def test_nothing_of_the_data_stands_in_the_markup(tmp_path, gold, run):
+    """Hostile texts occur in compressed blocks only; the title's are escaped."""
+    data, page = written(tmp_path, gold, run)
+    assert data["index"]["queries"]["texts"][1] == HOSTILE.replace("\ud800", "\ufffd")
+    assert "alert(1)</script>" not in page
+    assert "&lt;/script&gt;" in page
+    assert page.count("<script>") == 1  # the page's own
+    ending = page[page.index("</head>") :]
+    assert "\u202e" not in ending
+
+
+def test_the_policy_allows_this_script_and_style_alone(tmp_path, gold, run):
+    """The hashes of the content security policy are those of what the file holds."""
+    _, page = written(tmp_path, gold, run)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert "default-src 'none'" in policy
+    for tag in ("script", "style"):
+        inner = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(inner.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert "unsafe" not in policy
+
+
+def test_the_script_never_makes_markup_of_data():
+    """No part of the script uses a way to parse markup or code."""
+    from importlib.resources import files
+
+    parts_ = [each for each in files("kragx.report.page").iterdir() if each.name.endswith(".js")]
+    assert len(parts_) == 10
+    for part in parts_:
+        text = part.read_text(encoding="utf-8")
+        for way in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "http://",
+            "https://",
+        ):
+            assert way not in text.replace("http://www.w3.org/2000/svg", ""), (part.name, way)
+
+
+def test_english_and_korean_have_the_same_words():
+    """Every phrase has both languages, with the same places to fill in."""
+    from importlib.resources import files
+
+    text = files("kragx.report.page").joinpath("words.js").read_text(encoding="utf-8")
+    english, korean = text.split("  ko: {", 1)
+    pattern = r'(\w+): "((?:[^"\\]|\\.)*)"'
+    one, other = (dict(re.findall(pattern, each)) for each in (english, korean))
+    assert set(one) <= set(other)
+    assert set(other) - set(one) == {"leadsLow"}
+    for key, phrase in one.items():
+        assert sorted(set(re.findall(r"\{\d\}", phrase))) == sorted(
+            set(re.findall(r"\{\d\}", other[key]))
+        ), key
+
+
+def test_what_is_left_out_is_said(tmp_path, gold, run):
+    """Documents beyond max_docs and characters beyond max_chars are counted."""
+    data, _ = written(tmp_path, gold, run, max_docs=1, max_chars=4)
+    kept = data["index"]["kept"]
+    assert (kept["docs_left_out"], kept["texts_cut"]) == (1, 3)
+    assert data["texts-0"][0] == ["가 나 ", 9]
+    assert data["detail-0"][0]["runs"]["one"]["n"] == 2
+    # Numbers count what the page does not hold.
+    assert data["index"]["cells"][0][0]["first"][0] == [2]
+
+
+def test_without_runs_the_page_has_numbers_but_no_texts(tmp_path, gold, run):
+    """Evaluations alone are enough for a page; it says that texts were not given."""
+    path = tmp_path / "page.html"
+    write_html([evaluate(gold, run, match="overlap", metrics=["ndcg@5"])], path)
+    index = parts(path)["index"]
+    assert index["kept"]["texts"] is False
+    assert index["cells"][0][0]["first"][0] == [2]
+    # The gold set is kept by the evaluation.
+    assert parts(path)["detail-0"][0]["gold"][0]["id"] == "g1"
+
+
+def test_gold_named_by_id_gets_its_text_from_what_was_retrieved(tmp_path):
+    """A gold id shows the text of the document with that id, or the corpus's."""
+    gold = GoldDataset((Query("q1", "?", (Gold("a"), Gold("b"), Gold("c"))),))
+    run = Run.from_documents({"q1": [{"id": "a", "text": "글 a"}]}, name="one")
+    path = tmp_path / "page.html"
+    result = evaluate(gold, run, match="id", metrics=["recall@5"])
+    write_html([result], path, runs={"one": run}, corpus={"b": "말뭉치 b"})
+    data = parts(path)
+    numbers = [each["text"] for each in data["detail-0"][0]["gold"]]
+    assert [data["texts-0"][at] if at >= 0 else None for at in numbers] == [
+        "글 a",
+        "말뭉치 b",
+        None,
+    ]
+
+
+def test_an_id_matcher_tells_whether_the_text_is_there_under_another_id(tmp_path):
+    """For a matcher that says yes or no: how much of the gold's text stands in the list."""
+    gold = GoldDataset((Query("q1", "?", (Gold("a", "하나 둘 셋 넷"),)),))
+    docs = [{"id": "x", "text": "관계없는 글"}, {"id": "y", "text": "앞 하나 둘 셋 넷 뒤"}]
+    run = Run.from_documents({"q1": docs}, name="one")
+    path = tmp_path / "page.html"
+    write_html([evaluate(gold, run, match="id", metrics=["recall@5"])], path, runs={"one": run})
+    assert parts(path)["index"]["cells"][0][0]["alike"] == [[2, 1.0]]
+
+
+@given(
+    st.floats(0, 1, allow_nan=False),
+    st.floats(0.0001, 1, allow_nan=False),
+)
+def test_a_rounded_score_stays_on_its_side_of_the_threshold(score, threshold):
+    """What the page decides by rounded scores is what was decided."""
+    short = rounded_score(score, threshold)
+    assert (short >= threshold) == (score >= threshold)
+    assert abs(short - score) <= 1e-4
+
+
+@given(st.lists(st.text(), max_size=30))
+def test_texts_come_back_by_their_numbers(texts):
+    """Whatever the texts, each number leads to its own; equal texts share one."""
+    kept = Texts()
+    numbers = [kept.number(text) for text in texts]
+    listed = [text for block in kept.blocks() for text in block]
+    assert [listed[at] for at in numbers] == texts
+    assert len(kept) == len(set(texts))
+
+
+@given(st.text(alphabet=st.characters()))
+def test_packing_keeps_any_text(text):
+    """JSON, deflate and base64 give the text back; a lone surrogate becomes U+FFFD."""
+    mended = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    assert unpacked(packed({"text": text})) == {"text": mended}
+    assert re.fullmatch(r"[\w+/=]*", packed(text), re.ASCII)
+
+
+def test_two_evaluations_of_one_name_are_refused(tmp_path, gold, run):
+    """They would stand in the same column."""
+    result = evaluate(gold, run, match="overlap", metrics=["ndcg@5"])
+    with pytest.raises(UsageError, match="one"):
+        write_html([result, result], tmp_path / "page.html")
+    with pytest.raises(UsageError, match="empty"):
+        write_html([], tmp_path / "page.html")
+
+
+def test_the_wrong_run_or_a_retriever_is_refused(tmp_path, gold, run):
+    """A run with fewer documents than were evaluated is not that run; a retriever is not asked."""
+    result = evaluate(gold, run, match="overlap", metrics=["ndcg@5"])
+    other = replace(run, results={"q1": Retrieved()})
+    with pytest.raises(UsageError, match="pass the run of the evaluation"):
+        write_html([result], tmp_path / "page.html", runs={"one": other})
+    with pytest.raises(UsageError, match=r"runs\.one.*retriever"):
+        write_html([result], tmp_path / "page.html", runs={"one": lambda query: []})
+    with pytest.raises(UsageError, match="max_docs"):
+        write_html([result], tmp_path / "page.html", max_docs=0)
+
+
+def test_fields_worth_slicing_by():
+    """Those with a few values that repeat: not notes of free text, not a single value."""
+    queries = [
+        Query(
+            f"q{at}", query_type="ab"[at % 2], metadata={"note": str(at), "same": 1, "hard": at % 3}
+        )
+        for at in range(30)
+    ]
+    assert fields_of(GoldDataset(tuple(queries))) == ("query_type", "metadata.hard")
+    assert fields_of(None) == ()
+
+
+def test_the_page_is_packed_with_the_package():
+    """Template, styles and scripts are package data."""
+    from importlib.resources import files
+
+    names = {each.name for each in files("kragx.report.page").iterdir()}
+    assert {"page.html", "page.css", "main.js", "words.js"} <= names
+
+
+def test_slices_of_the_page_are_positions(tmp_path, gold, run):
+    """A slice lists the positions of its queries, in order."""
+    queries = tuple(
+        Query(f"q{at}", "?", (Gold("g", "가 나 다"),), query_type="ab"[at % 2]) for at in range(8)
+    )
+    many = GoldDataset(queries)
+    found = Run.from_documents({query.id: ["가 나 다"] for query in queries}, name="one")
+    path = tmp_path / "page.html"
+    write_html([evaluate(many, found, match="overlap", metrics=["ndcg@5"])], path)
+    slices = parts(path)["index"]["standings"]["overlap"]["slices"]
+    assert [(each["value"], each["rows"]) for each in slices] == [
+        ("a", [0, 2, 4, 6]),
+        ("b", [1, 3, 5, 7]),
+    ]
+    assert all(a < b for each in slices for a, b in pairwise(each["rows"]))
+
+
+def explained(chosen, item):
+    """Of each document and gold item the verdict, and each member asked with whether it decides."""
+    grid = reasons(chosen, item)
+
+    def leaves(reason, decides=True):
+        for part in reason.parts:
+            if part.parts:
+                yield from leaves(part, decides and part.decides)
+            else:
+                yield member_label(part.settings), part.verdict, decides and part.decides
+
+    return {
+        (row, column): (grid[row][at].verdict, list(leaves(grid[row][at])))
+        for row, columns in enumerate(best_targets(item, grid))
+        for column, at in enumerate(columns)
+    }
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"cascade": [{"method": "overlap", "accept": 0.8, "reject": 0.05}, "rouge1"]},
+        {"cascade": [{"method": "rouge1", "reject": 0.3}, {"method": "rougeL", "threshold": 0.4}]},
+        {"any": ["exact", {"all": ["contains", {"method": "rouge1", "threshold": 0.3}]}]},
+        {"all": ["overlap", {"any": ["text", "rougeL"]}]},
+    ],
+)
+def test_decisions_are_those_that_kragx_explain_gives(tmp_path, spec):
+    """Of each pair that any member scores above 0: who was asked, who decided, and the verdict."""
+    chosen = matcher(spec)
+    golds = (
+        Gold("g", "가 나 다 라 마", alternatives=(Doc(text="아 자 차 카"),)),
+        Gold("h", "사 아 자"),
+    )
+    texts = [
+        "가 나 다 라 마",
+        "앞 가 나 다 라 마 뒤",
+        "가 나 하나 둘 셋",
+        "아 자 차 카",
+        "딴 글",
+        "자 아",
+    ]
+    dataset = GoldDataset((Query("q1", "질문", golds), Query("q2", "또", golds[1:])))
+    run = Run.from_documents({"q1": texts, "q2": texts[::-1]}, name="one")
+    result = evaluate(dataset, run, match=chosen, metrics=["recall@5"])
+    path = tmp_path / "page.html"
+    write_html([result], path, runs={"one": run}, matchers={result.match_name: chosen})
+    data = parts(path)
+    members = data["index"]["matches"][0]["members"]
+    verdicts = {"m": "match", "n": "no match", "o": "open", "u": "unknown"}
+    for at, query in enumerate(dataset):
+        item = MatchItem(query, run.results[query.id].documents)
+        wanted = explained(chosen, item)
+        told = {
+            (doc, gold): (
+                verdicts[verdict],
+                [
+                    (members[who][0], verdicts[said], bool(decides))
+                    for who, _, said, decides in steps
+                ],
+            )
+            for doc, gold, verdict, *steps in data["detail-0"][at]["decided"][0][0]
+        }
+        assert told or at == 1
+        assert told.items() <= wanted.items()
+        assert all(pair in told for pair, (verdict, _) in wanted.items() if verdict == "match")
+
+
+def test_a_budget_cuts_each_list_where_its_metric_does(tmp_path):
+    """A metric sees what fits whole, a measure that reads text also the document it ends in."""
+    gold = GoldDataset.from_documents({"q1": ["나 나"], "q2": ["라"]}, queries=["?", "?"])
+    run = Run.from_documents({"q1": ["가가가가", "나 나", "다"], "q2": ["라"]}, name="one")
+    result = evaluate(gold, run, match="rouge1", metrics=["recall@5chars", "coverage@5chars"])
+    path = tmp_path / "page.html"
+    write_html([result], path, runs={"one": run})
+    index = parts(path)["index"]
+    assert index["cells"][0][0]["cuts"] == {"recall@5chars": [1, 1], "coverage@5chars": [2, 1]}
+    assert index["cells"][0][0]["values"]["recall@5chars"] == [0.0, 1.0]
+    assert index["metrics"][0]["budget"] == {"n": 5, "unit": "chars"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "near"),
+    [
+        ("overlap", 0.25),
+        ({"method": "span", "threshold": 0.6}, 0.3),
+        ({"method": "embedding", "embeddings": NgramEmbeddings(), "threshold": 0.8}, 0.7),
+        ("id", None),
+    ],
+)
+def test_a_near_miss_is_half_of_the_threshold_but_for_cosines(tmp_path, gold, spec, near):
+    """Cosines of unrelated texts are above 0, so there only 0.1 below the threshold is near."""
+    run = Run.from_documents({"q1": [{"id": "g1", "text": "가 나"}]}, name="one")
+    result = evaluate(gold, run, match=spec, metrics=["recall@5"])
+    path = tmp_path / "page.html"
+    write_html([result], path, runs={"one": run})
+    assert parts(path)["index"]["matches"][0]["near"] == near
+
+
+@pytest.mark.parametrize("spec", ["exact", {"any": ["exact", "overlap"]}])
+def test_writing_the_page_warns_of_nothing(tmp_path, spec):
+    """What the page asks for itself, about texts too short for pairs of words, warns nobody."""
+    gold = GoldDataset.from_documents({"q1": ["가"]}, queries=["?"])
+    run = Run.from_documents({"q1": ["나"]}, name="one")
+    chosen = matcher(spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatchWarning)
+        result = evaluate(gold, run, match=chosen, metrics=["recall@5"])
+    write_html(
+        [result], tmp_path / "page.html", runs={"one": run}, matchers={result.match_name: chosen}
+    )
+
+
+def test_every_kind_of_advice_has_words_in_both_languages():
+    """Each kind that recommendations may have is a sentence of the page, with Hangul in Korean."""
+    import inspect
+    from importlib.resources import files
+
+    from kragx.comparison import recommendations
+
+    kinds = set(re.findall(r'Recommendation\(\s*"(\w+)"', inspect.getsource(recommendations)))
+    assert len(kinds) >= 12
+    text = files("kragx.report.page").joinpath("advice.js").read_text(encoding="utf-8")
+    english, korean = text.split("  ko: {", 1)
+    for part, hangul in ((english, False), (korean, True)):
+        own = dict(re.findall(r"^    (\w+): (.*(?:\n      .*)*)", part, re.MULTILINE))
+        assert kinds <= set(own)
+        assert all(bool(re.search("[가-힣]", own[kind])) == hangul for kind in kinds)
+
+
+def test_an_order_that_the_threshold_decides_is_given_in_parts(tmp_path):
+    """Metric, thresholds and names, for a sentence in the reader's language; once only."""
+    gold = GoldDataset.from_documents({"q1": ["가 나 다 라 마 바 사 아 자 차 카"]}, queries=["?"])
+    words = list("가나다라마바사아자차카")
+    # Six of eleven words: F = 12 / 18. The other has all of them, at rank 2.
+    found = {
+        "one": Run.from_documents({"q1": [" ".join([*words[:6], "x"])]}, name="one"),
+        "two": Run.from_documents({"q1": ["딴 글", " ".join(words)]}, name="two"),
+    }
+    chosen = {"method": "rouge1", "threshold": 0.65}
+    results = [evaluate(gold, run, match=chosen, metrics=["mrr"]) for run in found.values()]
+    path = tmp_path / "page.html"
+    write_html(results, path, runs=found)
+    standing = next(iter(parts(path)["index"]["standings"].values()))
+    assert standing["flips"] == [
+        {"metric": "mrr", "chosen": 0.65, "leader": "one", "swapped": [["one", "two", 0.675]]}
+    ]
+    assert not [each for each in standing["cautions"] if "threshold" in each]

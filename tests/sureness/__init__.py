@@ -1,1 +1,0 @@
-"""Intervals, tests and corrections: `kragx.statistics`."""
