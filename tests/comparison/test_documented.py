@@ -1,4 +1,4 @@
-"""docs/comparing.md: its configs, gates and CI job are what kragx and YAML read."""
+"""docs/comparison.md: its configs, gates and CI job are what kragx and YAML read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kragx.app.commands.main import app
 from kragx.comparison import parse_gates
 from tests.docs.support import Document
 
-PAGE = Document("docs/comparing.md")
+PAGE = Document("docs/comparison.md")
 BLOCKS = {
     next(iter(yaml.safe_load(block.text))): yaml.safe_load(block.text)
     for block in PAGE.blocks

@@ -12,14 +12,14 @@ ROOT = Path(__file__).parents[2]
 TWINS = {
     "README.md": "README.ko.md",
     "docs/agreement.md": "docs/agreement.ko.md",
-    "docs/comparing.md": "docs/comparing.ko.md",
+    "docs/comparison.md": "docs/comparison.ko.md",
     "docs/coverage.md": "docs/coverage.ko.md",
-    "docs/goldsets.md": "docs/goldsets.ko.md",
+    "docs/data.md": "docs/data.ko.md",
     "docs/krag.md": "docs/krag.ko.md",
-    "docs/matching.md": "docs/matching.ko.md",
+    "docs/matchers.md": "docs/matchers.ko.md",
     "docs/metrics.md": "docs/metrics.ko.md",
-    "docs/reports.md": "docs/reports.ko.md",
-    "docs/thresholds.md": "docs/thresholds.ko.md",
+    "docs/report.md": "docs/report.ko.md",
+    "docs/evaluation.md": "docs/evaluation.ko.md",
 }
 """Each English document with its Korean one."""
 

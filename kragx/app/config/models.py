@@ -206,7 +206,7 @@ class RunConfig(_Model):
         default_factory=StatisticsConfig, description="of intervals and tests"
     )
     gates: dict[str, Any] | None = Field(
-        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparing.md)'
+        default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparison.md)'
     )
     earlier: Path | None = Field(
         default=None, description="a result folder that this run is compared with"
