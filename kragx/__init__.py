@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kragx.agreement import Agreement as Agreement
     from kragx.agreement import agree as agree
+    from kragx.agreement import read_labels as read_labels
     from kragx.agreement.calibration import Calibration as Calibration
     from kragx.agreement.calibration import calibrate as calibrate
-    from kragx.agreement.pair_labels import read_labels as read_labels
     from kragx.comparison import Comparison as Comparison
     from kragx.comparison import compare as compare
     from kragx.comparison.flips import flips as flips
@@ -73,9 +73,8 @@ if TYPE_CHECKING:
     from kragx.report.page.write import write_html as write_html
 
 _PUBLIC = {
-    "agreement": ("Agreement", "agree"),
+    "agreement": ("Agreement", "agree", "read_labels"),
     "agreement.calibration": ("Calibration", "calibrate"),
-    "agreement.pair_labels": ("read_labels",),
     "comparison": ("Comparison", "compare"),
     "comparison.flips": ("flips",),
     "data.documents": ("Doc",),

@@ -20,7 +20,7 @@ from kragx.agreement.correction import (
 from kragx.agreement.families import families
 from kragx.agreement.holes import Filled, fill
 from kragx.agreement.labelling import LabelFile, label
-from kragx.agreement.labels import Labels, Scale, read_labels
+from kragx.agreement.labels import Label, Labels, Scale, read_labels
 from kragx.agreement.probing import Probe, probe
 from kragx.agreement.sampling import Candidate, Sample, draw, from_run, from_store
 from kragx.agreement.systems import SystemAgreement, kendall_tau_b
@@ -32,6 +32,7 @@ __all__ = [
     "Corrected",
     "Estimate",
     "Filled",
+    "Label",
     "LabelFile",
     "Labels",
     "Probe",

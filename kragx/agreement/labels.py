@@ -1,19 +1,20 @@
-"""Labels: who said what of a (query, document) pair, from every kind of file that holds any."""
+"""Labels: who said what of a query and a document, from every kind of source that holds any."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from kragx.agreement.label_files import FORMATS, READERS, Label, of_store, recognised
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import file_name
-from kragx.data.formats.trec import iter_qrels
 from kragx.data.gold import Gold, GoldDataset
 from kragx.data.reading import read_dataset
-from kragx.errors import DataError, UsageError, shorten
+from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.judging.question import key_of
 
 Pair = tuple[str, str]
@@ -25,8 +26,6 @@ MOST_LABELS = 101
 """The most labels that a scale may have."""
 
 _LISTED = 50
-_SQLITE = b"SQLite format 3\x00"
-_DATASETS = (".jsonl", ".json", ".csv", ".xlsx", ".xls", ".parquet")
 _SCALE = re.compile(r"\s*(-?\d+)\s*(?:-|:|\.\.)\s*(-?\d+)\s*")
 
 
@@ -38,25 +37,32 @@ class Labels:
         grades: the label of each pair, as it was given: nothing is rounded or cut.
         name: of the file.
         n_repeated: how many pairs stood there again with the same label.
+        of_gold: labels that say more than query and document: of a gold item, by rank or by text.
+            They calibrate a match; `grades` are then empty.
+        positive: the least grade that is a match, unless the user says otherwise.
     """
 
     grades: Mapping[Pair, float]
     name: str = "labels"
     n_repeated: int = 0
-    _by_query: dict[str, dict[str, float]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    of_gold: tuple[Label, ...] = ()
+    positive: float = 1.0
 
     def __len__(self) -> int:
-        return len(self.grades)
+        return len(self.of_gold or self.grades)
 
-    @property
+    def __iter__(self) -> Iterator[Label]:
+        if self.of_gold:
+            return iter(self.of_gold)
+        return (Label(grade, query, doc_id=doc) for (query, doc), grade in self.grades.items())
+
+    @cached_property
     def queries(self) -> Mapping[str, Mapping[str, float]]:
         """The labels of each query by document id."""
-        if not self._by_query:
-            for (query, document), grade in self.grades.items():
-                self._by_query.setdefault(query, {})[document] = grade
-        return self._by_query
+        queries: dict[str, dict[str, float]] = {}
+        for (query, document), grade in self.grades.items():
+            queries.setdefault(query, {})[document] = grade
+        return queries
 
 
 @dataclass(frozen=True)
@@ -131,8 +137,9 @@ def document_name(doc: Doc | Gold) -> str:
 
 def read_labels(
     source: object,
-    side: Side = "human",
+    side: Side | None = None,
     *,
+    format: str | None = None,  # noqa: A002  # the word of the commands
     asks: str | None = None,
     model: str | None = None,
     rubric: str | None = None,
@@ -140,10 +147,13 @@ def read_labels(
     """Read labels.
 
     Args:
-        source: `Labels`; ``{query id: {document id: grade}}``; a `GoldDataset`; or a path: TREC
-            qrels (also .gz), a gold or results file, whose gold's grades are the labels, or a
-            judgement store.
-        side: of a store, whether its human labels are meant or its judge's grades.
+        source: `Labels`; `Label` objects; ``{query id: {document id: grade}}``; a `GoldDataset`; or
+            the path of a file of labels (`kragx.agreement.label_files`): TREC qrels, labelled
+            pairs, a gold or results file, whose gold's grades are the labels, or a judgement store.
+        side: whose labels of query and document are wanted; of a store its human labels or its
+            judge's grades. None takes labels of any kind; of a store the judge's grades of support,
+            or of relevance with people's in their place.
+        format: of a file, one of `FORMATS`; None recognises it.
         asks: of a store: ``relevance``, or ``support``, where a document's grade is its best over
             the query's gold texts; None for what the judge was asked.
         model: of a store: only the grades of this model.
@@ -152,40 +162,69 @@ def read_labels(
     Raises:
         DataError: the file is broken or holds no label, or a pair has two different labels: all
             such pairs are listed.
-        UsageError: it is no source of labels.
+        UsageError: it is no source of labels, or there is no such format.
     """
     match source:
         case Labels():
-            return source
+            labels = source
         case GoldDataset():
-            return _of_dataset(source, source.name)
+            labels = _of_dataset(source, source.name)
         case Mapping():
-            return _of_mapping(source)
+            labels = _of_mapping(source)
         case str() | Path():
-            path = Path(source)
-            if _is_store(path):
-                return _of_store(path, side, asks, model, rubric)
-            if path.suffix in _DATASETS:
-                return _of_dataset(read_dataset(str(path)), str(path))
-            return collected(
-                (
-                    (query, document, grade, f"line {number}")
-                    for number, query, document, grade in iter_qrels(path)
-                ),
-                str(path),
+            labels = _of_file(Path(source), side, format, asks, model, rubric)
+        case Sequence() if all(isinstance(label, Label) for label in source):
+            labels = _of_rows(source, "labels")
+        case _:
+            raise UsageError(
+                f"labels: {type(source).__name__} holds none; pass a path, a GoldDataset, or "
+                "{query id: {document id: grade}}"
             )
-    raise UsageError(
-        f"labels: {type(source).__name__} holds none; pass a path, a GoldDataset, or "
-        "{query id: {document id: grade}}"
-    )
+    if side is not None and labels.of_gold:
+        raise DataError(
+            "these are labels of documents with gold items, by rank or by text; labels of queries "
+            "and documents are needed, by id",
+            path=labels.name,
+        )
+    return labels
 
 
-def _is_store(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
-    except OSError:
-        return False  # the reader of qrels says why
+def _of_file(
+    path: Path,
+    side: Side | None,
+    format: str | None,  # noqa: A002
+    asks: str | None,
+    model: str | None,
+    rubric: str | None,
+) -> Labels:
+    format = format or recognised(path)  # noqa: A001
+    if format not in FORMATS:
+        raise UsageError(
+            f"unknown value {format!r}", field="format", remedy=nearest(format, FORMATS)
+        )
+    if format == "gold":
+        return _of_dataset(read_dataset(path), str(path))
+    if format != "store":
+        return _of_rows(tuple(READERS[format](path)), str(path))
+    if side is None:
+        rows = tuple(of_store(path, asks, model, rubric))
+        return replace(_of_rows(rows, str(path)), positive=2.0)
+    return _of_store(path, side, asks, model, rubric)
+
+
+def _of_rows(rows: Sequence[Label], name: str) -> Labels:
+    """Labels of queries and documents, if all are just that; else labels of gold."""
+    by_pair = [
+        (label.query_id, label.doc_id, label.grade, label.place)
+        for label in rows
+        if label.query_id is not None
+        and label.doc_id is not None
+        and label.gold is None
+        and label.gold_id is None
+    ]
+    if len(by_pair) == len(rows):
+        return collected(by_pair, name)
+    return Labels({}, file_name(name), of_gold=tuple(rows))
 
 
 def _of_mapping(source: Mapping[Any, Any]) -> Labels:
@@ -217,32 +256,32 @@ def _of_dataset(dataset: GoldDataset, name: str) -> Labels:
                 (query.id, document_name(other), float(gold.grade), place)
                 for other in gold.alternatives
             ]
+    if not rows:
+        raise DataError(
+            f"{name}: there is no label in it: neither gold, nor the 'label' of pairs, nor "
+            "'matched', nor 'overlap_chars'"
+        )
     return collected(rows, name)
 
 
 def _of_store(
     path: Path, side: Side, asks: str | None, model: str | None, rubric: str | None
 ) -> Labels:
-    from kragx.judging import Store
-    from kragx.judging.exchange import grades
+    from kragx.judging import Store, exchange
 
     with Store(path) as store:
         if side == "human":
-            found = store.all_labels()
-            if not found:
+            grades: Mapping[Pair, float] = store.all_labels()
+            if not grades:
                 raise DataError(
                     f"{path}: the store holds no human label; bring some in: "
                     "kragx judgements import HUMAN.qrels"
                 )
         else:
-            found = grades(
-                store,
-                asks=asks or asked_in(store),
-                model=model,
-                rubric=rubric,
-                human=False,
+            grades = exchange.grades(
+                store, asks=asks or asked_in(store), model=model, rubric=rubric, human=False
             )
-    return Labels({pair: float(grade) for pair, grade in found.items()}, str(path))
+    return Labels({pair: float(grade) for pair, grade in grades.items()}, str(path))
 
 
 def asked_in(store: Any) -> str:
@@ -302,6 +341,7 @@ def collected(rows: Iterable[tuple[str, str, float, str]], name: str) -> Labels:
 
 
 __all__ = [
+    "Label",
     "Labels",
     "Pair",
     "Scale",

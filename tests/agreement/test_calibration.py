@@ -33,7 +33,7 @@ from kragx import (
 from kragx.agreement.calibration import candidates
 from kragx.agreement.calibration.choosing import Chooser
 from kragx.agreement.coefficients import binary_f1, binary_kappa
-from kragx.agreement.pair_labels import Label
+from kragx.agreement.labels import Label
 from kragx.data.formats.jsonl import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.scripted import ScriptedClient
@@ -374,11 +374,9 @@ def test_every_format_says_the_same(tmp_path: Path):
         "labels.qrels",
         "judged.sqlite",
     ):
-        labels, positive = read_labels(found[name])
+        labels = read_labels(found[name])
         assert len(labels) == 36, name
-        calibration = calibrate(
-            results, labels, positive=positive, only=[{"method": "rouge1", "measure": "recall"}]
-        )
+        calibration = calibrate(results, labels, only=[{"method": "rouge1", "measure": "recall"}])
         plain = calibration.to_dict()
         expected = expected or plain
         assert plain == expected, name
@@ -407,7 +405,10 @@ def test_places_in_metadata_are_labels_too():
     ("content", "message"),
     [
         ("", "no label in it"),
-        ('{"query_id": "q1"}\n', "neither 'label' nor 'matched'"),
+        (
+            '{"query_id": "q1"}\n',
+            "neither gold, nor the 'label' of pairs, nor 'matched'",
+        ),
         ('{"query_id": "q1", "rank": 1, "label": "maybe"}\n', ":1: 'label' must be 0 or 1"),
         ('{"query_id": "q1", "rank": 0, "label": 1}\n', ":1: 'rank' must be a whole number"),
         ('{"query_id": "q1", "label": 1}\n', "give either 'doc_id' or 'rank'"),
@@ -425,7 +426,7 @@ def test_a_broken_label_file_is_named_with_its_line(tmp_path: Path, content: str
     path = tmp_path / "labels.jsonl"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(DataError) as caught:
-        read_labels(path, None if content else "pairs")
+        read_labels(path, format=None if content else "pairs")
     assert message in str(caught.value)
     assert str(path) in str(caught.value)
 
@@ -485,9 +486,9 @@ def test_human_labels_of_relevance_in_a_store(tmp_path: Path):
     evaluate(dataset, run, match={"method": "llm", "judge": judge, "mode": "relevance"})
     with Store(store) as opened:
         opened.add_labels([("q1", "d1", 3)], origin="people")
-    labels, positive = read_labels(store)
-    assert positive == 2
-    found = calibrate(dataset, labels, run, positive=positive, only=["rouge1"])
+    labels = read_labels(store)
+    assert labels.positive == 2
+    found = calibrate(dataset, labels, run, only=["rouge1"])
     assert (found.n_pairs, found.n_matches) == (4, 2)
     assert found.chosen.apparent == 1.0
 
@@ -507,7 +508,7 @@ def test_an_alternative_that_is_supported_is_enough(tmp_path: Path):
 
     judge = Judge(ScriptedClient(grade), store=tmp_path / "judged.sqlite", concurrency=1)
     evaluate(dataset, run, match={"method": "llm", "judge": judge, "mode": "support"})
-    labels, positive = read_labels(tmp_path / "judged.sqlite")
+    labels = read_labels(tmp_path / "judged.sqlite")
     assert len(labels) == 8
     # The same texts, decomposed and with more white space, are still the same.
     spread = Run.from_documents(
@@ -517,7 +518,7 @@ def test_an_alternative_that_is_supported_is_enough(tmp_path: Path):
         }
     )
     for listed in (run, spread):
-        found = calibrate(dataset, labels, listed, positive=positive, only=["rouge1"])
+        found = calibrate(dataset, labels, listed, only=["rouge1"])
         assert (found.n_pairs, found.n_matches, found.n_unused) == (4, 2, 0)
 
 

@@ -70,6 +70,17 @@ def test_conflicts_are_all_listed(tmp_path):
     assert "'q2'" not in message
 
 
+def test_labelled_pairs_are_labels_of_queries_and_documents(tmp_path):
+    """Pairs by document id serve as any labels do; by rank or gold item only to calibrate."""
+    path = tmp_path / "pairs.csv"
+    path.write_text("query_id,doc_id,label\nq1,a,1\nq1,b,no\n")
+    assert read_labels(path, "human").grades == {("q1", "a"): 1, ("q1", "b"): 0}
+    path.write_text("query_id,rank,label\nq1,1,1\n")
+    assert len(read_labels(path)) == 1
+    with pytest.raises(DataError, match="by rank or by text"):
+        read_labels(path, "human")
+
+
 def test_equal_repeats_are_counted(tmp_path):
     """A pair that stands twice with one label counts once, and is counted."""
     path = tmp_path / "labels.qrels"

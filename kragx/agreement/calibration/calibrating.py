@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import get_args
 
 import numpy as np
@@ -11,7 +11,7 @@ from kragx.agreement.calibration.choosing import Chooser
 from kragx.agreement.calibration.model import By, Calibration, Candidate
 from kragx.agreement.calibration.pairs import of_metadata, resolved
 from kragx.agreement.calibration.trying import TOKENIZERS, as_mapping, candidates, scored
-from kragx.agreement.pair_labels import Label
+from kragx.agreement.labels import read_labels
 from kragx.comparison.statistics import SEED
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.source import arranged, source_of
@@ -25,11 +25,11 @@ _FEW = 20  # labelled queries; of fewer a bootstrap's interval holds the truth t
 
 def calibrate(
     results: object,
-    labels: Sequence[Label] | None = None,
+    labels: object = None,
     run: object = None,
     *,
     by: By = "kappa",
-    positive: float = 1.0,
+    positive: float | None = None,
     folds: int = FOLDS,
     tokenizers: Iterable[object] = TOKENIZERS,
     more: Iterable[object] = (),
@@ -40,13 +40,13 @@ def calibrate(
 
     Args:
         results: the path of a results file; or a gold set, as `evaluate` takes it, with `run`.
-        labels: of pairs of a retrieved document and a gold item (`kragx.agreement.pair_labels`);
+        labels: of pairs of a retrieved document and a gold item: what `read_labels` takes or gives.
             None takes the places in sources that metadata name (``source``, ``start_index``, maybe
             ``end_index``, of documents and gold): a match shares at least half of the characters
             of either.
         run: what was retrieved.
         by: what is to be greatest, ``kappa`` or ``f1``.
-        positive: the least grade of a label that is a match.
+        positive: the least grade of a label that is a match; None for 1, or 2 of a store.
         folds: of cross-validation; fewer where there are fewer labelled queries.
         tokenizers: of ROUGE.
         more: further candidates (specs), for example of `embedding`; their thresholds are chosen.
@@ -63,13 +63,16 @@ def calibrate(
         raise UsageError(f"folds: {folds!r} is not a whole number from 2 on")
     source, _ = source_of(results, run, KRAGX)
     items = list(map(arranged(KRAGX), source.items()))
-    known = list(of_metadata(items)) if labels is None else labels
-    if not known:
-        raise UsageError(
-            "labels: none are given, and no document and gold item of a query say in metadata "
-            "'source' and 'start_index' where they were taken from; name a file with --labels"
-        )
-    places, truth, unused = resolved(items, known, positive)
+    if labels is None:
+        labels = tuple(of_metadata(items))
+        if not labels:
+            raise UsageError(
+                "labels: none are given, and no document and gold item of a query say in metadata "
+                "'source' and 'start_index' where they were taken from; name a file with --labels"
+            )
+    known = read_labels(labels)
+    least = known.positive if positive is None else positive
+    places, truth, unused = resolved(items, tuple(known), least)
     specs = candidates(tokenizers, more) if only is None else [as_mapping(each) for each in only]
     tried = scored(items, specs, places)
     queries, of_query = np.unique(places[:, 0], return_inverse=True)

@@ -129,7 +129,7 @@ def calibrate(
     ] = None,
     labels_format: Annotated[
         str | None,
-        typer.Option(help="pairs, matrix, offsets, qrels or store (default: recognised)."),
+        typer.Option(help="pairs, matrix, offsets, qrels, store or gold (default: recognised)."),
     ] = None,
     positive: Annotated[
         float | None,
@@ -153,8 +153,7 @@ def calibrate(
     format: Annotated[str, typer.Option(help="table or json.")] = "table",  # noqa: A002
 ) -> None:
     """Choose matcher and threshold by labelled pairs."""
-    from kragx.agreement import calibration
-    from kragx.agreement.pair_labels import read_labels
+    from kragx.agreement import calibration, read_labels
     from kragx.data.formats.jsonl import to_json
     from kragx.report.calibration import print_calibration
     from kragx.report.files import write_text
@@ -163,17 +162,11 @@ def calibrate(
     _check_format(format, ("table", "json"))
     if not results.is_file() and str(results) != "-":
         raise DataError(f"{results}: there is no such results file")
-    options: dict[str, Any] = {}
-    read = None
-    if labels is not None:
-        read, options["positive"] = read_labels(labels, labels_format)
-    if positive is not None:
-        options["positive"] = positive
-    if tokenizer:
-        options["tokenizers"] = tokenizer
+    options: dict[str, Any] = {"tokenizers": tokenizer} if tokenizer else {}
     found = calibration.calibrate(
         str(results),
-        read,
+        None if labels is None else read_labels(labels, format=labels_format),
+        positive=positive,
         by=by,  # type: ignore[arg-type]  # calibrate checks it
         folds=folds,
         more=[_spec(each) for each in match or ()],
