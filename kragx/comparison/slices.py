@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kragx.data.gold import Query
+from kragx.data.metadata import value_at
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest
 
@@ -54,20 +55,10 @@ def sliced(
 
 def _values(query: Query, field: str) -> list[str | None]:
     """The values of a field as text, each once; [None] for a query without one."""
-    found = getattr(query, field) if field in _FIELDS else _looked_up(query.metadata, field)
+    found = getattr(query, field) if field in _FIELDS else value_at(query.metadata, field)
     listed = found if isinstance(found, (list, tuple, set, frozenset)) else [found]
     texts = [_as_text(value, field) for value in listed]
     return list(dict.fromkeys(text for text in texts if text is not None)) or [None]
-
-
-def _looked_up(metadata: Mapping[str, Any], field: str) -> Any:
-    value: Any = metadata
-    path = field.removeprefix("metadata.")
-    if path in metadata:
-        return metadata[path]
-    for part in path.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value
 
 
 def _as_text(value: Any, field: str) -> str | None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data.documents import Doc
+from kragx.data.metadata import value_at
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import MatchItem, Target
@@ -147,26 +148,16 @@ def normalised_targets(item: MatchItem, method: str, *, casefold: bool) -> dict[
 def _lookup(source: Doc | Target, path: str) -> str | None:
     """The id at a path of a document or gold item, None if there is none.
 
-    ``id`` and ``metadata.<key>`` start at the document; any other path is a metadata key. A key
-    that itself holds dots wins over a nested one.
+    ``id`` and ``metadata.<key>`` start at the document; any other path is a metadata key.
     """
     if path == "id":
         return source.id
-    value = _nested(source.metadata, path.removeprefix("metadata."))
+    value = value_at(source.metadata, path)
     if value is None:
         return None
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         return str(value)
     raise DataError(f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number")
-
-
-def _nested(value: Any, path: str) -> Any:
-    if not isinstance(value, Mapping):
-        return None
-    if path in value:
-        return value[path]
-    head, dot, rest = path.partition(".")
-    return _nested(value.get(head), rest) if dot else None
 
 
 def _keys(metadata: Mapping[str, Any]) -> str:

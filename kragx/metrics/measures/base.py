@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -231,13 +231,3 @@ def per_query(
     found = [value(answer) for answer in evidence.answers]
     values = np.array([np.nan if each is None else each for each in found], np.float64)
     return MeasureScores(spec, values, mean_of(values))
-
-
-def looked_up(metadata: Mapping[str, Any], key: str) -> Any:
-    """The value of a metadata key or path (``source`` or ``file.page``); None if it is absent."""
-    if key in metadata:
-        return metadata[key]
-    value: Any = metadata
-    for part in key.removeprefix("metadata.").split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    return value

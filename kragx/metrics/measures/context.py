@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from kragx.data.metadata import value_at
 from kragx.metrics.measures.base import (
     Described,
     Evidence,
     MeasureScores,
     MeasureSpec,
-    looked_up,
     mean_of,
     rank_of,
 )
@@ -24,7 +24,7 @@ def _relevance(evidence: Evidence, spec: MeasureSpec) -> MeasureScores:
         added = [
             start + rank
             for rank, doc in enumerate(answer.top(spec.k))
-            if looked_up(doc.metadata, spec["key"])
+            if value_at(doc.metadata, spec["key"])
         ]
         # Without gold nothing can be relevant, and 0 would say that the expansion failed.
         if added and row in has_gold:

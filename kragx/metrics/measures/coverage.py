@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from kragx.data.metadata import value_at
 from kragx.metrics.measures.base import (
     Answer,
     Described,
     Evidence,
     MeasureScores,
     MeasureSpec,
-    looked_up,
     per_query,
 )
 
@@ -20,7 +20,7 @@ def _coverage(evidence: Evidence, spec: MeasureSpec) -> MeasureScores:
             return None
         found: set[object] = set()
         for doc in answer.top(spec.k):
-            types = looked_up(doc.metadata, spec["key"])
+            types = value_at(doc.metadata, spec["key"])
             found.update(map(str, types) if isinstance(types, (list, tuple)) else [str(types)])
         return len(expected & found) / len(expected)
 

@@ -7,19 +7,19 @@ from math import log2
 
 import numpy as np
 
+from kragx.data.metadata import value_at
 from kragx.metrics.measures.base import (
     Answer,
     Described,
     Evidence,
     MeasureScores,
     MeasureSpec,
-    looked_up,
     mean_of,
 )
 
 
 def _sources(answer: Answer, spec: MeasureSpec) -> Counter[str]:
-    values = (looked_up(doc.metadata, spec["key"]) for doc in answer.top(spec.k))
+    values = (value_at(doc.metadata, spec["key"]) for doc in answer.top(spec.k))
     return Counter(str(value) for value in values if value is not None)
 
 

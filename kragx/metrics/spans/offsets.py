@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kragx.data.metadata import value_at
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.reading import unwrapped, written_in
 from kragx.metrics.spans.rows import NEVER, Ints
@@ -72,14 +73,8 @@ def _is_place(value: Any) -> bool:
 
 
 def _at(metadata: Mapping[str, Any], keys: str) -> Any:
-    for path in keys.split("|"):
-        value: Any = metadata
-        parts = (path,) if path in metadata else path.removeprefix("metadata.").split(".")
-        for part in parts:
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if value is not None:
-            return value
-    return None
+    values = (value_at(metadata, path) for path in keys.split("|"))
+    return next((value for value in values if value is not None), None)
 
 
 def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints, Ints]:
