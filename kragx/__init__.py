@@ -56,17 +56,17 @@ if TYPE_CHECKING:
     from kragx.evaluation.sweep import Sweep as Sweep
     from kragx.evaluation.sweep import sweep as sweep
     from kragx.krag.document import KragDocument as KragDocument
-    from kragx.krag.evaluators import AveragingMethod as AveragingMethod
-    from kragx.krag.evaluators import (
+    from kragx.krag.embedding_evaluator import (
         EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
     )
+    from kragx.krag.evaluators import AveragingMethod as AveragingMethod
     from kragx.krag.evaluators import MatchingCriteria as MatchingCriteria
     from kragx.krag.evaluators import OfflineRetrievalEvaluators as OfflineRetrievalEvaluators
-    from kragx.krag.evaluators import RAGEvaluator as RAGEvaluator
     from kragx.krag.evaluators import (
         RougeOfflineRetrievalEvaluators as RougeOfflineRetrievalEvaluators,
     )
     from kragx.krag.evaluators import TokenizerType as TokenizerType
+    from kragx.krag.rag_evaluator import RAGEvaluator as RAGEvaluator
     from kragx.matchers import Matcher as Matcher
     from kragx.matchers import matcher as matcher
     from kragx.report.figures import write_figures as write_figures
@@ -93,15 +93,15 @@ _PUBLIC = {
     "evaluation.retrieve": ("aretrieve", "retrieve"),
     "evaluation.sweep": ("Sweep", "sweep"),
     "krag.document": ("KragDocument",),
+    "krag.embedding_evaluator": ("EmbeddingRougeOfflineRetrievalEvaluators",),
     "krag.evaluators": (
         "AveragingMethod",
-        "EmbeddingRougeOfflineRetrievalEvaluators",
         "MatchingCriteria",
         "OfflineRetrievalEvaluators",
-        "RAGEvaluator",
         "RougeOfflineRetrievalEvaluators",
         "TokenizerType",
     ),
+    "krag.rag_evaluator": ("RAGEvaluator",),
     "matchers": ("Matcher", "matcher"),
     "report.figures": ("write_figures",),
     "report.page.write": ("write_html",),

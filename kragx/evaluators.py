@@ -1,14 +1,14 @@
 """K-RAG's module of evaluators."""
 
+from kragx.krag.embedding_evaluator import EmbeddingRougeOfflineRetrievalEvaluators
 from kragx.krag.evaluators import (
     AveragingMethod,
-    EmbeddingRougeOfflineRetrievalEvaluators,
     MatchingCriteria,
     OfflineRetrievalEvaluators,
-    RAGEvaluator,
     RougeOfflineRetrievalEvaluators,
     TokenizerType,
 )
+from kragx.krag.rag_evaluator import RAGEvaluator
 
 __all__ = [
     "AveragingMethod",

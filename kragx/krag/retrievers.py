@@ -66,19 +66,19 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         self, query: str, config: RunnableConfig | None = None, **kwargs: Any
     ) -> list[KragDocument]:
         """New documents, best first, each with its score as ``metadata["bm25_score"]``."""
-        return self._call_with_config(self._found, query, config, **kwargs)
+        return self._call_with_config(self._scored_documents, query, config, **kwargs)
 
-    def _found(self, query: str) -> list[KragDocument]:
-        found = self._index.best(query, self.k, self.threshold)
+    def _scored_documents(self, query: str) -> list[KragDocument]:
+        best = self._index.best(query, self.k, self.threshold)
         return [
             KragDocument(doc.page_content, {**doc.metadata, "bm25_score": score}, id=doc.id)
-            for doc, score in ((self.documents[at], score) for at, score in found)
+            for doc, score in ((self.documents[position], score) for position, score in best)
         ]
 
 
-def _krag_tokenizer(chosen: Any) -> Tokenizer:
-    if chosen is None:
+def _krag_tokenizer(spec: Any) -> Tokenizer:
+    if spec is None:
         return WhitespaceTokenizer()
-    if not hasattr(chosen, "tokenize"):
-        return tokenizer(chosen)
-    return FunctionTokenizer(lambda text: [token.form for token in chosen.tokenize(text)])
+    if not hasattr(spec, "tokenize"):
+        return tokenizer(spec)
+    return FunctionTokenizer(lambda text: [token.form for token in spec.tokenize(text)])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,12 @@ from kragx.evaluation.retrieve import is_retriever, retrieve
 from kragx.evaluation.retrievers import fuse, fusion_weights
 from kragx.krag.document import KragDocument
 from kragx.krag.evaluators import (
+    KRAG_METRICS,
+    ROUGE_METHODS,
     AveragingMethod,
     MatchingCriteria,
     OfflineRetrievalEvaluators,
     RougeOfflineRetrievalEvaluators,
-    member,
 )
 from kragx.matchers import check_threshold
 
@@ -86,29 +87,35 @@ def evaluate_retrieval_at_K(  # noqa: N802  # K-RAG's name
     except ImportError:
         raise MissingExtraError("evaluate_retrieval_at_K", "pandas") from None
     _check(k, retrievers, ensemble, ensemble_weights)
-    averaging = member(AveragingMethod, averaging_method, "averaging_method")
-    scorer = _Scorer(k, rouge_method, threshold, averaging, matching_criteria, profile)
+    evaluator = partial(
+        _evaluator_of(rouge_method, threshold),
+        averaging_method=averaging_method,
+        matching_criteria=matching_criteria,
+        profile=profile,
+    )
+    evaluator([["gold"]], [["document"]])  # refuses what it does not know before anything is asked
     questions = _questions(df_qa_test)
-    golds = [context_to_document(df_qa_test, at) for at in range(len(questions))]
+    golds = [context_to_document(df_qa_test, row) for row in range(len(questions))]
     dataset = GoldDataset.from_documents(golds, queries=questions)
 
-    found: dict[str, list[Retrieved]] = {}
+    answers: dict[str, list[Retrieved]] = {}
     for name, retriever in retrievers.items():
-        with _asked_for(retriever, k) as asked:
-            run = retrieve(asked, dataset, name=str(name), progress=progress)
-        found[name] = [_first(run[query.id], k) for query in dataset]
+        with _cut_at(retriever, k) as cut_retriever:
+            run = retrieve(cut_retriever, dataset, name=str(name), progress=progress)
+        found = [run[query.id] for query in dataset]
+        answers[name] = [replace(answer, documents=answer.documents[:k]) for answer in found]
     if ensemble:
-        lists = zip(*found.values(), strict=True)
-        found[_ENSEMBLE] = [_fused(each, ensemble_weights, k) for each in lists]
+        lists = zip(*answers.values(), strict=True)
+        answers[_ENSEMBLE] = [_fused(of_query, ensemble_weights, k) for of_query in lists]
 
-    scored = {name: scorer.score(golds, answers) for name, answers in found.items()}
+    scores = {name: _scores(evaluator, golds, of_run, k) for name, of_run in answers.items()}
     means = pandas.DataFrame(
-        [mean for mean, _ in scored.values()], index=pandas.Index(list(scored), name="retriever")
+        [mean for mean, _ in scores.values()], index=pandas.Index(list(scores), name="retriever")
     )
     rows = [
-        {"question": question, "retriever": name, **values[at], "error": found[name][at].error}
-        for at, question in enumerate(questions)
-        for name, (_, values) in scored.items()
+        {"question": question, "retriever": name, **values[row], "error": answers[name][row].error}
+        for row, question in enumerate(questions)
+        for name, (_, values) in scores.items()
     ]
     return means, pandas.DataFrame(rows)
 
@@ -155,82 +162,52 @@ def context_to_document(df_test: pandas.DataFrame, idx: int) -> list[KragDocumen
         if values:
             fields[column] = values
     return [
-        KragDocument(text, {column: values[at] for column, values in fields.items()})
-        for at, text in enumerate(texts)
+        KragDocument(text, {column: values[number] for column, values in fields.items()})
+        for number, text in enumerate(texts)
     ]
 
 
-@dataclass(frozen=True)
-class _Scorer:
-    """How answers are scored; wrong arguments are refused before any question is asked."""
-
-    k: int
-    rouge_method: str | None
-    threshold: float
-    averaging_method: AveragingMethod
-    matching_criteria: MatchingCriteria | str
-    profile: str
-
-    def __post_init__(self) -> None:
-        methods = ("rouge1", "rouge2", "rougeL")
-        if self.rouge_method is not None:
-            if self.rouge_method not in methods:
-                raise UsageError(
-                    f"rouge_method: {self.rouge_method!r} is not a ROUGE method, nor None (which "
-                    f"looks for the texts themselves); {nearest(str(self.rouge_method), methods)}"
-                )
-            check_threshold(self.threshold)
-        self._evaluator([["gold"]], [["found"]])  # refuses what it does not know
-
-    def score(
-        self, golds: Sequence[Sequence[object]], answers: Sequence[Retrieved]
-    ) -> tuple[dict[str, Any], list[dict[str, float]]]:
-        """The averages of one retriever, and each question's values; NaN where there are none."""
-        scored = [at for at, of_query in enumerate(golds) if of_query]
-        rows = [dict.fromkeys(self._columns, nan) for _ in answers]
-        means = dict.fromkeys(self._columns, nan)
-        if scored:
-            evaluator = self._evaluator(
-                [golds[at] for at in scored], [answers[at].documents for at in scored]
-            )
-            specs = {name: evaluator.metric(name, self.k) for name in _METRICS}
-            found = evaluator.evaluation.with_metrics(specs.values())
-            for at, of_query in zip(scored, found.queries.values()):
-                values = dict(zip(specs, of_query.values()))
-                rows[at] = {
-                    column: _number(values[name]) for column, (name, _) in self._columns.items()
-                }
-            for column, (name, micro) in self._columns.items():
-                spec = specs[name]
-                means[column] = _number(found.micro_of(spec) if micro else found[spec])
-        n_failed = sum(answer.error is not None for answer in answers)
-        return {**means, "n_scored": len(scored), "n_failed": n_failed}, rows
-
-    @cached_property
-    def _columns(self) -> dict[str, tuple[str, bool]]:
-        """For each column its metric, and whether its average is the micro average."""
-        columns = {}
-        for name in _METRICS:
-            if name not in ("recall", "precision", "f1"):
-                columns[f"{name}@{self.k}"] = (name, False)
-                continue
-            for kind in ("micro", "macro"):
-                if self.averaging_method.value in (kind, "both"):
-                    columns[f"{kind}_{name}@{self.k}"] = (name, kind == "micro")
-        return columns
-
-    def _evaluator(
-        self, golds: Sequence[Sequence[object]], docs: Sequence[Sequence[object]]
-    ) -> OfflineRetrievalEvaluators:
-        common = (self.averaging_method, self.matching_criteria)
-        if self.rouge_method is None:
-            return OfflineRetrievalEvaluators(golds, docs, "text", *common, profile=self.profile)
-        return RougeOfflineRetrievalEvaluators(
-            golds, docs, self.rouge_method, *common, self.threshold, profile=self.profile
+def _evaluator_of(
+    rouge_method: str | None, threshold: float
+) -> Callable[..., OfflineRetrievalEvaluators]:
+    """What makes an evaluator of gold and retrieved documents."""
+    if rouge_method is None:
+        return OfflineRetrievalEvaluators
+    if rouge_method not in ROUGE_METHODS:
+        raise UsageError(
+            f"rouge_method: {rouge_method!r} is not a ROUGE method, nor None (which looks for the "
+            f"texts themselves); {nearest(str(rouge_method), ROUGE_METHODS)}"
         )
+    return partial(
+        RougeOfflineRetrievalEvaluators,
+        match_method=rouge_method,
+        threshold=check_threshold(threshold),
+    )
 
 
-_METRICS = ("hit_rate", "mrr", "recall", "precision", "f1", "map", "ndcg")
+def _scores(
+    evaluator: Callable[..., OfflineRetrievalEvaluators],
+    golds: Sequence[Sequence[object]],
+    answers: Sequence[Retrieved],
+    k: int,
+) -> tuple[dict[str, Any], list[dict[str, float]]]:
+    """The averages of one retriever, and each question's values; NaN where there are none."""
+    scored = [row for row, gold in enumerate(golds) if gold]
+    # Where no question has gold there is nothing to evaluate, and every column all the same.
+    made = evaluator(
+        [golds[row] for row in scored] or [[]], [answers[row].documents for row in scored] or [[]]
+    )
+    scores = made.measured(KRAG_METRICS, [k]).scores if scored else [None] * len(KRAG_METRICS)
+    means: dict[str, Any] = {}
+    rows: list[dict[str, float]] = [{} for _ in answers]
+    for name, of_metric in zip(KRAG_METRICS, scores, strict=True):
+        values = dict(zip(scored, [] if of_metric is None else of_metric.values.tolist()))
+        for key, mean in made.averages(name, of_metric).items():
+            means[f"{key}@{k}"] = nan if mean is None else mean
+            for row, columns in enumerate(rows):
+                columns[f"{key}@{k}"] = values.get(row, nan)
+    n_failed = sum(answer.error is not None for answer in answers)
+    return {**means, "n_scored": len(scored), "n_failed": n_failed}, rows
 
 
 def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[float] | None) -> None:
@@ -259,7 +236,7 @@ def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[floa
 
 
 @contextmanager
-def _asked_for(retriever: Any, k: int) -> Iterator[Any]:
+def _cut_at(retriever: Any, k: int) -> Iterator[Any]:
     """The retriever, asked for k documents meanwhile where that is known how; then as before."""
     specs = {spec.id: spec for spec in getattr(retriever, "config_specs", ())}
     if "search_kwargs" in specs:
@@ -287,18 +264,10 @@ def _cuts(retriever: Any, k: int) -> Iterator[tuple[dict[str, Any], str, Any]]:
     yield from _cuts(fields.get("retriever"), k)
 
 
-def _number(value: float | None) -> float:
-    return nan if value is None else value
-
-
-def _first(answer: Retrieved, k: int) -> Retrieved:
-    return replace(answer, documents=answer.documents[:k])
-
-
 def _fused(answers: Sequence[Retrieved], weights: Sequence[float] | None, k: int) -> Retrieved:
-    failed = [answer.error for answer in answers if answer.error is not None]
-    if failed:
-        return Retrieved(error=failed[0])
+    errors = [answer.error for answer in answers if answer.error is not None]
+    if errors:
+        return Retrieved(error=errors[0])
     fused = fuse([answer.documents for answer in answers], weights)
     return Retrieved(tuple(doc for doc, _ in fused[:k]))
 
@@ -308,10 +277,10 @@ def _questions(df: pandas.DataFrame) -> list[str]:
     if not len(df):
         raise DataError("df_qa_test: the table has no row; at least one question is needed")
     questions: list[str] = df["question"].tolist()
-    for at, question in enumerate(questions):
+    for row, question in enumerate(questions):
         if not isinstance(question, str) or not question.strip():
             raise _bad_cell(
-                at, "question", question, "is no question", "write one, or drop the row"
+                row, "question", question, "is no question", "write one, or drop the row"
             )
     return questions
 
@@ -325,11 +294,11 @@ def _check_columns(df: pandas.DataFrame, *names: str) -> None:
         )
 
 
-def _cell(df: pandas.DataFrame, at: int, column: str) -> list[Any]:
+def _cell(df: pandas.DataFrame, row: int, column: str) -> list[Any]:
     """The list in a cell, or written there as text; an empty cell is an empty list."""
     import pandas
 
-    value: Any = df[column].iloc[at]
+    value: Any = df[column].iloc[row]
     if isinstance(value, str):
         try:
             # A cell is data from a file: it is read as a literal, never run.
@@ -343,12 +312,12 @@ def _cell(df: pandas.DataFrame, at: int, column: str) -> list[Any]:
         listed = value.tolist() if hasattr(value, "tolist") else value
     if not isinstance(listed, (list, tuple)):
         raise _bad_cell(
-            at, column, value, "is no list", "write a list such as ['first', 'second'], or []"
+            row, column, value, "is no list", "write a list such as ['first', 'second'], or []"
         )
     return list(listed)
 
 
-def _bad_cell(at: int, column: str, value: object, problem: str, remedy: str) -> DataError:
+def _bad_cell(row: int, column: str, value: object, problem: str, remedy: str) -> DataError:
     return DataError(
-        f"row {at} (by position, from 0), column {column!r}: {shorten(value)} {problem}; {remedy}"
+        f"row {row} (by position, from 0), column {column!r}: {shorten(value)} {problem}; {remedy}"
     )

@@ -16,7 +16,7 @@ from kragx.judging.prompt import messages, neutralise
 from kragx.judging.question import FAILURE_KINDS
 from kragx.judging.rubric import RUBRICS, SUPPORT_EN
 from kragx.judging.scripted import ScriptedClient
-from kragx.krag.evaluators import RAGEvaluator
+from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import matcher
 from kragx.report.text import console, print_evaluations
 from tests.judging.support import ask, judge_of

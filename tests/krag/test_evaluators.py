@@ -10,15 +10,15 @@ import pytest
 
 from kragx import UsageError, evaluate
 from kragx.document import KragDocument
-from kragx.krag import evaluators
+from kragx.krag import embedding_evaluator, evaluators, rag_evaluator
 from kragx.krag.evaluators import (
     AveragingMethod,
     MatchingCriteria,
     OfflineRetrievalEvaluators,
-    RAGEvaluator,
     RougeOfflineRetrievalEvaluators,
     TokenizerType,
 )
+from kragx.krag.rag_evaluator import RAGEvaluator
 from tests.evaluation.profiles.support import TINY, Words
 
 GOLD = [["alpha", "beta"], ["gamma"]]
@@ -153,6 +153,16 @@ def test_texts_are_tokenised_once(profile: str):
     made.get_metrics_by_averaging_method(1)
     texts = {text for lists in (GOLD, DOCS) for of_query in lists for text in of_query}
     assert sorted(words.asked) == sorted(texts)
+
+
+@profiles
+def test_several_k_are_computed_in_one_pass(profile: str):
+    """The evaluation behind the numbers has all seven at every k, and nothing that nobody asked."""
+    made = OfflineRetrievalEvaluators(GOLD, DOCS, profile=profile)
+    made.evaluate_all([1, 3])
+    assert len(made.evaluation.mean) == 14
+    made.calculate_mrr(2)
+    assert made.evaluation.mean == {"mrr@2": made.calculate_mrr(2)["mrr"]}
 
 
 @profiles
@@ -399,8 +409,9 @@ def arithmetic(source: str) -> list[str]:
 
 
 def test_the_evaluators_compute_nothing():
-    """evaluators.py holds no arithmetic: every number comes from the metrics."""
-    assert arithmetic(inspect.getsource(evaluators)) == []
+    """Their modules hold no arithmetic: every number comes from the metrics."""
+    for module in (evaluators, embedding_evaluator, rag_evaluator):
+        assert arithmetic(inspect.getsource(module)) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
 from kragx import Evaluation, evaluate
-from kragx.krag.evaluators import RAGEvaluator
+from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import MatchWarning
 from kragx.metrics.measurement import MetricWarning
 

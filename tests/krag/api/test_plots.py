@@ -23,7 +23,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from kragx.errors import MissingExtraError, UsageError
-from kragx.krag.evaluators import OfflineRetrievalEvaluators, RAGEvaluator
+from kragx.krag.evaluators import OfflineRetrievalEvaluators
+from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.report import plots
 from kragx.report.plots import comparison_figure, metrics_figure
 

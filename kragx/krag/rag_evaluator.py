@@ -1,0 +1,175 @@
+"""`RAGEvaluator`: one call for K-RAG's seven metrics, whatever the match method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Final
+
+from kragx.data.gold import GoldDataset
+from kragx.errors import UsageError, nearest
+from kragx.krag.evaluators import (
+    ROUGE_METHODS,
+    AveragingMethod,
+    Docs,
+    MatchingCriteria,
+    OfflineRetrievalEvaluators,
+    RougeOfflineRetrievalEvaluators,
+    check_profile,
+    cuts,
+    member,
+)
+from kragx.matchers import matcher
+
+METHODS: Final = ("text", "exact", "contains", "id", *ROUGE_METHODS, "overlap", "llm")
+KRAG_METHODS: Final = ("text", *ROUGE_METHODS)
+
+
+@dataclass(eq=False, repr=False)
+class RAGEvaluator:
+    """One call for all seven metrics, with whichever evaluator the match method needs.
+
+    Args:
+        match_method: ``text``, ``exact``, ``contains``, ``id``, ``rouge1``, ``rouge2``, ``rougeL``,
+            ``overlap``, or ``llm`` for an LLM judge (docs/judging.md).
+        rouge_threshold: the least ROUGE score that is a match.
+        tokenizer: for the ROUGE methods; None for the profile's (``unicode`` under kragx, Kiwi
+            under krag).
+        measure: for rouge1, rouge2 and rougeL.
+        averaging_method: which averages of recall, precision and F1 are returned.
+        matching_criteria: whether a hit needs all gold documents or any.
+        profile: ``kragx`` or ``krag``.
+        judge: for ``llm``: a `kragx.judging.Judge`, a client, a LangChain chat model, a model's
+            name or a mapping of options; None for the environment's KRAGX_JUDGE_MODEL.
+        mode: for ``llm``: ``support`` (of the gold texts), ``relevance`` (to the queries), or None
+            for support where there is gold.
+
+    Raises:
+        UsageError: an argument is wrong.
+    """
+
+    match_method: str = "text"
+    rouge_threshold: float = 0.5
+    tokenizer: Any = None
+    measure: str = "fmeasure"
+    averaging_method: AveragingMethod | str = AveragingMethod.BOTH
+    matching_criteria: MatchingCriteria | str = MatchingCriteria.ALL
+    profile: str = "kragx"
+    _: KW_ONLY
+    judge: Any = None
+    mode: str | None = None
+    _matcher: Any = field(default=None, init=False)
+    _evaluator: OfflineRetrievalEvaluators | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.match_method not in METHODS:
+            raise UsageError(
+                f"match_method: unknown method {self.match_method!r}; "
+                f"{nearest(str(self.match_method), METHODS)}"
+            )
+        check_profile(self.profile)
+        if self.profile == "krag" and self.match_method not in KRAG_METHODS:
+            raise UsageError(
+                f"match_method: K-RAG has no {self.match_method!r}; use one of "
+                f"{', '.join(KRAG_METHODS)}, or profile='kragx'"
+            )
+        self.averaging_method = member(AveragingMethod, self.averaging_method, "averaging_method")
+        self.matching_criteria = member(
+            MatchingCriteria, self.matching_criteria, "matching_criteria"
+        )
+        if self.match_method == "llm":
+            spec = {"method": "llm", "judge": self.judge, "mode": self.mode or "auto"}
+            self._matcher = matcher(spec)
+        elif self.judge is not None or self.mode is not None:
+            raise UsageError(
+                f"{'judge' if self.judge is not None else 'mode'}: belongs to match_method='llm', "
+                f"not to {self.match_method!r}"
+            )
+
+    def evaluate_all(
+        self,
+        actual_docs: Docs | None,
+        predicted_docs: Docs,
+        k: int | Iterable[int] | None = 10,
+        visualize: bool = False,
+        *,
+        queries: Sequence[str] | None = None,
+    ) -> dict[Any, Any]:
+        """Evaluate these documents; nothing is kept from an earlier call.
+
+        Args:
+            actual_docs: for each query its gold documents; None with ``llm`` judges relevance to
+                the queries, without gold.
+            predicted_docs: for each query its retrieved documents, best first.
+            k: a cut-off, several of them, or None for the whole lists.
+            visualize: also draw `visualize_results` (for each k).
+            queries: for each query its text; needed to judge relevance.
+
+        Returns:
+            ``{"hit_rate": {"hit_rate": x}, "mrr": {"mrr": x}, "recall": {"micro_recall",
+            "macro_recall"}, "precision": {...}, "f1_score": {"micro_f1", "macro_f1"}, "map":
+            {"map": x}, "ndcg": {"ndcg": x}}``; for several k ``{k: {...}}``.
+        """
+        evaluator = self._evaluator_of(actual_docs, predicted_docs, queries)
+        result = evaluator.evaluate_all(k)
+        if visualize:
+            for cut in cuts(k):
+                evaluator.visualize_results(cut)
+        self._evaluator = evaluator
+        return result
+
+    def get_evaluator(self) -> OfflineRetrievalEvaluators:
+        """The evaluator of the last `evaluate_all`.
+
+        Raises:
+            UsageError: there was none.
+        """
+        if self._evaluator is None:
+            raise UsageError("get_evaluator: nothing was evaluated yet; call evaluate_all first")
+        return self._evaluator
+
+    def _evaluator_of(
+        self, actual_docs: Docs | None, predicted_docs: Docs, queries: Sequence[str] | None
+    ) -> OfflineRetrievalEvaluators:
+        common: dict[str, Any] = {
+            "averaging_method": self.averaging_method,
+            "matching_criteria": self.matching_criteria,
+            "profile": self.profile,
+        }
+        if self.match_method == "llm":
+            dataset = self._judged(actual_docs, predicted_docs, queries)
+            return OfflineRetrievalEvaluators(dataset, predicted_docs, self._matcher, **common)
+        if actual_docs is None:
+            raise UsageError(
+                f"actual_docs: {self.match_method!r} compares with gold documents; only "
+                "match_method='llm' works without"
+            )
+        overlap = self.match_method == "overlap"
+        if self.match_method not in ROUGE_METHODS and not overlap:
+            return OfflineRetrievalEvaluators(
+                actual_docs, predicted_docs, self.match_method, **common
+            )
+        return RougeOfflineRetrievalEvaluators(
+            actual_docs,
+            predicted_docs,
+            "rouge2" if overlap else self.match_method,
+            threshold=self.rouge_threshold,
+            tokenizer=self.tokenizer,
+            measure="overlap" if overlap else self.measure,
+            **common,
+        )
+
+    def _judged(
+        self, actual_docs: Docs | None, predicted_docs: Docs, queries: Sequence[str] | None
+    ) -> GoldDataset:
+        """What a judge is asked about: the gold, or without any the relevance to the queries."""
+        relevance = actual_docs is None or self._matcher.mode == "relevance"
+        if relevance and self._matcher.mode == "support":
+            raise UsageError("actual_docs: None leaves nothing to support; use mode='relevance'")
+        if relevance and queries is None:
+            raise UsageError(
+                "queries: needed to judge relevance; pass one text for each list of documents"
+            )
+        without_gold: Docs = [[] for _ in predicted_docs]
+        gold = without_gold if relevance or actual_docs is None else actual_docs
+        return GoldDataset.from_documents(gold, queries=queries)
