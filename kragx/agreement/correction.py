@@ -204,8 +204,8 @@ def correct(
     """Correct the means that a judge's labels give by people's labels of some queries.
 
     A query is labelled when people have labelled every document that its metrics look at. The
-    labelled queries must be a random part of all (``kragx label --queries 30`` draws one); a query
-    without a relevant label scores 0, for people and judge alike.
+    labelled queries must be a random part of all (``kragx judge label --queries 30`` draws one); a
+    query without a relevant label scores 0, for people and judge alike.
 
     Args:
         human: labels of some queries, as for `read_labels`.
@@ -259,7 +259,7 @@ def correct(
             raise DataError(
                 f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
                 f"({part} in part), and a correction needs at least {least}; label more "
-                "(kragx label --queries), or take a smaller cut"
+                "(kragx judge label --queries), or take a smaller cut"
             )
         by_people = scored_by(as_gold(theirs, chosen, whole), _only(run, whole), metrics)
         inside = set(whole)  # and `whole` has the order of `queries`

@@ -266,7 +266,7 @@ def _of_one_judge(
                 f"holds grades by several {option}s ({', '.join(sorted(names))}), which are not "
                 "one set of labels",
                 path=str(path),
-                remedy="write those of one, for example with kragx judgements export one.qrels "
+                remedy="write those of one, for example with kragx judge store export one.qrels "
                 f"--store {path} --asks {asks} --{option} {min(names)}, and calibrate with "
                 "--labels one.qrels --positive 2",
             )

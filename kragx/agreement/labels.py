@@ -275,7 +275,7 @@ def _of_store(
             if not grades:
                 raise DataError(
                     f"{path}: the store holds no human label; bring some in: "
-                    "kragx judgements import HUMAN.qrels"
+                    "kragx judge store import HUMAN.qrels"
                 )
         else:
             grades = exchange.grades(

@@ -86,7 +86,7 @@ def read_sample(path: Path) -> Sample:
         if settings is None:
             settings = record.get("sample")
             if not isinstance(settings, dict):
-                raise DataError(f"{path}:{number}: not a sample that kragx label has drawn")
+                raise DataError(f"{path}:{number}: not a sample that kragx judge label has drawn")
             continue
         try:
             query_id, document_id, query, document = (str(record[name]) for name in _SHOWN)

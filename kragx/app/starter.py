@@ -21,7 +21,7 @@ dataset:
   name: starter
   version: "1"                  # recorded in every result, with a hash of the content
   # columns: {query_id: No, query: Question, relevant_chunk_ids: Chunks}     # of CSV and Excel
-  # corpus: corpus.jsonl        # for `kragx validate`: where gold texts and ids must come from
+  # corpus: corpus.jsonl        # for `kragx gold validate`: where gold texts and ids must come from
   # targets: {query_type: {lookup: 0.5, comparison: 0.5}}
 
 retrievers:

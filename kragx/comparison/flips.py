@@ -57,7 +57,7 @@ class Flips:
         rest = f" (and {more} other pairs)" if more > 1 else " (and 1 other pair)" if more else ""
         return (
             f"the order depends on the threshold: at {self.chosen:g} {better!r} is ahead of "
-            f"{worse!r} in {self.metric}, at {threshold:g} behind{rest}; see kragx sweep"
+            f"{worse!r} in {self.metric}, at {threshold:g} behind{rest}; see kragx threshold sweep"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -108,7 +108,8 @@ def read_rows(
 def _usable(loaded: Loaded) -> tuple[GoldDataset, Run]:
     errors = [each for each in loaded.problems if each.level == "error"]
     if errors:
-        more = f" (and {len(errors) - 1} more; 'kragx validate' lists them)" if errors[1:] else ""
+        rest = f" (and {len(errors) - 1} more; 'kragx gold validate' lists them)"
+        more = rest if errors[1:] else ""
         raise DataError(f"{errors[0]}{more}")
     dataset = GoldDataset(
         tuple(query for _, query in loaded.queries),

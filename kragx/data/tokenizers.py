@@ -259,7 +259,7 @@ class FunctionTokenizer:
         return (list(self.function(text)) for text in texts)
 
 
-_BUILT_IN: Mapping[str, Callable[..., Tokenizer]] = {
+TOKENIZERS: Mapping[str, Callable[..., Tokenizer]] = {
     "unicode": UnicodeTokenizer,
     "rouge": RougeTokenizer,
     "whitespace": WhitespaceTokenizer,
@@ -296,15 +296,15 @@ def tokenizer(spec: object) -> Tokenizer:
             return spec
         case _ if callable(spec) and not isinstance(spec, type):
             return FunctionTokenizer(spec)
-    raise UsageError(f"tokenizer: {spec!r} is not a tokenizer; {nearest('', _BUILT_IN)}")
+    raise UsageError(f"tokenizer: {spec!r} is not a tokenizer; {nearest('', TOKENIZERS)}")
 
 
 def _named(name: str, options: Mapping[str, Any]) -> Tokenizer:
     if ":" in name:
         return tokenizer(plugins.build(name, options or None))
-    factory = _BUILT_IN.get(name)
+    factory = TOKENIZERS.get(name)
     if factory is None:
-        raise UsageError(f"tokenizer: unknown name {name!r}; {nearest(name, _BUILT_IN)}")
+        raise UsageError(f"tokenizer: unknown name {name!r}; {nearest(name, TOKENIZERS)}")
     plugins.check_arguments(factory, options, f"tokenizer {name!r}")
     return factory(**options)
 

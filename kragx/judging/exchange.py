@@ -87,7 +87,7 @@ def _asked(
             questions[record["key"]] = question
             pairs[record["key"]] = record["pairs"]
     if not questions:
-        raise DataError(f"{store.path}: no grade of {asks} fits; see: kragx judgements stats")
+        raise DataError(f"{store.path}: no grade of {asks} fits; see: kragx judge store stats")
     models = {str(each["client"].get("model")) for each in questions.values()}
     rubrics = {scale_of(each["rubric"]["id"]) for each in questions.values()}
     for option, found in (("model", models), ("rubric", rubrics)):

@@ -339,7 +339,7 @@ class Run:
             warnings.warn(
                 f"{self.judge.model!r} was served by different {' and '.join(changed)}: the stored "
                 "and the new grades may not be alike; another 'repeat' asks everything anew "
-                "(see: kragx judgements stats)",
+                "(see: kragx judge store stats)",
                 JudgeWarning,
                 stacklevel=2,
             )

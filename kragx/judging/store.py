@@ -352,7 +352,7 @@ def _read_record(
         pairs = [(attempt.key, str(q), str(d)) for q, d in record.get("pairs", ())]
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"record {number}: not a judgement as 'kragx judgements export' writes it ({error!r})"
+            f"record {number}: not a judgement as 'kragx judge store export' writes it ({error!r})"
         ) from None
     if key_of(material) != attempt.key:
         raise DataError(

@@ -90,7 +90,7 @@ class EmbeddingMatcher:
         if self.threshold is None:
             raise UsageError(
                 "match.threshold: 'embedding' has no default, as models differ in what they give "
-                "unrelated texts; name one (kragx calibrate finds it from labelled pairs)"
+                "unrelated texts; name one (kragx threshold calibrate finds it from labelled pairs)"
             )
         object.__setattr__(self, "threshold", check_threshold(self.threshold))
 

@@ -1,4 +1,4 @@
-"""What `kragx validate` prints."""
+"""What `kragx gold validate` prints."""
 
 from __future__ import annotations
 

@@ -85,28 +85,32 @@ def test_agree_with_a_store(kragx, files, tmp_path):
 def test_corrected(kragx, files):
     """Plain and corrected stand side by side; too few labelled queries are refused."""
     human, judge, *runs = files
-    done = kragx("corrected", human, judge, "--runs", *runs, "-m", "ndcg@5", "-m", "precision@3")
+    done = kragx(
+        "judge", "corrected", human, judge, "--runs", *runs, "-m", "ndcg@5", "-m", "precision@3"
+    )
     assert done.code == 0, done.err
     for part in ("judge alone", "corrected", "people alone", "24 of 25"):
         assert part in done.out
     plain = kragx(
-        "corrected", human, judge, "--runs", runs[0], "-m", "ndcg@5", "--format", "json"
+        "judge", "corrected", human, judge, "--runs", runs[0], "-m", "ndcg@5", "--format", "json"
     ).json()
     found = plain["systems"]["up"]["metrics"]["ndcg@5"]
     assert found["interval"][0] < found["corrected"] < found["interval"][1]
-    few = kragx("corrected", human, judge, "--runs", runs[0], "--least", 25)
+    few = kragx("judge", "corrected", human, judge, "--runs", runs[0], "--least", 25)
     assert (few.code, "at least 25" in few.err) == (3, True)
-    assert kragx("corrected", human, judge).code == 2
+    assert kragx("judge", "corrected", human, judge).code == 2
 
 
 def test_each_label(kragx, files):
     """--per-label shows every label and whose it is, in the table and in JSON."""
     human, judge, *runs = files
-    done = kragx("fill", human, judge, "--runs", runs[0], "--per-label")
+    done = kragx("judge", "fill", human, judge, "--runs", runs[0], "--per-label")
     assert [line.split("│")[-2].strip() for line in done.out.splitlines() if "q99" in line] == [
         "judge"
     ]
-    plain = kragx("fill", human, judge, "--runs", runs[0], "--per-label", "--format", "json").json()
+    plain = kragx(
+        "judge", "fill", human, judge, "--runs", runs[0], "--per-label", "--format", "json"
+    ).json()
     assert len(plain["labels"]) == 145
 
 
@@ -115,7 +119,7 @@ def test_fill(name, kragx, files, tmp_path):
     """Human-only and filled with judged@k; every label's provenance in a file of three kinds."""
     human, judge, *runs = files
     out = tmp_path / name
-    done = kragx("fill", human, judge, "--runs", *runs, "-m", "ndcg@5", "--out", out)
+    done = kragx("judge", "fill", human, judge, "--runs", *runs, "-m", "ndcg@5", "--out", out)
     assert done.code == 0, done.err
     for part in ("human only", "filled", "judged@5", "144 human, 1 by the judge"):
         assert part in done.out
@@ -149,10 +153,10 @@ def results(jsonl):
 def test_label(kragx, jsonl, here):
     """Labels from a pipe; the same command goes on without naming a source again."""
     path = results(jsonl)
-    done = kragx("label", "my.qrels", "--results", path, "--pairs", 4, stdin="3 1 q")
+    done = kragx("judge", "label", "my.qrels", "--results", path, "--pairs", 4, stdin="3 1 q")
     assert done.code == 0, done.err
     assert "2 of 4 labelled, in my.qrels; run again to go on" in done.err
-    again = kragx("label", "my.qrels", stdin="0\n2\n")
+    again = kragx("judge", "label", "my.qrels", stdin="0\n2\n")
     assert "going on with the sample" in again.err
     assert "4 of 4 labelled" in again.err
     grades = [line.split()[-1] for line in (here / "my.qrels").read_text().splitlines()]
@@ -163,19 +167,30 @@ def test_label(kragx, jsonl, here):
 def test_label_keeps_its_scale(kragx, jsonl, here):
     """Going on needs no --scale again, and another one is refused."""
     path = results(jsonl)
-    kragx("label", "my.qrels", "--results", path, "--scale", "1-5", "--pairs", 3, stdin="0 1 2 q")
-    again = kragx("label", "my.qrels", stdin="5")
+    kragx(
+        "judge",
+        "label",
+        "my.qrels",
+        "--results",
+        path,
+        "--scale",
+        "1-5",
+        "--pairs",
+        3,
+        stdin="0 1 2 q",
+    )
+    again = kragx("judge", "label", "my.qrels", stdin="5")
     assert "3 of 3 labelled" in again.err
     grades = [line.split()[-1] for line in (here / "my.qrels").read_text().splitlines()]
     assert grades == ["1", "2", "5"]
-    other = kragx("label", "my.qrels", "--scale", "0-3")
+    other = kragx("judge", "label", "my.qrels", "--scale", "0-3")
     assert (other.code, "is being labelled 1-5" in other.err) == (2, True)
-    assert kragx("label", "my.qrels", "--scale", "1..5").code == 0
+    assert kragx("judge", "label", "my.qrels", "--scale", "1..5").code == 0
 
 
 def test_label_whole_queries(kragx, jsonl, here):
     """--queries draws every pair of so many queries."""
-    kragx("label", "my.qrels", "--results", results(jsonl), "--queries", 2, stdin="000000")
+    kragx("judge", "label", "my.qrels", "--results", results(jsonl), "--queries", 2, stdin="000000")
     lines = (here / "my.qrels").read_text().splitlines()
     assert len(lines) == 6
     assert len({line.split()[0] for line in lines}) == 2
@@ -191,10 +206,10 @@ def test_label_what_the_judge_graded(kragx, jsonl, here):
         for rank in range(3)
     ]
     Judge(ScriptedClient([0, 3, Failure("refusal")]), store="j.sqlite", concurrency=1).judge(asked)
-    done = kragx("label", "my.qrels", "--results", path, "--store", "j.sqlite", stdin="00")
+    done = kragx("judge", "label", "my.qrels", "--results", path, "--store", "j.sqlite", stdin="00")
     assert "drawn from 2 pairs; 13 that the judge has not graded left out" in done.err
     assert "2 of 2 labelled" in done.err
-    assert kragx("label", "other.qrels", "--store", "none.sqlite").code == 3
+    assert kragx("judge", "label", "other.qrels", "--store", "none.sqlite").code == 3
 
 
 def test_label_a_trec_run(kragx, jsonl, here):
@@ -203,23 +218,28 @@ def test_label_a_trec_run(kragx, jsonl, here):
     corpus = jsonl({"id": "a", "text": "because"}, {"id": "b", "text": "so"}, name="corpus.jsonl")
     (here / "my.run").write_text("q1 Q0 b 1 2.0 t\nq1 Q0 a 2 1.0 t\n")
     source = ("--run", "my.run", "--dataset", gold)
-    assert kragx("label", "my.qrels", *source).code == 2
-    done = kragx("label", "my.qrels", *source, "--corpus", corpus, stdin="30")
+    assert kragx("judge", "label", "my.qrels", *source).code == 2
+    done = kragx("judge", "label", "my.qrels", *source, "--corpus", corpus, stdin="30")
     assert "2 of 2 labelled" in done.err
     assert "because" in done.out
     (here / "other.run").write_text("q1 Q0 zz 1 2.0 t\n")
-    unknown = kragx("label", "new.qrels", "--run", "other.run", *source[2:], "--corpus", corpus)
+    unknown = kragx(
+        "judge", "label", "new.qrels", "--run", "other.run", *source[2:], "--corpus", corpus
+    )
     assert (unknown.code, "'zz' has no text" in unknown.err) == (3, True)
 
 
 def test_label_refusals(kragx, jsonl, here):
     """Without a source there is nothing to draw from; a TREC run has no text."""
-    assert kragx("label", "my.qrels").code == 2
-    assert kragx("label", "my.qrels", "--results", results(jsonl), "--scale", "0-30").code == 2
-    assert kragx("label", "my.qrels", "--results", results(jsonl), "--depth", 0).code == 2
-    assert kragx("label", "no/folder/my.qrels", "--results", results(jsonl)).code == 2
+    assert kragx("judge", "label", "my.qrels").code == 2
+    assert (
+        kragx("judge", "label", "my.qrels", "--results", results(jsonl), "--scale", "0-30").code
+        == 2
+    )
+    assert kragx("judge", "label", "my.qrels", "--results", results(jsonl), "--depth", 0).code == 2
+    assert kragx("judge", "label", "no/folder/my.qrels", "--results", results(jsonl)).code == 2
     for name in ("-", "my.qrels.gz"):
-        assert kragx("label", name, "--results", results(jsonl)).code == 2
+        assert kragx("judge", "label", name, "--results", results(jsonl)).code == 2
         assert not (here / name).exists()
         assert not (here / (name + ".sample.jsonl")).exists()
 
@@ -261,14 +281,14 @@ def config(here, jsonl, module):
 def test_probe(kragx, config, monkeypatch):
     """The lifts of a config's judge, a dry run, and models of its kin from options and config."""
     monkeypatch.syspath_prepend(config.parent)
-    dry = kragx("probe", config, "--passages", 4, "--dry-run")
+    dry = kragx("judge", "probe", config, "--passages", 4, "--dry-run")
     assert "20 calls to make" in dry.out, dry.err
-    done = kragx("probe", config, "--passages", 4, "--generator", "scripted")
+    done = kragx("judge", "probe", config, "--passages", 4, "--generator", "scripted")
     assert done.code == 0, done.err
     assert "+3.000" in done.out
     assert "judge 'scripted' and generator 'scripted' are of one family" in done.out
     assert "reranker 'gpt-4o'" in done.out
-    plain = kragx("probe", config, "--passages", 4, "--format", "json").json()
+    plain = kragx("judge", "probe", config, "--passages", 4, "--format", "json").json()
     assert {each["variant"]: each["lift"] for each in plain["lifts"]} == {
         "query": 3,
         "words": 3,
@@ -284,7 +304,7 @@ def test_probe_that_fails(kragx, config, monkeypatch):
     (config.parent / "clients.py").write_text(
         CLIENT.replace("3 * (", "'no JSON' if 'Grade it' in str(request.messages) else 3 * (")
     )
-    done = kragx("probe", config, "--passages", 4)
+    done = kragx("judge", "probe", config, "--passages", 4)
     assert done.code == 4
     assert "failed judgements: 4 (4 invalid_json)" in done.out
     assert "max_missing 0 allows" in done.err
@@ -293,7 +313,7 @@ def test_probe_that_fails(kragx, config, monkeypatch):
 def test_probe_refusals(kragx, config, monkeypatch):
     """A config without a judge has nothing to probe; options are checked."""
     monkeypatch.syspath_prepend(config.parent)
-    assert kragx("probe", config, "--asks", "relevence").code == 2
+    assert kragx("judge", "probe", config, "--asks", "relevence").code == 2
     config.write_text("dataset: gold.jsonl\nretrievers: {mine: 'clients:moved'}\n")
-    done = kragx("probe", config)
+    done = kragx("judge", "probe", config)
     assert (done.code, "no 'judge' to probe" in done.err) == (2, True)

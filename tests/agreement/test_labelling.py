@@ -195,7 +195,7 @@ def test_in_a_terminal(jsonl, tmp_path):
     mine, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
     process = subprocess.Popen(
-        [sys.executable, "-m", "kragx", "label", "my.qrels", "--results", "results.jsonl"],
+        [sys.executable, "-m", "kragx", "judge", "label", "my.qrels", "--results", "results.jsonl"],
         cwd=tmp_path,
         stdin=theirs,
         stdout=theirs,

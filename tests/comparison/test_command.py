@@ -264,7 +264,7 @@ def test_compare_with_gates(run, kragx):
             2,
             "old has no retriever 'main'; perhaps you meant 'mine'",
         ),
-        (("old", "new", "--format", "yaml"), 2, "--format: 'yaml' is unknown"),
+        (("old", "new", "--format", "yaml"), 2, "'--format': "),
         (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),
         (("old", "broken"), 3, "broken/report.json: evaluations: not what kragx writes"),
     ],

@@ -524,17 +524,19 @@ def test_export_and_import(config, monkeypatch, capsys, tmp_path):
     store = tmp_path / "judgements.sqlite"
     assert command(monkeypatch, "run", config(gold=False)) == 0
     lines, qrels = tmp_path / "all.jsonl", tmp_path / "qrels.txt"
-    assert command(monkeypatch, "judgements", "export", lines, "--store", store) == 0
-    assert command(monkeypatch, "judgements", "export", qrels, "--store", store) == 2
+    assert command(monkeypatch, "judge", "store", "export", lines, "--store", store) == 0
+    assert command(monkeypatch, "judge", "store", "export", qrels, "--store", store) == 2
     assert "white space" in capsys.readouterr().err
     other = tmp_path / "other.sqlite"
-    assert command(monkeypatch, "judgements", "import", lines, "--store", other) == 0
+    assert command(monkeypatch, "judge", "store", "import", lines, "--store", other) == 0
     assert "5 new judgements, 0 known already" in capsys.readouterr().out
-    assert command(monkeypatch, "judgements", "import", lines, "--store", other) == 0
+    assert command(monkeypatch, "judge", "store", "import", lines, "--store", other) == 0
     assert "0 new judgements, 5 known already" in capsys.readouterr().out
     with Store(store) as first, Store(other) as second:
         assert list(first.records()) == list(second.records())
-    assert command(monkeypatch, "judgements", "stats", "--store", other, "--format", "json") == 0
+    assert (
+        command(monkeypatch, "judge", "store", "stats", "--store", other, "--format", "json") == 0
+    )
     (group,) = json.loads(capsys.readouterr().out)
     assert (group["n_questions"], group["grades"]) == (5, {"0": 2, "2": 2, "3": 1})
 
@@ -550,10 +552,10 @@ def test_qrels_round_trip(monkeypatch, capsys, tmp_path, store):
     spec = {"method": "llm", "judge": judge_of(ScriptedClient(by_document), store)}
     assert evaluate(gold, run, match=spec, metrics=["mrr@2"])["mrr@2"] == 1.0
     qrels = tmp_path / "qrels.txt"
-    assert command(monkeypatch, "judgements", "export", qrels, "--store", store) == 0
+    assert command(monkeypatch, "judge", "store", "export", qrels, "--store", store) == 0
     assert qrels.read_text() == "q1 0 d1 3\nq1 0 d2 0\n"
     qrels.write_text("q1 0 d1 0\nq1 0 d2 2\n")
-    assert command(monkeypatch, "judgements", "import", qrels, "--store", store) == 0
+    assert command(monkeypatch, "judge", "store", "import", qrels, "--store", store) == 0
     assert "2 human labels" in capsys.readouterr().out
     result = evaluate(gold, run, match=spec, metrics=["mrr@2"])
     assert result["mrr@2"] == 0.5

@@ -55,7 +55,9 @@ def test_config(clone):
     assert re.findall(r"calls: (\d+) \(0 retries\)", second) == ["0", "0"]
     table = re.compile(r"^[│┃].*$", re.M)
     assert table.findall(first) == table.findall(second)
-    stats = run(clone, *kragx, "judgements", "stats", "--store", "results/judge/judgements.sqlite")
+    stats = run(
+        clone, *kragx, "judge", "store", "stats", "--store", "results/judge/judgements.sqlite"
+    )
     assert "support-ko-1" in stats
     assert "refusal" in stats
 

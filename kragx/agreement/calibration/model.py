@@ -97,7 +97,7 @@ class Calibration:
         """The `match:` block of a config, with where it comes from as comments."""
         own, honest = self.chosen.agreement, self.honest
         lines = [
-            f"# Chosen by kragx calibrate from {self.n_pairs} labelled pairs of "
+            f"# Chosen by kragx threshold calibrate from {self.n_pairs} labelled pairs of "
             f"{self.n_queries} queries.",
             f"# {self.by} on queries it was not chosen on: {_shown(own)}; of the whole choice "
             f"{_shown(honest)}.",

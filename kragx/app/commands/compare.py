@@ -1,37 +1,17 @@
-"""`kragx compare`, and how every command shows a comparison, its gates and their exit code."""
+"""`kragx compare`: what got better and what got worse."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from kragx.errors import UsageError
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import end, show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from kragx.app.run_report import RunReport
-    from kragx.comparison import GateResult
-
-Summary = Annotated[
-    Path | None,
-    typer.Option(help="Write gates, means and changes as Markdown, for a CI job's page."),
-]
-Earlier = Annotated[
-    Path | None,
-    typer.Option(help="A result folder to compare with; wins over the config's."),
-]
-Anyway = Annotated[
-    bool,
-    typer.Option("--anyway", help="Compare what cannot be compared, and say so."),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add these commands to the command."""
-    app.command()(compare)
+    from kragx.app.compare_folders import Compared
 
 
 def compare(
@@ -63,9 +43,11 @@ def compare(
         list[str] | None,
         typer.Option("--slice", help="A field to compare within (default: those of NEW's config)."),
     ] = None,
-    anyway: Anyway = False,
-    summary: Summary = None,
-    format: Annotated[str, typer.Option(help="table, json or markdown.")] = "table",  # noqa: A002
+    anyway: opt.Anyway = False,
+    summary: opt.Summary = None,
+    format: Annotated[  # noqa: A002
+        Literal["table", "json", "markdown"], typer.Option(help="How to print.")
+    ] = "table",
 ) -> None:
     """Say what got better and what got worse.
 
@@ -73,14 +55,10 @@ def compare(
     gate fails.
     """
     from kragx.app.compare_folders import compare_folders
-    from kragx.data.formats.jsonl import to_json
-    from kragx.report.comparison import print_change, print_gates
     from kragx.report.files import write_text
     from kragx.report.markdown import changes_markdown, summary_markdown
-    from kragx.report.text import console
 
-    check_format(format, ("table", "json", "markdown"))
-    found = compare_folders(
+    compared = compare_folders(
         old,
         new,
         retrievers=retriever or (),
@@ -88,68 +66,23 @@ def compare(
         slices=slice_by,
         anyway=anyway,
     )
-    match format:
-        case "json":
-            typer.echo(to_json(found.to_dict(), indent=2))
-        case "markdown":
-            typer.echo(changes_markdown(found.changes, found.gates), nl=False)
-        case _:
-            out = console()
-            several = len({each.comparison.match for each in found.changes}) > 1
-            for each in found.changes:
-                print_change(each, out, matchers=several)
-            print_gates(found.gates, out)
-    if summary is not None:
-        write_text(summary, summary_markdown((), (), found.changes, found.gates))
-    end(found.gates)
-
-
-def show(report: RunReport) -> None:
-    """Print all that a run found, as tables."""
-    from itertools import groupby
-
-    from kragx.report.comparison import (
-        print_change,
-        print_comparison,
-        print_gates,
-        print_recommendations,
+    show(
+        format,
+        table=lambda: _print(compared),
+        plain=compared.to_dict,
+        markdown=lambda: changes_markdown(compared.changes, compared.gates),
     )
-    from kragx.report.text import console, print_heading, print_remarks
+    if summary is not None:
+        write_text(summary, summary_markdown((), (), compared.changes, compared.gates))
+    end(compared.gates)
+
+
+def _print(compared: Compared) -> None:
+    from kragx.report.comparison import print_change, print_gates
+    from kragx.report.text import console
 
     out = console()
-    groups = [list(group) for _, group in groupby(report.evaluations, lambda each: each.match_name)]
-    for comparison, advice, same in zip(report.comparisons, report.recommendations, groups):
-        print_heading(same[0], out)
-        print_comparison(comparison, out, same)
-        print_remarks(same, out)
-        print_recommendations(advice, out)
-    for change in report.changes:
-        print_change(change, out, matchers=len(groups) > 1)
-    print_gates(report.gates, out)
-
-
-def write_summary(report: RunReport, path: Path | None) -> None:
-    """Write the summary of a run, if a file is named for it."""
-    if path is None:
-        return
-    from kragx.report.files import write_text
-    from kragx.report.markdown import summary_markdown
-
-    text = summary_markdown(
-        report.comparisons, report.recommendations, report.changes, report.gates
-    )
-    write_text(path, text)
-
-
-def end(gates: Sequence[GateResult]) -> None:
-    """Leave with 1 if a gate failed."""
-    if any(not each.passed for each in gates):
-        raise typer.Exit(1)
-
-
-def check_format(given: str, valid: Sequence[str]) -> None:
-    """Refuse an unknown --format."""
-    if given not in valid:
-        from kragx.errors import nearest
-
-        raise UsageError(f"--format: {given!r} is unknown; {nearest(given, valid)}")
+    several = len({change.comparison.match for change in compared.changes}) > 1
+    for change in compared.changes:
+        print_change(change, out, matchers=several)
+    print_gates(compared.gates, out)

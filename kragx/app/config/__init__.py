@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kragx.app.config.loading import load, parse_config, with_earlier, with_gates
+from kragx.app.config.loading import load, match_spec, parse_config, with_earlier, with_gates
 from kragx.app.config.models import (
     CallbackConfig,
     DatasetConfig,
@@ -22,6 +22,7 @@ __all__ = [
     "StatisticsConfig",
     "filled",
     "load",
+    "match_spec",
     "override",
     "parse_config",
     "with_earlier",

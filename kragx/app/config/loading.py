@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from kragx.app.config.models import RunConfig
 from kragx.app.config.problems import of_facts, of_gates, readable, semantic
-from kragx.app.config.values import Loader, fill, override, yaml_problem
+from kragx.app.config.values import Loader, fill, filled, override, yaml_problem
 from kragx.app.environment import load_env
-from kragx.errors import ConfigError, DataError
+from kragx.errors import ConfigError, DataError, UsageError
 
 
 def load(path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = True) -> RunConfig:
@@ -77,6 +77,32 @@ def parse_config(
     if problems or config is None:
         raise ConfigError(name, problems)
     return _anchored(config, here)
+
+
+def match_spec(text: str | None) -> object:
+    """What ``--match`` means: a method, a mapping as in YAML, or a file with ``match:``.
+
+    Raises:
+        UsageError: the file cannot be read, or it is none of these.
+    """
+    if text is None:
+        return None
+    is_file = text.strip().endswith((".yaml", ".yml"))
+    if not is_file and not text.strip().startswith("{"):
+        return text.strip()
+    try:
+        source = Path(text.strip()).read_text(encoding="utf-8-sig") if is_file else text
+        spec = yaml.load(source, Loader=Loader)
+    except OSError as error:
+        raise UsageError(f"--match {text}: cannot be read: {error.strerror}") from None
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        expected = "YAML" if is_file else "a mapping as in YAML"
+        raise UsageError(f"--match {text}: not {expected}: {error}") from None
+    if is_file:
+        if not isinstance(spec, dict) or "match" not in spec:
+            raise UsageError(f"--match {text}: the file has no 'match:'")
+        spec = spec["match"]
+    return filled(spec)
 
 
 def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:

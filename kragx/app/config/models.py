@@ -37,11 +37,11 @@ class DatasetConfig(_Model):
     )
     encoding: str | None = Field(default=None, description="of CSV; default: utf-8, then cp949")
     corpus: Path | None = Field(
-        default=None, description="for 'kragx validate': where gold texts and ids come from"
+        default=None, description="for 'kragx gold validate': where gold texts and ids come from"
     )
     targets: dict[str, dict[str, float]] | None = Field(
         default=None,
-        description="for 'kragx validate': shares, for example {query_type: {lookup: 0.5}}",
+        description="for 'kragx gold validate': shares, for example {query_type: {lookup: 0.5}}",
     )
 
     @model_validator(mode="before")

@@ -89,7 +89,7 @@ const WORDS = {
     correction_holm: "p corrected by Holm over retrievers and metrics", correction_none: "p not corrected", baseline: "Baseline: {0}",
     old: "This browser is too old to open the report: it needs DecompressionStream (Chrome 80, Safari 16.4, Firefox 113, or later).",
     printed: "Printed: the first {0} of {1} questions.", loading: "Opening …", result: "Result", resultOf: "Result of {0}", allRetrievers: "Every retriever on this question",
-    advice: "What follows from the numbers", adviceMore: "More ({0})", otherMetric: "by {0}, not {1}", flip: "Whether {0} or {1} is ahead in {2} depends on how strict a match must be: at the threshold of this report, {3}, it is the first; at {4} the second. Do not rely on this order alone (kragx sweep shows other thresholds).", seconds: "Time", caution: "Caution", cautionFailed: "{0} failed on {1} of {2} questions; they count as empty lists.", cautionMissing: "The results of {0} lack {1} of {2} questions; they count as empty lists.",
+    advice: "What follows from the numbers", adviceMore: "More ({0})", otherMetric: "by {0}, not {1}", flip: "Whether {0} or {1} is ahead in {2} depends on how strict a match must be: at the threshold of this report, {3}, it is the first; at {4} the second. Do not rely on this order alone (kragx threshold sweep shows other thresholds).", seconds: "Time", caution: "Caution", cautionFailed: "{0} failed on {1} of {2} questions; they count as empty lists.", cautionMissing: "The results of {0} lack {1} of {2} questions; they count as empty lists.",
   },
   ko: {
     title: "검색기 보고서", questions: "질문", language: "English", languageHint: "Interface in English",
@@ -180,7 +180,7 @@ const WORDS = {
     correction_holm: "p는 검색기와 지표 전체에 대해 Holm 방법으로 보정", correction_none: "p 보정 없음", baseline: "기준: {0}",
     old: "이 브라우저는 너무 오래되어 보고서를 열 수 없습니다. DecompressionStream이 필요합니다 (Chrome 80, Safari 16.4, Firefox 113 이상).",
     printed: "질문 {1}개 중 앞의 {0}개를 인쇄했습니다.", loading: "여는 중 …", result: "결과", resultOf: "{0} 결과", allRetrievers: "이 질문에 대한 모든 검색기",
-    advice: "수치로 알 수 있는 점", adviceMore: "더 보기 ({0})", otherMetric: "{1} 기준이 아니라 {0} 기준", flip: "{2} 기준으로 {0}, {1} 가운데 어느 쪽이 앞서는지는 매칭을 얼마나 엄격하게 하느냐에 달려 있습니다. 이 보고서의 임계값 {3}에서는 앞의 것이, {4}에서는 뒤의 것이 앞섭니다. 이 순서만 믿지는 마세요(kragx sweep으로 다른 임계값도 볼 수 있습니다).", seconds: "시간", caution: "주의", cautionFailed: "{0}: 질문 {2}개 중 {1}개에서 오류가 났습니다. 빈 목록으로 셉니다.", cautionMissing: "{0}: 질문 {2}개 중 {1}개가 결과에 없습니다. 빈 목록으로 셉니다.",
+    advice: "수치로 알 수 있는 점", adviceMore: "더 보기 ({0})", otherMetric: "{1} 기준이 아니라 {0} 기준", flip: "{2} 기준으로 {0}, {1} 가운데 어느 쪽이 앞서는지는 매칭을 얼마나 엄격하게 하느냐에 달려 있습니다. 이 보고서의 임계값 {3}에서는 앞의 것이, {4}에서는 뒤의 것이 앞섭니다. 이 순서만 믿지는 마세요(kragx threshold sweep으로 다른 임계값도 볼 수 있습니다).", seconds: "시간", caution: "주의", cautionFailed: "{0}: 질문 {2}개 중 {1}개에서 오류가 났습니다. 빈 목록으로 셉니다.", cautionMissing: "{0}: 질문 {2}개 중 {1}개가 결과에 없습니다. 빈 목록으로 셉니다.",
   },
 };
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from importlib.metadata import version
+from typing import get_args
 
 import pytest
 
-from kragx.metrics import METRICS
+from kragx.data.tokenizers import TOKENIZERS
+from kragx.matchers import METHODS
+from kragx.matchers.rouge import Measure
+from kragx.metrics import METRICS, PROFILES
 from kragx.metrics.measures import MEASURES, parse
+from kragx.metrics.profiles import NO_GOLD
 
 FIELDS = {"name", "question", "options", "range", "direction"}
 
@@ -84,6 +90,42 @@ def test_help(kragx, args):
     shown = outcome.out + outcome.err
     for command in ("run", "score", "match", "metrics"):
         assert f"\n  {command} " in shown
+
+
+def test_help_is_a_road_on_one_screen(kragx):
+    """The help names what one does first, then what that rests on, in one screen."""
+    shown = kragx("--help").out
+    assert len(shown.splitlines()) <= 32
+    assert max(map(len, shown.splitlines())) <= 80
+    heads = ["The road:", "What the numbers rest on:", "To look up:"]
+    places = [shown.index(head) for head in heads]
+    assert places == sorted(places)
+    road = [line.split()[0] for line in shown[places[0] : places[1]].splitlines()[1:] if line]
+    assert road == ["init", "run", "score", "report", "explain", "compare"]
+    for group in ("gold", "threshold", "judge"):
+        assert places[1] < shown.index(f"\n  {group} ") < places[2]
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "names"),
+    [
+        (("score",), "--match", METHODS),
+        (("match",), "--match", METHODS),
+        (("explain",), "--match", METHODS),
+        (("threshold", "sweep"), "--match", METHODS),
+        (("score",), "--measure", get_args(Measure)),
+        (("score",), "--tokenizer", TOKENIZERS),
+        (("threshold", "calibrate"), "--tokenizer", TOKENIZERS),
+        (("score",), "--profile", PROFILES),
+        (("score",), "--no-gold", NO_GOLD),
+    ],
+)
+def test_help_names_every_choice(kragx, command, option, names):
+    """What an option takes stands in its help, as the registries have it."""
+    shown = kragx(*command, "--help").out
+    help_of_option = re.split(r"\n  (?=-)", shown[shown.index(f"  {option} ") :])[0]
+    assert set(names) <= set(re.split(r"[^\w-]+", help_of_option))
+    assert "$" not in shown
 
 
 @pytest.mark.parametrize("command", ["run", "score", "match", "metrics"])

@@ -1,4 +1,4 @@
-"""kragx sweep, calibrate and explain, as people call them."""
+"""kragx threshold sweep, threshold calibrate and explain, as people call them."""
 
 from __future__ import annotations
 
@@ -95,41 +95,59 @@ def test_every_comparison_says_where_the_order_is_reversed(kragx, jsonl, here):
 
 def test_sweep_as_json_csv_and_table(kragx, results):
     """The same values in each; the chosen threshold is marked."""
-    plain = kragx("sweep", results, "-m", "recall@3", "--format", "json").json()
+    plain = kragx("threshold", "sweep", results, "-m", "recall@3", "--format", "json").json()
     (found,) = plain["sweeps"]
     assert len(found["thresholds"]) == 100
     assert found["chosen"] == 0.5
     rows = list(
         csv.DictReader(
-            io.StringIO(kragx("sweep", results, "-m", "recall@3", "--format", "csv").out)
+            io.StringIO(
+                kragx("threshold", "sweep", results, "-m", "recall@3", "--format", "csv").out
+            )
         )
     )
     assert [float(row["recall@3"]) for row in rows] == found["values"]["recall@3"]
     assert [row["threshold"] for row in rows if row["chosen"] == "1"] == ["0.5"]
-    table = kragx("sweep", results, "-m", "recall@3").out
+    table = kragx("threshold", "sweep", results, "-m", "recall@3").out
     assert "0.5 *" in table
     assert "the chosen 0.5 is inside" in table
 
 
 def test_sweep_steps_and_scores(kragx, results):
     """--from, --to and --step make the grid; --every-score takes the distinct scores."""
-    args = ("sweep", results, "--format", "json", "--from", 0.2, "--to", 0.6, "--step", 0.2)
+    args = (
+        "threshold",
+        "sweep",
+        results,
+        "--format",
+        "json",
+        "--from",
+        0.2,
+        "--to",
+        0.6,
+        "--step",
+        0.2,
+    )
     assert kragx(*args).json()["sweeps"][0]["thresholds"] == [0.2, 0.4, 0.6]
-    found = kragx("sweep", results, "--format", "json", "--every-score").json()
+    found = kragx("threshold", "sweep", results, "--format", "json", "--every-score").json()
     assert found["sweeps"][0]["thresholds"] == [0.5, 1.0]
-    piped = kragx("sweep", "-", "--format", "json", stdin=results.read_text("utf-8")).json()
+    piped = kragx(
+        "threshold", "sweep", "-", "--format", "json", stdin=results.read_text("utf-8")
+    ).json()
     assert len(piped["sweeps"][0]["values"]) == 7
 
 
 def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
     """By the matcher named; the plot is written, and where is said on standard error."""
     plotting()
-    done = kragx("sweep", folder, "--match", "overlap", "-m", "mrr@3", "--plot", "sweep.svg")
+    done = kragx(
+        "threshold", "sweep", folder, "--match", "overlap", "-m", "mrr@3", "--plot", "sweep.svg"
+    )
     assert done.code == 0, done.err
     assert "첫째" in done.out
     assert "written: sweep.svg" in done.err
     assert "첫째" in (here / "sweep.svg").read_text("utf-8")
-    every = kragx("sweep", folder)
+    every = kragx("threshold", "sweep", folder)
     assert every.code == 0
     assert "'strict' decides yes or no: no threshold to sweep" in every.err
 
@@ -140,7 +158,7 @@ def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
         (("--from", 0.5, "--to", 0.2), "--from 0.5 --to 0.2: thresholds lie"),
         (("--step", 0), "--step: 0.0 is not above 0"),
         (("--tolerance", -1), "--tolerance: -1.0 is below 0"),
-        (("--format", "xml"), "--format: 'xml'"),
+        (("--format", "xml"), "'--format': "),
         (("-m", "recal@3"), "perhaps you meant 'recall'"),
         (("--match", "{method: [}"), "--match {method: [}: not a mapping"),
         (("--match", "none.yaml"), "--match none.yaml: cannot be read"),
@@ -149,7 +167,7 @@ def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
 )
 def test_a_wrong_sweep_is_refused(kragx, results, args, message):
     """Exit code 2 and one line that says what to do."""
-    done = kragx("sweep", results, *args)
+    done = kragx("threshold", "sweep", results, *args)
     assert done.code == 2
     assert message in done.err
 
@@ -157,7 +175,9 @@ def test_a_wrong_sweep_is_refused(kragx, results, args, message):
 def test_calibrate_writes_a_block_that_a_run_can_use(kragx, results, jsonl, here):
     """The block stands in the file and on the screen; sweep takes it as --match."""
     labels = jsonl(*LABELS, name="labels.jsonl")
-    done = kragx("calibrate", results, "--labels", labels, "--out", "match.yaml", "--folds", 2)
+    done = kragx(
+        "threshold", "calibrate", results, "--labels", labels, "--out", "match.yaml", "--folds", 2
+    )
     assert done.code == 0, done.err
     block = (here / "match.yaml").read_text("utf-8")
     assert block in done.out
@@ -172,7 +192,9 @@ def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
     labels = jsonl(*LABELS, name="labels.jsonl")
     spec = "{method: embedding, embeddings: 'examples.ngram_embeddings:NgramEmbeddings'}"
     args = ("--by", "f1", "--tokenizer", "whitespace", "--match", spec, "--folds", 2)
-    found = kragx("calibrate", results, "--labels", labels, "--format", "json", *args).json()
+    found = kragx(
+        "threshold", "calibrate", results, "--labels", labels, "--format", "json", *args
+    ).json()
     assert found["by"] == "f1"
     assert found["chosen"]["f1"] == 1.0
     methods = [each["match"]["method"] for each in found["candidates"]]
@@ -187,14 +209,14 @@ def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
         (("--labels", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
         (("--labels", "results.jsonl"), 3, "neither 'label' nor 'matched'"),
         (("--labels", "results.jsonl", "--labels-format", "pair"), 2, "perhaps you meant 'pairs'"),
-        (("--labels", "labels.jsonl", "--by", "f2"), 2, "by: unknown value 'f2'"),
-        (("--labels", "labels.jsonl", "--format", "csv"), 2, "--format: 'csv'"),
+        (("--labels", "labels.jsonl", "--by", "f2"), 2, "'--by': "),
+        (("--labels", "labels.jsonl", "--format", "csv"), 2, "'--format': "),
     ],
 )
 def test_a_wrong_calibration_is_refused(kragx, results, jsonl, here, args, code, message):
     """Wrong use is 2, bad data 3; one line says what to do."""
     jsonl(*LABELS, name="labels.jsonl")
-    done = kragx("calibrate", results, *args)
+    done = kragx("threshold", "calibrate", results, *args)
     assert (done.code, message in done.err) == (code, True), done.err
 
 
@@ -302,9 +324,9 @@ def test_sweep_passes_over_matchers_without_a_threshold(kragx, here, jsonl):
         encoding="utf-8",
     )
     assert kragx("run", "two.yaml").code == 0
-    outcome = kragx("sweep", "out", "--format", "json")
+    outcome = kragx("threshold", "sweep", "out", "--format", "json")
     assert outcome.code == 0
     assert outcome.err == "kragx: 'strict' decides yes or no: no threshold to sweep\n"
     (swept,) = json.loads(outcome.out)["sweeps"]
     assert 0.503 in swept["thresholds"]  # the chosen one is always looked at
-    assert kragx("sweep", "out", "--match", "exact").code == 2
+    assert kragx("threshold", "sweep", "out", "--match", "exact").code == 2

@@ -196,7 +196,7 @@ def test_init_runs(kragx, here):
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith("dataset: {path: ")  # the config, as it was understood
     assert "dataset: starter version 1, 3 queries, sha256 " in outcome.out
-    assert kragx("validate", "kragx.yaml").code == 0
+    assert kragx("gold", "validate", "kragx.yaml").code == 0
     again = kragx("init")
     assert again.code == 2
     assert "already there" in again.err

@@ -121,7 +121,7 @@ def test_mistakes(tmp_path, change, field, hint):
 def test_more_mistakes_are_counted(tmp_path):
     """The first mistake is named, with how many more there are."""
     path = written(tmp_path, {**RECORD, "query": 5, "answerable": "x"}, {**RECORD, "querry": ""})
-    with pytest.raises(DataError, match=r"and 3 more; 'kragx validate'"):
+    with pytest.raises(DataError, match=r"and 3 more; 'kragx gold validate'"):
         read_dataset(path)
 
 

@@ -1,4 +1,4 @@
-"""`kragx validate`: every problem with file, line and field, and what the gold set is made of."""
+"""`kragx gold validate`: every problem with file, line and field, and what the set is made of."""
 
 from __future__ import annotations
 
@@ -217,13 +217,13 @@ def test_targets_that_cannot_be(jsonl, targets, hint):
 def test_command(kragx, jsonl):
     """Errors end with 3 and warnings with 0; JSON holds every problem."""
     bad = jsonl(row(1, querry=1), row(2, relevant_chunk_ids=[]), name="bad.jsonl")
-    code, out, err = kragx("validate", bad)
+    code, out, err = kragx("gold", "validate", bad)
     assert (code, err) == (3, "")
     assert "bad.jsonl:1: querry: unknown field; perhaps you meant 'query'?" in out
     assert "bad.jsonl:2: gold:" in out
     assert "2 errors, 0 warnings" in out
     warned = jsonl(row(1, query="half \ufffd"), name="warned.jsonl")
-    found = kragx("validate", warned, "--format", "json").json()
+    found = kragx("gold", "validate", warned, "--format", "json").json()
     assert (found["n_errors"], found["n_warnings"]) == (0, 1)
     assert found["problems"][0]["line"] == 1
     assert len(found["hash"]) == 64
@@ -238,7 +238,7 @@ def test_command_with_a_config(kragx, jsonl, here):
         "retrievers: {a: {results: r.jsonl}}\n",
         encoding="utf-8",
     )
-    code, out, _ = kragx("validate", "c.yaml")
+    code, out, _ = kragx("gold", "validate", "c.yaml")
     assert code == 3
     assert "'d9' is not in the corpus" in out
     assert "hard: 0% of the queries, the target is 100%" in out
@@ -249,7 +249,7 @@ def test_command_on_a_table(kragx, here):
     (here / "gold.csv").write_text("No,Q,Chunks\n1,why?,c1\n1,how?,c2\n", encoding="cp949")
     options = ("--column", "query_id=No", "--column", "query=Q")
     columns = (*options, "--column", "relevant_chunk_ids=Chunks")
-    code, out, _ = kragx("validate", "gold.csv", *columns)
+    code, out, _ = kragx("gold", "validate", "gold.csv", *columns)
     assert code == 3
     assert "gold.csv:3: query_id: '1' stands twice (first on line 2)" in out
-    assert kragx("validate", "gold.csv", "--column", "nonsense").code == 2
+    assert kragx("gold", "validate", "gold.csv", "--column", "nonsense").code == 2

@@ -1,48 +1,42 @@
-"""`kragx judgements`: look into a judgement store, take judgements out and bring them in."""
+"""`kragx judge store`: look into a judgement store, take judgements out and bring them in."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kragx.errors import DataError, UsageError
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show
+from kragx.errors import DataError
 
 if TYPE_CHECKING:
     from kragx.judging import Store
 
-judgements = typer.Typer(
-    help="Statistics, export and import of stored judgements.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+group = opt.group("store", "Statistics, export and import of stored judgements.")
 
-StoreFile = Annotated[Path, typer.Option("--store", help="The judgement store (SQLite).")]
 DEFAULT = Path(".kragx/judgements.sqlite")
 
 
-@judgements.command()
-def stats(
-    store: StoreFile = DEFAULT,
-    format: Annotated[str, typer.Option(help="table or json.")] = "table",  # noqa: A002
-) -> None:
+@group.command(cls=opt.Command)
+def stats(store: opt.StoreFile = DEFAULT, format: opt.TableOrJson = "table") -> None:  # noqa: A002
     """Count judgements, failures and tokens by model and rubric; say what served them."""
-    from kragx.data.formats.jsonl import to_json
     from kragx.judging.statistics import statistics
+
+    with _existing(store) as opened:
+        counts = statistics(opened.records())
+    show(format, table=lambda: _print(counts), plain=lambda: counts)
+
+
+def _print(counts: Sequence[Mapping[str, Any]]) -> None:
     from kragx.report.text import console, print_judgements
 
-    if format not in ("table", "json"):
-        raise UsageError(f"--format: {format!r} is neither table nor json")
-    with _existing(store) as opened:
-        found = statistics(opened.records())
-    if format == "json":
-        typer.echo(to_json(found))
-    else:
-        print_judgements(found, console())
+    print_judgements(counts, console())
 
 
-@judgements.command()
+@group.command(cls=opt.Command)
 def export(
     file: Annotated[
         Path,
@@ -52,14 +46,15 @@ def export(
             show_default=False,
         ),
     ],
-    store: StoreFile = DEFAULT,
-    asks: Annotated[
-        str, typer.Option(help="Of qrels: relevance, or support (the best gold text's grade).")
-    ] = "relevance",
-    model: Annotated[str | None, typer.Option(help="Of qrels: only this model's grades.")] = None,
-    rubric: Annotated[str | None, typer.Option(help="Of qrels: only this rubric's grades.")] = None,
+    store: opt.StoreFile = DEFAULT,
+    asks: opt.Asks = "relevance",
+    model: opt.Model = None,
+    rubric: opt.RubricId = None,
 ) -> None:
-    """Write judgements as JSON Lines or as TREC qrels."""
+    """Write judgements as JSON Lines or as TREC qrels.
+
+    The last three options are of qrels.
+    """
     from kragx.data.formats.jsonl import write_records
     from kragx.judging.exchange import qrels
 
@@ -67,11 +62,11 @@ def export(
         if file.suffix == ".jsonl":
             write_records(opened.records(), file)
             return
-        lines = qrels(opened, asks=asks, model=model, rubric=rubric)
+        lines = qrels(opened, asks=asks or "relevance", model=model, rubric=rubric)
     file.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
-@judgements.command(name="import")
+@group.command(cls=opt.Command, name="import")
 def import_(
     file: Annotated[
         Path,
@@ -82,7 +77,7 @@ def import_(
             show_default=False,
         ),
     ],
-    store: StoreFile = DEFAULT,
+    store: opt.StoreFile = DEFAULT,
 ) -> None:
     """Add judgements from JSON Lines, or human labels from TREC qrels."""
     from kragx.data.formats.jsonl import read_records

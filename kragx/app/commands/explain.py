@@ -1,0 +1,56 @@
+"""`kragx explain`: why each document of a query matched or did not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import one_or_runs, show
+from kragx.errors import UsageError
+
+if TYPE_CHECKING:
+    from kragx.evaluation.explain import Explanation
+
+
+def explain(
+    results: opt.Results,
+    query: Annotated[str, typer.Option("--query", "-q", help="The query's id.")],
+    match: opt.MatchSpec = None,
+    retriever: Annotated[
+        str | None, typer.Option(help="Of a folder: only this retriever (default: each).")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Whole texts, however long.")] = False,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Show why each document of a query matched or did not."""
+    from kragx.app.config import match_spec
+
+    spec = match_spec(match)
+    if results.is_dir():
+        from kragx.app.revisit import explain_folder
+
+        explanations = explain_folder(results, query, match=spec, retriever=retriever)
+    else:
+        from kragx.evaluation.explain import explain as explained
+
+        if retriever is not None:
+            raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
+        explanations = [explained(str(results), query_id=query, match=spec)]
+    show(
+        format,
+        table=lambda: _print(explanations, full=full),
+        plain=lambda: one_or_runs([explanation.to_dict() for explanation in explanations]),
+    )
+
+
+def _print(explanations: list[Explanation], *, full: bool) -> None:
+    from kragx.report.explanations import print_explanation
+    from kragx.report.text import console
+
+    out = console()
+    for number, explanation in enumerate(explanations):
+        if number:
+            out.rule()
+        print_explanation(explanation, out, full=full)

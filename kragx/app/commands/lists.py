@@ -1,0 +1,47 @@
+"""`kragx init`, `metrics` and `schema`: what to start from, and what to look up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show
+
+
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER]", help="Where to write (default: here).")
+    ] = Path(),
+) -> None:
+    """Write a commented config that runs, with a gold set."""
+    from kragx.app.starter import write_starter
+
+    for path in write_starter(folder):
+        typer.echo(f"written: {path}")
+    inside = "" if folder == Path() else f"cd {folder} && "
+    typer.echo(f"next: {inside}kragx run kragx.yaml")
+
+
+def metrics(format: opt.TableJsonOrCsv = "table") -> None:  # noqa: A002
+    """List the metrics: what each answers, range and options."""
+    from kragx.report.metrics import metrics_csv, metrics_json, print_metrics
+    from kragx.report.text import console
+
+    if format == "json":
+        typer.echo(metrics_json())
+    else:
+        show(format, table=lambda: print_metrics(console()), plain=dict, csv=metrics_csv)
+
+
+def schema(
+    report: Annotated[
+        bool, typer.Option("--report", help="Of the report.json that kragx run writes.")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of config files, for editors."""
+    from kragx.app.schema import config_schema, report_schema
+
+    show("json", table=dict, plain=report_schema if report else config_schema)

@@ -1,0 +1,203 @@
+"""`kragx run` and `report`: from a config to its result folder, and what a folder says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import end, show, write_summary, written
+from kragx.errors import UsageError
+
+if TYPE_CHECKING:
+    from kragx.app.config import RunConfig
+    from kragx.app.run_report import RunReport
+
+
+def run(
+    config: opt.ConfigFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder for JSON and CSV; wins over the config's."),
+    ] = None,
+    settings: opt.Settings = None,
+    dry_run: opt.DryRun = False,
+    budget: Annotated[
+        float | None, typer.Option(help="The most that judging may cost, in the prices' currency.")
+    ] = None,
+    max_calls: opt.MaxCalls = None,
+    max_missing: Annotated[
+        float | None, typer.Option(help="The share of judgements that may be missing (default 0).")
+    ] = None,
+    earlier: opt.Earlier = None,
+    anyway: opt.Anyway = False,
+    summary: opt.Summary = None,
+) -> None:
+    """Evaluate and compare the retrievers of a config file.
+
+    Ends with 1 if a gate fails.
+    """
+    from kragx.app import config as configs
+    from kragx.app import pipeline
+    from kragx.data.formats.jsonl import make_folder
+    from kragx.report.text import console, print_plan
+
+    limits = {"cost": budget, "calls": max_calls}
+    limits = {name: limit for name, limit in limits.items() if limit is not None}
+    judging = {"dry_run": dry_run or None, "budget": limits or None, "max_missing": max_missing}
+    judging = {name: option for name, option in judging.items() if option is not None}
+    loaded = configs.load(config, settings or ())
+    if earlier is not None:
+        loaded = configs.with_earlier(loaded, earlier)
+    if output is not None:
+        loaded = loaded.model_copy(update={"output": output.absolute()})
+    folder = loaded.output
+    if folder is not None and not dry_run:
+        make_folder(folder / "results")  # before the work, lest it be done for nothing
+    _print_config(loaded)
+    found = pipeline.run(loaded, judging=judging, folder=None if dry_run else folder, anyway=anyway)
+    if dry_run:
+        _print_dataset(found)
+        print_plan(found.evaluations, console())
+        return
+    if folder is not None:
+        found.write(folder)  # before anything is shown: what was retrieved is not lost
+    _print_report(found)
+    if folder is not None:
+        typer.echo(f"written to {_short(folder)}", err=True)
+    write_summary(found, summary)
+    end(found.gates)
+
+
+def report(
+    folder: opt.Folder,
+    earlier: opt.Earlier = None,
+    anyway: opt.Anyway = False,
+    summary: opt.Summary = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Also draw figures into this folder, as PNG and SVG.")
+    ] = None,
+    language: Annotated[str | None, typer.Option(help="Of figures: en (default) or ko.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Of html: the file (default: FOLDER/report.html)."),
+    ] = None,
+    max_docs: Annotated[
+        int | None, typer.Option(help="Of html: how many documents of each list (default 50).")
+    ] = None,
+    max_chars: Annotated[
+        int | None, typer.Option(help="Of html: how many characters of each text (default: all).")
+    ] = None,
+    format: Annotated[  # noqa: A002
+        Literal["table", "json", "csv", "markdown", "html"], typer.Option(help="How to print.")
+    ] = "table",
+) -> None:
+    """Compute a result folder's numbers again, without retrieving.
+
+    Ends with 1 if a gate fails.
+    """
+    from kragx.app import pipeline
+    from kragx.report.files import means_csv
+
+    of_html = {"--out": out, "--max-docs": max_docs, "--max-chars": max_chars}
+    for option, value in of_html.items():
+        if value is not None and format != "html":
+            raise UsageError(f"{option}: belongs to --format html")
+    if language is not None and figures is None:
+        raise UsageError("--language: belongs to --figures")
+    found = pipeline.recompute(folder, earlier=earlier, anyway=anyway)
+    if format == "html":
+        page = folder / "report.html" if out is None else out
+        found.to_html(page, max_docs=max_docs, max_chars=max_chars)
+        written([page])
+    else:
+        show(
+            format,
+            table=lambda: _print_report(found),
+            plain=found.to_dict,
+            csv=lambda: means_csv(found.evaluations),
+            markdown=found.to_markdown,
+        )
+    if figures is not None:
+        written(found.draw(figures, language=language or "en"))
+    write_summary(found, summary)
+    end(found.gates)
+
+
+def _print_config(config: RunConfig) -> None:
+    """Print what will be done, every default filled in, before any work.
+
+    It is the config as the result folder keeps it, a line for each key, retriever and matcher;
+    variables in ``args`` stay names.
+    """
+    from rich.text import Text
+
+    from kragx.report.text import console
+
+    def line(text: str) -> None:
+        console().print(Text(text), soft_wrap=True)
+
+    for key, value in config.resolved().items():
+        if key in ("retrievers", "matchers"):
+            line(f"{key}:")
+            for name, part in value.items():
+                line(f"  {_inline(name)}: {_inline(part)}")
+        else:
+            line(f"{key}: {_inline(value)}")
+
+
+def _inline(value: Any) -> str:
+    """A value as YAML on one line."""
+    import yaml
+
+    listed: str = yaml.safe_dump(
+        [value], default_flow_style=True, allow_unicode=True, sort_keys=False, width=float("inf")
+    )
+    return listed.strip()[1:-1]
+
+
+def _print_dataset(report: RunReport) -> None:
+    """Print which gold set was used: name, version and the beginning of its hash."""
+    from rich.text import Text
+
+    from kragx.report.text import console
+
+    settings = report.dataset.settings
+    version = "" if settings["version"] is None else f" version {settings['version']}"
+    line = f"dataset: {settings['name']}{version}, {len(report.dataset)} queries, "
+    console().print(Text(f"{line}sha256 {settings['hash'][:12]}"), soft_wrap=True)
+
+
+def _print_report(report: RunReport) -> None:
+    """Print all that a run found, as tables."""
+    _print_dataset(report)
+    from itertools import groupby
+
+    from kragx.report.comparison import (
+        print_change,
+        print_comparison,
+        print_gates,
+        print_recommendations,
+    )
+    from kragx.report.text import console, print_heading, print_remarks
+
+    out = console()
+    groups = [
+        list(group)
+        for _, group in groupby(report.evaluations, lambda evaluation: evaluation.match_name)
+    ]
+    for comparison, advice, group in zip(report.comparisons, report.recommendations, groups):
+        print_heading(group[0], out)
+        print_comparison(comparison, out, group)
+        print_remarks(group, out)
+        print_recommendations(advice, out)
+    for change in report.changes:
+        print_change(change, out, matchers=len(groups) > 1)
+    print_gates(report.gates, out)
+
+
+def _short(path: Path) -> str:
+    """A path as a reader recognises it: relative, where it lies below the current folder."""
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)

@@ -1,0 +1,171 @@
+"""`kragx score` and `match`: the numbers of files, and every pair's score and decision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import one_or_runs, show
+from kragx.errors import UsageError
+
+if TYPE_CHECKING:
+    from kragx.evaluation.evaluation import Evaluation
+
+
+def score(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE.jsonl]",
+            help="Results file: JSON Lines with query_id, gold and retrieved; - is standard "
+            "input. With --profile science-qa the gold file.",
+            show_default=False,
+        ),
+    ] = None,
+    submission: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SUBMISSION]",
+            help="With --profile science-qa: the submission.",
+            show_default=False,
+        ),
+    ] = None,
+    qrels: Annotated[
+        Path | None, typer.Option(help="TREC qrels (also .gz), instead of FILE.")
+    ] = None,
+    run: Annotated[  # the field's word for it; the command `run` is not called from here
+        list[Path] | None,
+        typer.Option(help="TREC run (also .gz) for --qrels; repeat to compare several."),
+    ] = None,
+    match: opt.Match = None,
+    measure: opt.Measure = None,
+    threshold: opt.Threshold = None,
+    tokenizer: opt.TokenizerName = None,
+    id_key: opt.IdKey = None,
+    gold_id_key: opt.GoldIdKey = None,
+    direction: opt.Direction = None,
+    casefold: opt.Casefold = None,
+    metric: opt.Metrics = None,
+    profile: opt.ProfileName = None,
+    no_gold: opt.NoGold = None,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Also each query.")] = False,
+    format: opt.TableJsonOrCsv = "table",  # noqa: A002
+) -> None:
+    """Score a results file, TREC runs or a competition's file."""
+    from kragx.data.formats.trec import read_qrels, read_runs
+    from kragx.evaluation.evaluate import evaluate, evaluate_submission
+    from kragx.report.files import means_csv, queries_csv
+
+    _check_sources(file, submission, qrels, run, profile)
+    spec = _spec(
+        "id" if match is None and qrels is not None else match,
+        profile,
+        measure=measure,
+        threshold=threshold,
+        tokenizer=tokenizer,
+        id_key=id_key,
+        gold_id_key=gold_id_key,
+        direction=direction,
+        casefold=casefold,
+    )
+    if submission is not None:
+        evaluations = [evaluate_submission(str(file), submission, metrics=metric)]
+    else:
+        evaluations = [
+            evaluate(
+                str(file) if qrels is None else read_qrels(qrels),
+                system,
+                match=spec,
+                metrics=metric,
+                profile=profile,
+                no_gold=no_gold,  # type: ignore[arg-type]  # evaluate checks it
+            )
+            for system in ([None] if qrels is None else read_runs(run or []))
+        ]
+    show(
+        format,
+        table=lambda: _print(evaluations, per_query=per_query),
+        plain=lambda: one_or_runs([result.to_dict(queries=per_query) for result in evaluations]),
+        csv=lambda: queries_csv(evaluations) if per_query else means_csv(evaluations),
+    )
+
+
+def match(
+    file: opt.ResultsFile,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Where to write (default: standard output)."),
+    ] = None,
+    match: opt.Match = None,
+    measure: opt.Measure = None,
+    threshold: opt.Threshold = None,
+    tokenizer: opt.TokenizerName = None,
+    id_key: opt.IdKey = None,
+    gold_id_key: opt.GoldIdKey = None,
+    direction: opt.Direction = None,
+    casefold: opt.Casefold = None,
+) -> None:
+    """Write every pair's score and decision.
+
+    JSON Lines, a line for each query.
+    """
+    from kragx.data.formats.jsonl import write_records
+    from kragx.evaluation.evaluate import match_pairs
+
+    spec = _spec(
+        "overlap" if match is None else match,
+        None,
+        measure=measure,
+        threshold=threshold,
+        tokenizer=tokenizer,
+        id_key=id_key,
+        gold_id_key=gold_id_key,
+        direction=direction,
+        casefold=casefold,
+    )
+    write_records(match_pairs(str(file), match=spec), out or "-")
+
+
+def _spec(method: str | None, profile: str | None, **options: Any) -> object:
+    """The match spec of a command line; None where nothing is said, for the profile's own."""
+    named = {name: value for name, value in options.items() if value is not None}
+    if method is None:
+        if not named:
+            return None
+        from kragx.metrics import profile as profile_named
+
+        method = str(profile_named(profile or "kragx").match)
+    if ":" in method:
+        return {"method": method, "args": named}
+    return {"method": method, **named}
+
+
+def _check_sources(
+    file: Path | None,
+    submission: Path | None,
+    qrels: Path | None,
+    runs: list[Path] | None,
+    profile: str | None,
+) -> None:
+    """Refuse a command line from which it is not clear what to score."""
+    if (qrels is None) != (not runs):
+        raise UsageError("--qrels and --run belong together; one is missing")
+    if (file is None) == (qrels is None):
+        raise UsageError("name either a results file, or --qrels and --run")
+    if (submission is not None) != (profile == "science-qa" and qrels is None):
+        raise UsageError(
+            "kragx score --profile science-qa GOLD SUBMISSION takes two files, any other profile "
+            "one results file"
+        )
+
+
+def _print(evaluations: list[Evaluation], *, per_query: bool) -> None:
+    from kragx.report.text import console, print_evaluations, print_queries
+
+    if per_query:
+        for evaluation in evaluations:
+            print_queries(evaluation, console())
+    print_evaluations(evaluations, console())

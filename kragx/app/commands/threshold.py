@@ -1,0 +1,192 @@
+"""`kragx threshold sweep` and `calibrate`: what depends on a threshold, and which one to take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show, written
+from kragx.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from kragx.agreement.calibration import Calibration
+    from kragx.evaluation.evaluation import Evaluation
+    from kragx.evaluation.sweep import Sweep
+
+group = opt.group("threshold", "Thresholds: sweep, calibrate.")
+
+FIRST, LAST, STEP = 0.01, 1.0, 0.01
+"""The thresholds of a sweep, where none are named."""
+
+
+@group.command(cls=opt.Command)
+def sweep(
+    results: opt.Results,
+    metric: opt.Metrics = None,
+    match: opt.MatchSpec = None,
+    from_: Annotated[float, typer.Option("--from", help="The least threshold.")] = FIRST,
+    to: Annotated[float, typer.Option(help="The greatest threshold.")] = LAST,
+    step: Annotated[float, typer.Option(help="From one threshold to the next.")] = STEP,
+    every_score: Annotated[
+        bool, typer.Option("--every-score", help="Every distinct score instead of steps.")
+    ] = False,
+    tolerance: Annotated[
+        float, typer.Option(help="How far a metric may change within a plateau.")
+    ] = 0.01,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw it: a file .png, .svg or .pdf.")
+    ] = None,
+    format: opt.TableJsonOrCsv = "table",  # noqa: A002
+) -> None:
+    """Show metrics against the threshold, and where they are stable."""
+    from kragx.app.config import match_spec
+    from kragx.evaluation import sweep as sweeping
+    from kragx.report.sweeps import sweep_figure, sweeps_csv
+
+    if not tolerance >= 0:
+        raise UsageError(f"--tolerance: {tolerance!r} is below 0")
+    evaluations = _varying(_evaluations(results, match_spec(match), metric))
+    plain_grid = (from_, to, step) == (FIRST, LAST, STEP)
+    sweeps = []
+    for evaluation in evaluations:
+        graded = "top" in evaluation.settings["match"]
+        thresholds: Any = "scores" if every_score else None
+        if not every_score and not graded and not plain_grid:
+            thresholds = _grid(from_, to, step)
+        sweeps.append(sweeping.sweep(evaluation, thresholds=thresholds, tolerance=tolerance))
+    show(
+        format,
+        table=lambda: _print_sweeps(sweeps, evaluations),
+        plain=lambda: {"sweeps": [result.to_dict() for result in sweeps]},
+        csv=lambda: sweeps_csv(sweeps),
+    )
+    if plot is not None:
+        sweep_figure(sweeps, plot)
+        written([plot])
+
+
+def _evaluations(results: Path, spec: object, metrics: list[str] | None) -> list[Evaluation]:
+    """The evaluations of a results file, or of a folder, by another matcher if one is named."""
+    from kragx.app.revisit import evaluations_of
+    from kragx.evaluation.evaluate import evaluate
+
+    if not results.is_dir():
+        return [evaluate(str(results), match=spec, metrics=metrics)]
+    return list(evaluations_of(results, match=spec, metrics=metrics))
+
+
+def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
+    """Those with a threshold to vary, where some have one; the others are named."""
+    varying = {
+        evaluation.match_name
+        for evaluation in evaluations
+        if "threshold" in evaluation.settings["match"]
+    }
+    if not varying:
+        return evaluations  # sweeping them says why it cannot
+    for name in dict.fromkeys(evaluation.match_name for evaluation in evaluations):
+        if name not in varying:
+            typer.echo(f"kragx: {name!r} decides yes or no: no threshold to sweep", err=True)
+    return [evaluation for evaluation in evaluations if evaluation.match_name in varying]
+
+
+def _grid(first: float, last: float, step: float) -> list[float]:
+    if not (0 < first <= last <= 1):
+        raise UsageError(f"--from {first:g} --to {last:g}: thresholds lie above 0 and at most at 1")
+    if not step > 0:
+        raise UsageError(f"--step: {step!r} is not above 0")
+    count = int((last - first) / step + 1e-9) + 1
+    return [round(first + number * step, 10) for number in range(count)]
+
+
+def _print_sweeps(sweeps: list[Sweep], evaluations: list[Evaluation]) -> None:
+    """Print the sweeps, and where the order of retrievers depends on the threshold."""
+    from itertools import groupby
+
+    from kragx.comparison.flips import all_flips
+    from kragx.report.sweeps import print_sweeps
+    from kragx.report.text import console
+
+    out = console()
+    print_sweeps(sweeps, out)
+    for _, retrievers in groupby(evaluations, lambda evaluation: evaluation.match_name):
+        for flips in all_flips(list(retrievers)).values():
+            if line := flips.warning():
+                out.print(line, style="yellow", markup=False, soft_wrap=True)
+
+
+@group.command(cls=opt.Command)
+def calibrate(
+    results: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESULTS.jsonl",
+            help="Results file whose pairs are labelled; - is standard input.",
+            show_default=False,
+        ),
+    ],
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labelled pairs: JSON Lines, CSV, TREC qrels, or a judgement store. Default: the "
+            "places in sources that the results' metadata name."
+        ),
+    ] = None,
+    labels_format: Annotated[
+        str | None,
+        typer.Option(help="pairs, matrix, offsets, qrels, store or gold (default: recognised)."),
+    ] = None,
+    positive: Annotated[
+        float | None,
+        typer.Option(help="The least label that is a match (default: 1; of a store 2)."),
+    ] = None,
+    by: Annotated[Literal["kappa", "f1"], typer.Option(help="What is to be greatest.")] = "kappa",
+    folds: Annotated[int, typer.Option(help="Of cross-validation, by query.")] = 5,
+    tokenizer: Annotated[
+        list[str] | None,
+        typer.Option("--tokenizer", help="$tokenizers; repeat for more (default: unicode, char)."),
+    ] = None,
+    match: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--match", help="A further candidate, as a method or mapping; repeat for more."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the match block to this YAML file.")
+    ] = None,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Choose matcher and threshold by labelled pairs."""
+    from kragx.agreement import calibration, read_labels
+    from kragx.app.config import match_spec
+    from kragx.report.files import write_text
+
+    if not results.is_file() and str(results) != "-":
+        raise DataError(f"{results}: there is no such results file")
+    options: dict[str, Any] = {"tokenizers": tokenizer} if tokenizer else {}
+    calibrated = calibration.calibrate(
+        str(results),
+        None if labels is None else read_labels(labels, format=labels_format),
+        positive=positive,
+        by=by,
+        folds=folds,
+        more=[match_spec(candidate) for candidate in match or ()],
+        **options,
+    )
+    if out is not None:
+        write_text(out, calibrated.to_yaml())
+    show(format, table=lambda: _print_calibration(calibrated), plain=calibrated.to_dict)
+    if out is not None:
+        written([out])
+
+
+def _print_calibration(calibrated: Calibration) -> None:
+    from kragx.report.calibration import print_calibration
+    from kragx.report.text import console
+
+    print_calibration(calibrated, console())
+    typer.echo(calibrated.to_yaml(), nl=False)
