@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,19 +28,35 @@ WIDTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell with a style of rich's (``bold green``), and a second, fainter line below."""
+    """A cell with a style of rich's (``bold green``), and a second, fainter line below.
+
+    `code` is for names that are written so in configs and programs, not for texts from data.
+    """
 
     text: str
     style: str = ""
     below: str = ""
+    code: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of prose; `style` is rich's (``yellow`` warns, ``dim`` explains)."""
+    """A line of prose; `style` is rich's (``yellow`` warns, ``dim`` explains).
+
+    `item` is what stands before one line of a list: ``-``, or ``?`` for what is open.
+    """
 
     text: str
     style: str = ""
+    item: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading(Line):
+    """A line above what belongs to it; `level` is 1 for the title of the whole."""
+
+    style: str = "bold"
+    level: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +69,14 @@ class Table:
         words: how many of the first columns hold words: they stand to the left, and are said again
             where a table is too wide for its window and is split.
         narrow: what is shown where this table does not fit, before it is split.
+        note: what its marks mean; it stands below.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Cell]]
     words: int = 1
     narrow: Table | None = None
+    note: str = ""
 
 
 Part = Line | Table
@@ -116,7 +135,8 @@ def show(parts: Iterable[Part], out: Console | None = None) -> None:
     out = out or console()
     for part in parts:
         if isinstance(part, Line):
-            out.print(Text(part.text, style=part.style), soft_wrap=True)
+            text = f"{part.item} {part.text}".lstrip()
+            out.print(Text(inert(text), style=part.style), soft_wrap=True)
         else:
             _show_table(part, out)
 
@@ -132,6 +152,7 @@ def as_text(parts: Iterable[Part]) -> str:
 
 def _show_table(table: Table, out: Console) -> None:
     from rich.measure import Measurement
+    from rich.text import Text
 
     def fits(rich_table: RichTable) -> bool:
         wide = out.options.update(width=10_000)
@@ -147,7 +168,9 @@ def _show_table(table: Table, out: Console) -> None:
         out.print(_rich(table, [*words, *rest[:most]]))
         rest = rest[most:]
         if not rest:
-            return
+            break
+    if table.note:
+        out.print(Text(table.note, style="dim"))
 
 
 def _rich(table: Table, columns: Sequence[int]) -> RichTable:
@@ -157,7 +180,7 @@ def _rich(table: Table, columns: Sequence[int]) -> RichTable:
 
     rich_table = RichTable(
         *(
-            Column(Text(table.columns[at]), justify="left" if at < table.words else "right")
+            Column(Text(inert(table.columns[at])), justify="left" if at < table.words else "right")
             for at in columns
         )
     )
@@ -165,9 +188,9 @@ def _rich(table: Table, columns: Sequence[int]) -> RichTable:
         texts = []
         for at in columns:
             cell = _cell(row[at])
-            text = Text(cell.text, style=cell.style)
+            text = Text(inert(cell.text), style=cell.style)
             if cell.below:
-                text.append(f"\n{cell.below}", style="not bold dim")
+                text.append(f"\n{inert(cell.below)}", style="not bold dim")
             texts.append(text)
         rich_table.add_row(*texts)
     return rich_table
@@ -176,7 +199,9 @@ def _rich(table: Table, columns: Sequence[int]) -> RichTable:
 def as_html(parts: Iterable[Part]) -> str:
     """A description as HTML for a notebook."""
     return "".join(
-        f"<p>{escape(part.text)}</p>" if isinstance(part, Line) else _html_table(part)
+        f"<p>{escape(inert(f'{part.item} {part.text}'.lstrip()))}</p>"
+        if isinstance(part, Line)
+        else _html_table(part)
         for part in parts
     )
 
@@ -188,16 +213,73 @@ def _cell(value: str | Cell) -> Cell:
 def _html_table(table: Table) -> str:
     def cell(value: str | Cell, position: int) -> str:
         shown = _cell(value)
-        text = "<br>".join(map(escape, filter(None, (shown.text, shown.below))))
+        text = "<br>".join(escape(inert(line)) for line in (shown.text, shown.below) if line)
         align = " style='text-align:left'" if position < table.words else ""
         return f"<td{align}>{f'<b>{text}</b>' if 'bold' in shown.style else text}</td>"
 
-    heads = "".join(f"<th>{escape(head)}</th>" for head in table.columns)
+    heads = "".join(f"<th>{escape(inert(head))}</th>" for head in table.columns)
     rows = "".join(
         f"<tr>{''.join(cell(value, position) for position, value in enumerate(row))}</tr>"
         for row in table.rows
     )
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    note = f"<p>{escape(table.note)}</p>" if table.note else ""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{note}"
+
+
+def as_markdown(parts: Iterable[Part], deeper: int = 0) -> str:
+    """A description as Markdown, in which every text is shown to the letter.
+
+    Args:
+        parts: the description.
+        deeper: by how much its headings stand below their own level.
+    """
+    blocks: list[str] = []
+    before = ""
+    for part in parts:
+        if isinstance(part, Table):
+            block = _markdown_table(part)
+        elif isinstance(part, Heading):
+            block = f"{'#' * (part.level + deeper)} {escaped(part.text)}"
+        elif part.item or part.style == "yellow":
+            block = f"- {'**?** ' if part.item == '?' else ''}{escaped(part.text)}"
+        else:
+            block = escaped(part.text)
+        if blocks and block.startswith("- ") and before.startswith("- "):
+            blocks[-1] += f"\n{block}"
+        else:
+            blocks.append(block)
+        before = block
+    return "\n\n".join(blocks) + "\n"
+
+
+def _markdown_table(table: Table) -> str:
+    def cell(value: str | Cell) -> str:
+        shown = _cell(value)
+        text = f"`{shown.text}`" if shown.code else escaped(shown.text)
+        return f"{f'**{text}**' if 'bold' in shown.style else text} {escaped(shown.below)}".strip()
+
+    rules = ["---" if at < table.words else "---:" for at in range(len(table.columns))]
+    rows = [[*map(escaped, table.columns)], rules, *([*map(cell, row)] for row in table.rows)]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([*lines, *(["", escaped(table.note)] if table.note else [])])
+
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]|~$]|(?<!\w)@|(?<=:)//|^[#+=-]+(?=\s|$)|^\d+(?=[.)](?:\s|$)))")
+
+
+def escaped(text: str) -> str:
+    """A text from data as Markdown shows it to the letter.
+
+    White space and line ends become one space, controls visible; what Markdown, HTML in it, or
+    GitHub's mentions, links and formulas would read is escaped.
+    """
+    plain = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKDOWN.sub(lambda match: _escape(match[0]), plain)
+
+
+def _escape(special: str) -> str:
+    # A backslash before a digit is a backslash; a number that begins a list is written otherwise.
+    return f"&#{ord(special[0])};{special[1:]}" if special[0].isdecimal() else f"\\{special}"
 
 
 def number(value: float | None) -> str:
@@ -214,7 +296,7 @@ def signed(value: float | None) -> str:
     """A difference as people read it."""
     if value is None or value < 0:
         return number(value)
-    return f"+{number(value)}"
+    return f"+{number(abs(value))}"  # abs: -0.0 is no loss
 
 
 def interval(low: float | None, high: float | None, *, plus: bool = False) -> str:
@@ -243,19 +325,24 @@ def counted(counts: Mapping[str, int]) -> str:
 
 
 def visible(text: str) -> str:
-    """A text from data in one line that shows what it holds and steers nothing.
+    """A text from data in one line that shows what it holds and steers nothing."""
+    return inert(" ".join(text.split()))
 
-    Control characters, line ends and marks of direction are what a terminal, a browser or an
-    editor obeys instead of showing; white space becomes a space, the others their code point.
+
+def inert(text: str) -> str:
+    """A text whose characters are all shown; line ends alone are obeyed.
+
+    Control characters and marks of direction are what a terminal, a browser or an editor obeys
+    instead of showing; they become their code point.
     """
-    line = " ".join(text.split())
-    if line.isascii() and line.isprintable():
-        return line
+    if text.isascii() and text.isprintable():
+        return text
     return "".join(
         f"\u2039U+{ord(character):04X}\u203a"
-        if unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTION
+        if (unicodedata.category(character) in ("Cc", "Cs") and character != "\n")
+        or character in _DIRECTION
         else character
-        for character in line
+        for character in text
     )
 
 

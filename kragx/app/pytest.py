@@ -44,14 +44,15 @@ def assert_gates(
         UsageError: there are no gates, or they hold a mistake.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    from kragx.report.comparison import gates_text
+    from kragx.comparison import failed
 
     found = _results(results, gates, None if earlier is None else Path(earlier))
     if not found:
         raise UsageError("gates: none is given; pass gates={'ndcg@10': '>= 0.75'}")
-    text = gates_text(found)
-    if text:
-        raise AssertionError(f"{text.count(chr(10)) + 1} of {len(found)} gates failed\n{text}")
+    bad = failed(found)
+    if bad:
+        lines = "\n".join(map(str, bad))
+        raise AssertionError(f"{len(bad)} of {len(found)} gates failed\n{lines}")
     return found
 
 

@@ -1,7 +1,7 @@
 """Which retriever is better, and how sure is that: comparisons, slices, changes, gates.
 
-`compare` makes a `Comparison`; `kragx.comparison.model` says what is in it. `changes` sets earlier
-results beside the present ones, and `check_gates` holds numbers against what they must be.
+`compare` makes a `Comparison`; `kragx.comparison.comparison` says what is in it. `changes` sets
+earlier results beside the present ones, and `check_gates` holds numbers against what they must be.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from kragx.comparison.changes import Change, QueryChange, Results, changes, read_results_folder
 from kragx.comparison.comparable import REMEDY, check_comparable, gold_differs
 from kragx.comparison.comparing import compare, compare_scored
+from kragx.comparison.comparison import CORRECTIONS, Comparison, Settings
+from kragx.comparison.estimate import Difference, Estimate
 from kragx.comparison.gates import (
     NEEDS_EARLIER,
     Gate,
@@ -16,22 +18,14 @@ from kragx.comparison.gates import (
     check_gates,
     failed,
     gate_problems,
+    gates_parts,
+    gates_table,
     parse_gates,
 )
-from kragx.comparison.model import (
-    CORRECTIONS,
-    NO_VALUE,
-    Comparison,
-    Difference,
-    Estimate,
-    Leader,
-    Settings,
-    Slice,
-    View,
-)
-from kragx.comparison.recommendations import Recommendation, recommend
+from kragx.comparison.recommendations import Recommendation, recommend, verdict
 from kragx.comparison.scored import Scored
 from kragx.comparison.slices import sliced
+from kragx.comparison.view import NO_VALUE, Leader, Slice, View
 
 __all__ = [
     "CORRECTIONS",
@@ -59,9 +53,12 @@ __all__ = [
     "compare_scored",
     "failed",
     "gate_problems",
+    "gates_parts",
+    "gates_table",
     "gold_differs",
     "parse_gates",
     "read_results_folder",
     "recommend",
     "sliced",
+    "verdict",
 ]

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import isnan
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from kragx.comparison.comparing import compare_scored
-from kragx.comparison.model import Comparison, Settings
+from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.scored import Scored
 from kragx.comparison.statistics import TOLERANCE
 from kragx.data.formats.jsonl import read_gold
 from kragx.data.gold import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.metrics.measures import MEASURES
+from kragx.plain import HIDDEN
+from kragx.printing import Heading, Line, Part, Result, Table, number, visible, warning
 
 EARLIER, NOW = "earlier", "now"
 
+SHOWN = 5
+"""How many of the queries that changed most are shown."""
+
 
 @dataclass(frozen=True, slots=True)
-class QueryChange:
+class QueryChange(Result):
     """A query whose values changed.
 
     Attributes:
@@ -41,21 +45,22 @@ class QueryChange:
     before: Mapping[str, float | None]
     after: Mapping[str, float | None]
     by: float
-    overall: float
+    overall: float = field(metadata=HIDDEN)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "query_id": self.query_id,
-            "text": self.text,
-            "before": dict(self.before),
-            "after": dict(self.after),
-            "by": self.by,
-        }
+    def describe(self) -> Iterator[Line]:
+        """The first metrics that changed, before and after."""
+        yield Line(f"{visible(self.query_id)}: {self.values_text()}")
+
+    def values_text(self, most: int = 3) -> str:
+        """The first metrics that changed, before and after."""
+        return ", ".join(
+            f"{metric} {number(self.before[metric])} → {number(self.after[metric])}"
+            for metric in list(self.before)[:most]
+        )
 
 
 @dataclass(frozen=True)
-class Change:
+class Change(Result):
     """A retriever set against what it was, or against another.
 
     Attributes:
@@ -70,14 +75,32 @@ class Change:
     better: tuple[QueryChange, ...]
     worse: tuple[QueryChange, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "retriever": self.retriever,
-            "comparison": self.comparison.to_dict(),
-            "better": [each.to_dict() for each in self.better],
-            "worse": [each.to_dict() for each in self.worse],
-        }
+    def describe(self, *, matchers: bool = False) -> Iterator[Part]:
+        """What became of the retriever, metric by metric, and the queries that changed most.
+
+        Args:
+            matchers: name the matcher, as there are several.
+        """
+        comparison = self.comparison
+        before, after = comparison.retrievers
+        under = f", match {comparison.match}" if matchers else ""
+        yield Heading(f"{self.retriever}: {after} against {before}{under}", level=3)
+        yield comparison.differences_table()
+        for name in comparison.fields:
+            yield Line(f"difference by {name}, and p:")
+            yield comparison.slice_differences_table(name)
+        yield from map(warning, comparison.cautions)
+        if not self.better and not self.worse:
+            yield Line(f"no query got better or worse, of {comparison.n_queries}")
+            return
+        unchanged = comparison.n_queries - len(self.better) - len(self.worse)
+        yield Line(
+            f"queries: {len(self.better)} better, {len(self.worse)} worse, {unchanged} as before "
+            "or mixed"
+        )
+        for title, queries in (("worse", self.worse), ("better", self.better)):
+            if queries:
+                yield _queries_table(title, queries)
 
 
 @dataclass(frozen=True)
@@ -110,6 +133,19 @@ class Results:
             hint = nearest(retriever, self.retrievers)
             raise UsageError(f"{self.name} has no retriever {retriever!r}; {hint}")
         return found
+
+
+def _queries_table(title: str, queries: Sequence[QueryChange]) -> Table:
+    more = len(queries) - SHOWN
+    return Table(
+        [title, "question", "what changed"],
+        [
+            [visible(query.query_id), visible(query.text or ""), query.values_text()]
+            for query in queries[:SHOWN]
+        ],
+        words=3,
+        note=f"and {more} more" if more > 0 else "",
+    )
 
 
 def read_results_folder(folder: Path) -> Results:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kragx.comparison.comparable import check_comparable
+from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.flips import Flips, flips_between, flips_warning
-from kragx.comparison.model import Comparison, Settings, Slice
 from kragx.comparison.scored import Scored
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.comparison.view import Slice
 from kragx.comparison.views import Aligned
 from kragx.data.gold import GoldDataset, Query
 from kragx.errors import UsageError, nearest
@@ -125,7 +126,7 @@ def compare_scored(
         better={name: scored[0].better[name] for name in chosen},
         run_level=tuple(name for name in chosen if name not in aligned.tested),
         query_ids=aligned.query_ids,
-        settings=settings,
+        statistics=settings,
         overall=view,
         slices=parts,
         cautions=tuple(cautions),
@@ -189,5 +190,5 @@ def _slices(
     for field, value, rows in sliced(queries, fields):
         part = aligned.rows(rows)
         view = part.view(baseline, settings, part.means())
-        parts.append(Slice(field, value, part.query_ids, view))
+        parts.append(Slice(**vars(view), field=field, value=value, query_ids=part.query_ids))
     return tuple(parts)

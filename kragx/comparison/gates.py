@@ -21,16 +21,20 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
-from typing import Any, Literal
+from typing import Literal
 
-from kragx.comparison.model import Comparison, Difference, View
+from kragx.comparison.comparison import Comparison
+from kragx.comparison.estimate import Difference
 from kragx.comparison.scored import direction
+from kragx.comparison.view import View
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten
 from kragx.metrics import KRAGX, Profile
 from kragx.metrics.measures import parse
+from kragx.plain import HIDDEN
+from kragx.printing import Line, Part, Result, Table, number, signed, visible
 
 _COMPARED: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -93,7 +97,7 @@ class Gate:
 
 
 @dataclass(frozen=True)
-class GateResult:
+class GateResult(Result):
     """Whether one retriever passed one gate.
 
     Attributes:
@@ -105,12 +109,35 @@ class GateResult:
         said: what was found, as people read it.
     """
 
-    gate: Gate
+    gate: Gate = field(metadata=HIDDEN)
     match: str
     retriever: str
     value: float | None
     passed: bool
     said: str
+
+    also_plain = ("path", "metric", "condition", "slice")
+
+    @property
+    def path(self) -> str:
+        """Where the gate stands in the config."""
+        return self.gate.path
+
+    @property
+    def metric(self) -> str:
+        """Of the gate."""
+        return self.gate.metric
+
+    @property
+    def condition(self) -> str:
+        """Of the gate, as people read it."""
+        return self.gate.condition
+
+    @property
+    def slice(self) -> dict[str, str | None] | None:
+        """Field and value of the slice; None for all queries."""
+        gate = self.gate
+        return None if gate.field is None else {"field": gate.field, "value": gate.value}
 
     @property
     def where(self) -> str:
@@ -118,21 +145,40 @@ class GateResult:
         gate = self.gate
         return "" if gate.field is None else f"{gate.field} = {gate.value}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "path": self.gate.path,
-            "metric": self.gate.metric,
-            "condition": self.gate.condition,
-            "match": self.match,
-            "retriever": self.retriever,
-            "slice": None
-            if self.gate.field is None
-            else {"field": self.gate.field, "value": self.gate.value},
-            "value": self.value,
-            "passed": self.passed,
-            "said": self.said,
-        }
+    def describe(self) -> Iterator[Line]:
+        """The gate, whom it concerns, and what was found."""
+        where = f", {self.where}" if self.where else ""
+        name = f"{self.retriever} ({self.match}{where})"
+        yield Line(f"{self.metric} {self.condition}: {name}: {self.said}")
+
+
+def gates_table(results: Sequence[GateResult]) -> Table:
+    """Gates, whom they concern, and what was found."""
+    match = len({result.match for result in results}) > 1
+    where = any(result.where for result in results)
+    words = ["", "gate", "retriever", *["match"] * match, *["slice"] * where, "found"]
+    rows = [
+        [
+            "✅" if result.passed else "❌",
+            f"{result.metric} {result.condition}",
+            result.retriever,
+            *[result.match] * match,
+            *[visible(result.where)] * where,
+            result.said,
+        ]
+        for result in results
+    ]
+    return Table(words, rows, words=len(words))
+
+
+def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
+    """How many gates passed, and those that failed as a table; nothing where there are none."""
+    bad = failed(results)
+    if bad:
+        yield Line(f"gates: {len(bad)} of {len(results)} failed", "bold red")
+        yield gates_table(bad)
+    elif results:
+        yield Line(f"gates: all {len(results)} passed", "green")
 
 
 def parse_gates(
@@ -365,7 +411,7 @@ def _view(gate: Gate, comparison: Comparison) -> View | None:
     slices = comparison.by(gate.field)
     if not slices:
         raise UsageError(f"{gate.path}: there are no slices by {gate.field!r}; add it to 'slices'")
-    return next((each.view for each in slices if each.label == gate.value), None)
+    return next((part for part in slices if part.label == gate.value), None)
 
 
 def _no_slice(gate: Gate, name: str, comparison: Comparison) -> GateResult:
@@ -387,7 +433,7 @@ def _bounded(gate: Gate, name: str, comparison: Comparison) -> GateResult:
     slack = _SLACK if gate.sign in (">=", "<=") else -_SLACK
     passed = value is not None and holds(value + (slack if upwards else -slack), gate.bound)
     end = f" ({'low' if upwards else 'high'} end of the interval)" if gate.surely else ""
-    said = _no_value(found.n, surely=gate.surely) if value is None else f"{_short(value)}{end}"
+    said = _no_value(found.n, surely=gate.surely) if value is None else f"{number(value)}{end}"
     return GateResult(gate, comparison.match, name, value, passed, said)
 
 
@@ -407,7 +453,7 @@ def _relative(
         said = _no_value(0 if found is None else found.n, surely=gate.surely)
     else:
         end = " (less favourable end of the interval)" if gate.surely else ""
-        said = f"{_signed(value)} against {gate.than}{end}"
+        said = f"{signed(value)} against {gate.than}{end}"
     return GateResult(gate, comparison.match, name, value, passed, said)
 
 
@@ -441,14 +487,6 @@ def _no_value(n: int, *, surely: bool) -> str:
     if surely and n:
         return "no interval: a run's own number, or fewer than two queries"
     return "no value: it could not be computed for any query here"
-
-
-def _short(value: float) -> str:
-    return f"{value:.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:.2g}"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:+.2g}"
 
 
 def failed(results: Iterable[GateResult]) -> tuple[GateResult, ...]:

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.model import Comparison, Difference, Estimate, Leader
+from kragx.comparison.comparison import Comparison
+from kragx.comparison.estimate import Difference
 from kragx.comparison.scored import Scored
 from kragx.comparison.statistics import TOLERANCE, queries_needed
+from kragx.comparison.view import Leader
+from kragx.printing import Line, Result, number
 
 FEW = 10
 """A slice of fewer queries says next to nothing."""
@@ -22,7 +25,7 @@ _FOUND = ("recall", "hit_rate")
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Result):
     """One sentence or two of advice.
 
     Attributes:
@@ -39,14 +42,9 @@ class Recommendation:
     supported: bool = True
     values: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "kind": self.kind,
-            "text": self.text,
-            "supported": self.supported,
-            "values": dict(self.values),
-        }
+    def describe(self) -> Iterator[Line]:
+        """Its text, with ``?`` before what the data does not carry."""
+        yield Line(self.text, item="-" if self.supported else "?")
 
 
 def recommend(comparison: Comparison, scored: Sequence[Scored]) -> tuple[Recommendation, ...]:
@@ -61,6 +59,11 @@ def recommend(comparison: Comparison, scored: Sequence[Scored]) -> tuple[Recomme
         for rule in (_winner, _cost, _routing, _weak_slices, _small_slices, _saturated)
         for each in rule(comparison)
     ) + tuple(each for rule in (_unfound, _reranking) for each in rule(comparison, scored))
+
+
+def verdict(comparison: Comparison) -> Recommendation:
+    """Which retriever is best in the first metric, or that the data does not say."""
+    return next(_winner(comparison))
 
 
 def _winner(comparison: Comparison) -> Iterator[Recommendation]:
@@ -93,30 +96,32 @@ def _winner(comparison: Comparison) -> Iterator[Recommendation]:
     if leader.decided:
         text = (
             f"Use {leader.best}: in {metric} it is better than every other retriever, with "
-            f"{_estimate(best)}. The next is {second.against}; the {_difference(second)}."
+            f"{best}. The next is {second.against}; the {second.text}."
         )
         yield Recommendation("winner", text, values=values)
         return
     needed = None
     if leader.tested and second.effect is not None:
-        needed = queries_needed(second.effect, 1 - comparison.settings.alpha / _n_tests(comparison))
+        needed = queries_needed(
+            second.effect, 1 - comparison.statistics.alpha / _n_tests(comparison)
+        )
     values["queries_needed"] = needed
     tied = [each for each in leader.differences if each.against in leader.tied]
-    if tied and all(map(_equal, tied)):
+    if tied and all(difference.never_differs for difference in tied):
         text = (
             f"{_listed([leader.best, *leader.tied])} have the same value for every query in "
-            f"{metric}, {_estimate(best)} on average; the data does not say which is best."
+            f"{metric}, {best} on average; the data does not say which is best."
         )
         yield Recommendation("no_winner", text, supported=False, values=values)
         return
-    if _equal(second):
+    if second.never_differs:
         rival = f"; {second.against} has the same value for every query"
     else:
         start = ": the" if len(leader.tied) == 1 else f"; to {second.against} the"
-        rival = f"{start} {_difference(second)}"
+        rival = f"{start} {second.text}"
     text = (
         f"The data does not say which retriever is best in {metric}: {leader.best} has the best "
-        f"value, {_estimate(best)}, but "
+        f"value, {best}, but "
         + (
             f"cannot be told from {_listed(leader.tied)}{rival}."
             if leader.tested
@@ -131,14 +136,9 @@ def _winner(comparison: Comparison) -> Iterator[Recommendation]:
     yield Recommendation("no_winner", text, supported=False, values=values)
 
 
-def _equal(found: Difference) -> bool:
-    """Whether two retrievers have the same value for every query."""
-    return found.p is not None and found.wins == found.losses == 0
-
-
 def _n_tests(comparison: Comparison) -> int:
     """By how much the least p of the leaders' tests is multiplied."""
-    if comparison.settings.correction == "none":
+    if comparison.statistics.correction == "none":
         return 1
     leaders = comparison.overall.leaders.values()
     return max(1, sum(each.p is not None for leader in leaders for each in leader.differences))
@@ -182,7 +182,7 @@ def _cost(comparison: Comparison) -> Iterator[Recommendation]:
         "ratio": ratio,
         "tied": bool(leader.tied),
     }
-    times = f"{_number(known[fastest])} s against {_number(known[leader.best])} s ({metric})"
+    times = f"{number(known[fastest])} s against {number(known[leader.best])} s ({metric})"
     if leader.tied:
         text = (
             f"Of those that cannot be told apart in {comparison.primary}, {fastest} is the "
@@ -192,7 +192,7 @@ def _cost(comparison: Comparison) -> Iterator[Recommendation]:
         loss = next(each for each in leader.differences if each.against == fastest)
         text = (
             f"{leader.best} takes {ratio:.1f} times as long as {fastest}: {times}. What that buys: "
-            f"in {comparison.primary} the {_difference(loss)}."
+            f"in {comparison.primary} the {loss.text}."
         )
     yield Recommendation("cost", text, values=values)
 
@@ -204,15 +204,15 @@ def _routing(comparison: Comparison) -> Iterator[Recommendation]:
         return
     found = False
     for part in comparison.slices:
-        leader = part.view.leaders.get(metric)
+        leader = part.leaders.get(metric)
         if leader is None or not leader.decided or leader.best == overall.best:
             continue
         found = True
         beaten = next(each for each in leader.differences if each.against == overall.best)
         text = (
-            f"For {part.field} = {part.label} ({part.view.n} queries) {leader.best} is better than "
+            f"For {part.field} = {part.label} ({part.n} queries) {leader.best} is better than "
             f"every other retriever in {metric}, unlike over all queries; to {overall.best} the "
-            f"{_difference(beaten)}. Consider choosing the retriever by {part.field}."
+            f"{beaten.text}. Consider choosing the retriever by {part.field}."
         )
         values = {"field": part.field, "value": part.value, "best": leader.best, "metric": metric}
         yield Recommendation("routing", text, values=values)
@@ -236,16 +236,16 @@ def _weak_slices(comparison: Comparison) -> Iterator[Recommendation]:
     name = comparison.retrievers[0] if leader is None else leader.best
     whole = comparison.overall.means[name][metric]
     for part in comparison.slices:
-        own = part.view.means[name][metric]
+        own = part.means[name][metric]
         pairs = [(own.high, whole.low), (whole.high, own.low)]
         if comparison.better[metric] == "lower":
             pairs.reverse()
         upper, lower = pairs[0]
-        if part.view.n < FEW or upper is None or lower is None or upper >= lower:
+        if part.n < FEW or upper is None or lower is None or upper >= lower:
             continue
         text = (
             f"{name} is clearly worse for {part.field} = {part.label}: {metric} is "
-            f"{_estimate(own)} on its {part.view.n} queries, against {_estimate(whole)} over all. "
+            f"{own} on its {part.n} queries, against {whole} over all. "
             "Look there first."
         )
         values = {
@@ -254,15 +254,15 @@ def _weak_slices(comparison: Comparison) -> Iterator[Recommendation]:
             "retriever": name,
             "metric": metric,
             "mean": own.value,
-            "n": part.view.n,
+            "n": part.n,
         }
         yield Recommendation("weak_slice", text, values=values)
 
 
 def _small_slices(comparison: Comparison) -> Iterator[Recommendation]:
-    small = [each for each in comparison.slices if each.view.n < FEW]
+    small = [each for each in comparison.slices if each.n < FEW]
     if small:
-        listed = [f"{each.field} = {each.label} ({each.view.n})" for each in small]
+        listed = [f"{each.field} = {each.label} ({each.n})" for each in small]
         text = (
             f"Too few queries to say anything about {_listed(listed)}; "
             f"add questions until each has {FEW} or more."
@@ -271,7 +271,7 @@ def _small_slices(comparison: Comparison) -> Iterator[Recommendation]:
             "small_slices",
             text,
             supported=False,
-            values={"slices": [[each.field, each.value, each.view.n] for each in small]},
+            values={"slices": [[each.field, each.value, each.n] for each in small]},
         )
 
 
@@ -385,29 +385,6 @@ def _rows(comparison: Comparison, scored: Sequence[Scored], metric: str) -> Any:
         at = {query_id: row for row, query_id in enumerate(each.query_ids)}
         rows.append(each.values[metric][[at[query_id] for query_id in comparison.query_ids]])
     return np.stack(rows)
-
-
-def _estimate(found: Estimate) -> str:
-    value = _number(found.value)
-    return value if found.low is None else f"{value} [{_number(found.low)}, {_number(found.high)}]"
-
-
-def _difference(found: Difference) -> str:
-    if found.value is None:
-        return "difference is not known"
-    text = f"difference is {found.value:+.4f}"
-    if found.low is not None:
-        text += f" [{found.low:+.4f}, {found.high:+.4f}]"
-    if found.p_adjusted is None:
-        return text
-    corrected = "" if found.p_adjusted == found.p else " after correction"
-    return f"{text}, p = {found.p_adjusted:.4f}{corrected}"
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:.2g}"
 
 
 def _listed(names: Sequence[str], most: int = 8) -> str:

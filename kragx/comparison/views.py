@@ -8,9 +8,11 @@ from math import isnan
 
 import numpy as np
 
-from kragx.comparison.model import Difference, Estimate, Leader, Settings, Verdict, View
+from kragx.comparison.comparison import Settings
+from kragx.comparison.estimate import Difference, Estimate, Verdict
 from kragx.comparison.scored import Scored
 from kragx.comparison.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
+from kragx.comparison.view import Leader, View
 from kragx.errors import UsageError
 from kragx.metrics.measures import summary_of
 from kragx.metrics.table import Floats
@@ -168,12 +170,10 @@ class Aligned:
                 high=_known(ends[1, at]),
                 n=n,
                 p=float(p[at]) if n else None,
-                p_adjusted=None,
                 effect=_known(effects[at]),
                 wins=wins,
                 ties=int(equal[at]),
                 losses=losses,
-                verdict="untested",
             )
         return found
 
@@ -228,22 +228,7 @@ def _untested(
     """Two numbers of runs, which are compared as they stand."""
     one, other = estimates[retriever][metric], estimates[against][metric]
     value = None if one.value is None or other.value is None else one.value - other.value
-    return Difference(
-        metric=metric,
-        retriever=retriever,
-        against=against,
-        value=value,
-        low=None,
-        high=None,
-        n=min(one.n, other.n),
-        p=None,
-        p_adjusted=None,
-        effect=None,
-        wins=0,
-        ties=0,
-        losses=0,
-        verdict="untested",
-    )
+    return Difference(metric, retriever, against, value, n=min(one.n, other.n))
 
 
 def _mean(values: Floats) -> float | None:

@@ -140,7 +140,7 @@ def _shown(
     return _Shown(
         names=tuple(each.name for each in own),
         words=words,
-        confidence=comparison.settings.confidence,
+        confidence=comparison.statistics.confidence,
         means={
             metric: [comparison.overall.means[each.name][metric] for each in own]
             for metric in bounded

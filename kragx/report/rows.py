@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from math import isclose
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kragx.evaluation.cells import mean_cell, micro_cell
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics.measures import higher_is_better
 
-if TYPE_CHECKING:
-    from kragx.comparison import View
-
 __all__ = [
-    "MARKS",
-    "STANDING",
     "best",
     "interval",
     "judging_lines",
@@ -28,7 +23,6 @@ __all__ = [
     "profile_label",
     "remarks",
     "signed",
-    "standing",
     "visible",
 ]
 
@@ -41,24 +35,6 @@ def number(value: float | None) -> str:
     if 0 < abs(value) < 0.001:
         return f"{value:.2g}"
     return f"{value:.4f}" if abs(value) < 100 else f"{value:,.0f}"
-
-
-def mean_cell(evaluation: Evaluation, metric: str) -> str:
-    """A mean as people read it, with its bounds where missing judgements leave it open."""
-    low_high = evaluation.bounds.get(metric)
-    maximum = evaluation.maximum.get(metric)
-    of = "" if maximum is None else f" of {number(maximum)}"
-    return number(evaluation.mean.get(metric)) + _range(low_high) + of
-
-
-def micro_cell(evaluation: Evaluation, metric: str) -> str:
-    """The same for a micro average; empty for a metric that has none."""
-    value = evaluation.micro.get(metric)
-    return "" if value is None else number(value) + _range(evaluation.micro_bounds.get(metric))
-
-
-def _range(low_high: tuple[float, float] | None) -> str:
-    return "" if low_high is None else f" [{low_high[0]:.4f}, {low_high[1]:.4f}]"
 
 
 def signed(value: float | None) -> str:
@@ -82,41 +58,6 @@ def probability(p: float | None) -> str:
     if p is None:
         return "-"
     return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
-
-
-MARKS = {"better": "▲", "worse": "▼", "different": "≠", "undecided": "", "untested": ""}
-"""What stands beside a difference that is decided."""
-
-
-def standing(view: View, metric: str, retriever: str) -> str:
-    """What stands beside a mean: ``*``, ``=``, ``≈`` or nothing.
-
-    ``*`` is better than every other; ``=`` has the best value, but it is a tie, with all that have
-    ``≈``. None is marked where all have the same value, or of a run's own number, as that is not
-    tested.
-    """
-    leader = view.leaders.get(metric)
-    values = {name: each[metric].value for name, each in view.means.items()}
-    top = None if leader is None else values[leader.best]
-    if leader is None or top is None or not leader.tested:
-        return ""
-    # Sums of fractions differ in their last bits, which is no difference to show.
-    as_good = {
-        name
-        for name, each in values.items()
-        if each is not None and isclose(each, top, abs_tol=1e-12)
-    }
-    if len(as_good) == sum(each is not None for each in values.values()):
-        return ""
-    if leader.decided:
-        return "*" if retriever == leader.best else ""
-    if retriever in as_good:
-        return "="
-    return "≈" if retriever in leader.tied else ""
-
-
-STANDING = "* better than every other; = the best value, but a tie with ≈"
-"""What the marks mean."""
 
 
 def visible(text: str) -> str:

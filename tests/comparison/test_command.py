@@ -21,10 +21,10 @@ def test_run_shows_the_comparison(run):
     outcome = run("new")
     assert outcome.code == 0
     for text in (
-        "mine against other:",
+        "Compared with other",
         "95% interval",
         "corrected after Holm",
-        "by query_type:",
+        "By query_type",
         "lookup (n = 12)",
         "▲ better",
         "? The data does not say which retriever is best in mrr@5: mine has the best value",

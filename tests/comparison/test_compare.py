@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from kragx import UsageError, compare, evaluate
-from kragx.comparison import check_comparable, compare_scored
-from kragx.comparison.model import Settings
+from kragx.comparison import Settings, check_comparable, compare_scored
 from kragx.comparison.scored import Scored
-from kragx.report.rows import standing
 
 from .support import evaluation, gold_set
 
@@ -125,7 +123,7 @@ def test_a_runs_own_number_is_not_tested():
         assert (each.low, each.p, each.verdict) == (None, None, "untested")
         assert found.overall.means["a"][metric].low is None
         assert not found.overall.leaders[metric].decided
-    slices = {each.value: each.view for each in found.slices}
+    slices = {each.value: each for each in found.slices}
     tenths = [0.1 * (i + 1) for i in range(0, 30, 2)]
     assert slices["a"].means["a"]["seconds_p95"].value == pytest.approx(np.percentile(tenths, 95))
     assert slices["a"].difference("seconds_p95", "b").verdict == "untested"
@@ -365,5 +363,5 @@ def test_sums_that_differ_in_their_last_bits_are_the_same_best_value():
     scored = [Scored.of(each) for each in (one, other, last)]
     scored[1] = replace(scored[1], means={**scored[1].means, "mrr@10": float(bits)})
     found = compare_scored(scored, Settings()).overall
-    marks = [standing(found, "mrr@10", name) for name in ("one", "other", "last")]
+    marks = [found.standing("mrr@10", name) for name in ("one", "other", "last")]
     assert marks == ["=", "=", ""]

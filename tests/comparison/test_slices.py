@@ -24,13 +24,13 @@ def test_each_slice_has_its_queries_and_numbers():
     dataset = gold_set(30, query_type=lambda i: "even" if i % 2 == 0 else "odd")
     found = compared(dataset, "query_type", worse=lambda i: 1 if i % 2 == 0 else 2)
     even, odd = found.slices
-    assert [(each.value, each.view.n) for each in (even, odd)] == [("even", 15), ("odd", 15)]
+    assert [(each.value, each.n) for each in (even, odd)] == [("even", 15), ("odd", 15)]
     assert even.query_ids == tuple(f"q{i}" for i in range(0, 30, 2))
-    assert even.view.means["b"]["mrr@10"].value == 1.0
-    assert odd.view.means["b"]["mrr@10"].value == 0.5
-    assert odd.view.leaders["mrr@10"].best == "a"
-    assert odd.view.leaders["mrr@10"].decided
-    assert not even.view.leaders["mrr@10"].decided
+    assert even.means["b"]["mrr@10"].value == 1.0
+    assert odd.means["b"]["mrr@10"].value == 0.5
+    assert odd.leaders["mrr@10"].best == "a"
+    assert odd.leaders["mrr@10"].decided
+    assert not even.leaders["mrr@10"].decided
 
 
 def test_slice_means_equal_an_evaluation_of_the_slice_alone():
@@ -42,8 +42,8 @@ def test_slice_means_equal_an_evaluation_of_the_slice_alone():
         [evaluation(only, "a", lambda i: 1), evaluation(only, "b", lambda i: 1 + i % 3)]
     )
     part = next(each for each in found.slices if each.value == "x")
-    assert part.view.means == alone.overall.means
-    assert part.view.differences == alone.overall.differences
+    assert part.means == alone.overall.means
+    assert part.differences == alone.overall.differences
 
 
 @pytest.mark.parametrize("field", ["metadata.difficulty", "difficulty"])
@@ -52,7 +52,7 @@ def test_metadata_with_and_without_its_name(field):
     dataset = gold_set(31, difficulty=lambda i: DIFFICULTY[i % 3])
     found = compared(dataset, field)
     assert [each.value for each in found.slices] == ["쉬움", "보통", "어려움"]
-    assert [each.view.n for each in found.slices] == [11, 10, 10]
+    assert [each.n for each in found.slices] == [11, 10, 10]
 
 
 def test_one_text_in_two_unicode_forms_is_one_slice():
@@ -83,7 +83,7 @@ def test_paths_numbers_and_truth_values():
 def test_a_list_puts_a_query_into_several_slices():
     """Each value of a list is a slice; a value that stands twice counts once."""
     dataset = gold_set(9, tags=lambda i: ["all", "all", "third"] if i % 3 == 0 else ["all"])
-    found = {each.value: each.view.n for each in compared(dataset, "tags").slices}
+    found = {each.value: each.n for each in compared(dataset, "tags").slices}
     assert found == {"all": 9, "third": 3}
 
 
@@ -92,7 +92,7 @@ def test_no_value_is_a_slice_of_its_own(nothing):
     """Queries without a value are a slice named so, and the last one."""
     dataset = gold_set(10, kind=lambda i: nothing if i < 7 else "known")
     found = compared(dataset, "kind").slices
-    assert [(each.value, each.label, each.view.n) for each in found] == [
+    assert [(each.value, each.label, each.n) for each in found] == [
         ("known", "known", 3),
         (None, "(no value)", 7),
     ]
@@ -144,4 +144,4 @@ def test_no_chance_decision_in_small_slices():
     ]
     found = compare(pair, slices=["part"], resamples=2000).slices
     assert len(found) == 100
-    assert sum(each.view.leaders["mrr@10"].decided for each in found) <= 10
+    assert sum(each.leaders["mrr@10"].decided for each in found) <= 10

@@ -78,11 +78,10 @@ def compare(
 
 
 def _print(compared: Compared) -> None:
-    from kragx.report.comparison import print_change, print_gates
-    from kragx.report.text import console
+    from kragx import printing
+    from kragx.comparison import gates_parts
 
-    out = console()
     several = len({change.comparison.match for change in compared.changes}) > 1
     for change in compared.changes:
-        print_change(change, out, matchers=several)
-    print_gates(compared.gates, out)
+        printing.show(change.describe(matchers=several))
+    printing.show(gates_parts(compared.gates))

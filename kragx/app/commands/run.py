@@ -175,12 +175,8 @@ def _print_report(report: RunReport) -> None:
     _print_dataset(report)
     from itertools import groupby
 
-    from kragx.report.comparison import (
-        print_change,
-        print_comparison,
-        print_gates,
-        print_recommendations,
-    )
+    from kragx import printing
+    from kragx.comparison import gates_parts
     from kragx.report.text import console, print_heading, print_remarks
 
     out = console()
@@ -190,12 +186,13 @@ def _print_report(report: RunReport) -> None:
     ]
     for comparison, advice, group in zip(report.comparisons, report.recommendations, groups):
         print_heading(group[0], out)
-        print_comparison(comparison, out, group)
+        printing.show(comparison.describe(group), out)
         print_remarks(group, out)
-        print_recommendations(advice, out)
+        for recommendation in advice:
+            printing.show(recommendation.describe(), out)
     for change in report.changes:
-        print_change(change, out, matchers=len(groups) > 1)
-    print_gates(report.gates, out)
+        printing.show(change.describe(matchers=len(groups) > 1), out)
+    printing.show(gates_parts(report.gates), out)
 
 
 def _short(path: Path) -> str:

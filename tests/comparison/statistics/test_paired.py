@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from kragx.comparison.model import Settings
+from kragx.comparison import Settings
 from kragx.comparison.statistics import effect_sizes, holm, queries_needed, sign_flip_p, tally
 from kragx.comparison.views import Aligned
 

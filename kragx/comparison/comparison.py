@@ -1,0 +1,181 @@
+"""What a comparison says, as plain frozen values that every report reads.
+
+    Comparison                   several retrievers under one matcher, on the same queries
+    ├── overall: View        all queries
+    └── slices: Slice[]      each a View of the queries that have one value of one field
+        ├── means            retriever -> metric -> Estimate
+        ├── leaders          metric -> Leader: the best, and who cannot be told from it
+        └── differences      Difference[]: each other retriever against the baseline
+
+`to_dict` of each gives what stands in report.json; `kragx schema --report` is its schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.comparison.view import STANDING, Slice, View, difference_cell
+from kragx.errors import UsageError, nearest
+from kragx.evaluation.evaluation import Evaluation
+from kragx.plain import HIDDEN
+from kragx.printing import Cell, Heading, Part, Result, Table, visible, warning
+
+CORRECTIONS = ("holm", "none")
+"""How p is adjusted to the number of tests."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How sure is sure.
+
+    Attributes:
+        confidence: of intervals; a difference is decided where its p is at most 1 - confidence.
+        resamples: how many bootstrap resamples, and how many random sign flips.
+        seed: of both.
+        correction: ``holm``, over all metrics and retrievers of a view; or ``none``.
+    """
+
+    confidence: float = CONFIDENCE
+    resamples: int = RESAMPLES
+    seed: int = SEED
+    correction: str = "holm"
+
+    def __post_init__(self) -> None:
+        numbers = (self.confidence, self.resamples, self.seed)
+        for name, value in zip(("confidence", "resamples", "seed"), numbers):
+            whole = name != "confidence"
+            if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+                raise UsageError(f"{name}: {value!r} is no {'whole ' * whole}number")
+        if not 0.5 <= self.confidence < 1:
+            raise UsageError(
+                f"confidence: {self.confidence!r} is not from 0.5 to below 1; usual is 0.95"
+            )
+        if self.resamples < 100:
+            raise UsageError(f"resamples: {self.resamples} is below 100; usual is 10000")
+        if self.seed < 0:
+            raise UsageError(f"seed: {self.seed} is below 0")
+        if self.correction not in CORRECTIONS:
+            hint = nearest(str(self.correction), CORRECTIONS)
+            raise UsageError(f"correction: unknown value {self.correction!r}; {hint}")
+
+    @property
+    def alpha(self) -> float:
+        """The chance of a false alarm that is put up with."""
+        return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
+
+
+@dataclass(frozen=True)
+class Comparison(Result):
+    """Several retrievers under one matcher, on the same queries.
+
+    Attributes:
+        match: names the matcher.
+        retrievers: by name, in the order given.
+        baseline: the one that the others are set against.
+        metrics: that all of them have, by canonical name; the first is the one that
+            recommendations speak of.
+        better: for each metric ``higher``, ``lower`` or ``neither``.
+        run_level: the metrics whose number is the run's own (percentiles, throughput): no interval
+            and no test; percentiles are taken within slices as well, the others have none there.
+        query_ids: the queries that all of them answered or missed, in order.
+        statistics: confidence, resamples, seed, correction.
+        overall: all queries.
+        slices: by field in the order asked for, larger slices first, those without a value last.
+        cautions: what a reader must know before trusting the comparison.
+    """
+
+    match: str
+    retrievers: tuple[str, ...]
+    baseline: str
+    metrics: tuple[str, ...]
+    better: Mapping[str, str]
+    run_level: tuple[str, ...]
+    query_ids: tuple[str, ...] = field(metadata=HIDDEN)
+    statistics: Settings
+    overall: View
+    slices: tuple[Slice, ...] = ()
+    cautions: tuple[str, ...] = ()
+
+    also_plain = ("n_queries",)
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries are compared."""
+        return len(self.query_ids)
+
+    @property
+    def primary(self) -> str:
+        """The first metric, which recommendations speak of."""
+        return self.metrics[0]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that there are slices by."""
+        return tuple(dict.fromkeys(part.field for part in self.slices))
+
+    def by(self, field: str) -> tuple[Slice, ...]:
+        """The slices of a field."""
+        return tuple(part for part in self.slices if part.field == field)
+
+    def is_in(self, metric: str, view: View) -> bool:
+        """Whether a slice can say something of a metric: a run's own number may have none there."""
+        values = (means[metric].value for means in view.means.values())
+        return metric not in self.run_level or any(value is not None for value in values)
+
+    def means_table(self, evaluations: Sequence[Evaluation] = ()) -> Table:
+        """The means over all queries; `evaluations` as for `View.means_table`."""
+        marks = f"; {STANDING}" if len(self.retrievers) > 1 else ""
+        return self.overall.means_table(
+            self.metrics,
+            evaluations,
+            note=f"with each mean its {self.statistics.confidence:.0%} interval{marks}",
+            narrow_note=f"intervals: in a wider window, or in the report's files{marks}",
+        )
+
+    def differences_table(self) -> Table:
+        """Each other retriever against the baseline, over all queries."""
+        return self.overall.differences_table(self._legend)
+
+    def slices_table(self, field: str) -> Table:
+        """Who is best in each slice by a field: metrics down, slices across."""
+        return self._across(field, lambda metric, part: part.best_cell(metric))
+
+    def slice_differences_table(self, field: str) -> Table:
+        """Of two retrievers the difference in each slice: metrics down, slices across."""
+        name = next(name for name in self.retrievers if name != self.baseline)
+        return self._across(
+            field, lambda metric, part: difference_cell(part.difference(metric, name))
+        )
+
+    def _across(self, field: str, cell: Callable[[str, Slice], Cell]) -> Table:
+        slices = self.by(field)
+        columns = ["metric", *(f"{visible(part.label)} (n = {part.n})" for part in slices)]
+        return Table(
+            columns,
+            [
+                [Cell(metric, code=True), *(cell(metric, part) for part in slices)]
+                for metric in self.metrics
+                if any(self.is_in(metric, part) for part in slices)
+            ],
+        )
+
+    def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:
+        """Means, differences from the baseline, who is best in each slice, cautions."""
+        yield self.means_table(evaluations)
+        if len(self.retrievers) > 1:
+            yield Heading(f"Compared with {self.baseline}")
+            yield self.differences_table()
+        for name in self.fields:
+            yield Heading(f"By {name}")
+            yield self.slices_table(name)
+        yield from map(warning, self.cautions)
+
+    @property
+    def _legend(self) -> str:
+        corrected = ", corrected after Holm" if self.statistics.correction == "holm" else ""
+        return (
+            f"▲ better, ▼ worse at {self.statistics.confidence:.0%}: p of the paired randomisation "
+            f"test{corrected}, and an interval without 0"
+        )

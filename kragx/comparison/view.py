@@ -1,0 +1,252 @@
+"""Retrievers compared on some queries: all of them, or those of a slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isclose
+from typing import TypeVar
+
+from kragx.comparison.estimate import Difference, Estimate
+from kragx.evaluation.cells import mean_cell, micro_cell
+from kragx.evaluation.evaluation import Evaluation
+from kragx.plain import HIDDEN
+from kragx.printing import (
+    Cell,
+    Line,
+    Part,
+    Result,
+    Table,
+    interval,
+    number,
+    probability,
+    signed,
+)
+
+NO_VALUE = "(no value)"
+"""What the slice of queries without a value is called."""
+
+STANDING = "* better than every other; = the best value, but a tie with ≈"
+"""What the marks beside means say."""
+
+Text = TypeVar("Text")
+
+_MARKS = {"better": "▲", "worse": "▼", "different": "≠", "undecided": "", "untested": ""}
+_STYLES = {"better": "green", "worse": "red", "different": "yellow"}
+
+
+@dataclass(frozen=True)
+class Leader(Result):
+    """Who is best in a metric.
+
+    Attributes:
+        metric: which.
+        best: the retriever with the best value; the first of them where several have it.
+        tied: the others that cannot be told from it: the difference is not decided. One without a
+            value is not among them.
+        differences: the best against each other with a value; corrected over them and all metrics.
+        tested: False for a run's own number, which is compared as it stands.
+    """
+
+    metric: str = field(metadata=HIDDEN)
+    best: str
+    tied: tuple[str, ...]
+    differences: tuple[Difference, ...] = ()
+    tested: bool = True
+
+    also_plain = ("decided",)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the data says that `best` is better than every other."""
+        return self.tested and bool(self.differences) and not self.tied
+
+    def describe(self) -> Iterator[Line]:
+        """The best, and who cannot be told from it."""
+        tied = f", a tie with {', '.join(self.tied)}" if self.tied else ""
+        yield Line(f"best in {self.metric}: {self.best}{tied}")
+
+
+@dataclass(frozen=True)
+class View(Result):
+    """Retrievers compared on some queries.
+
+    Attributes:
+        n: how many queries.
+        means: for each retriever, each metric's `Estimate`.
+        leaders: for each metric that has a direction and a value, who is best; empty with one
+            retriever.
+        differences: each retriever but the baseline against it, by metric, then retriever.
+    """
+
+    n: int
+    means: Mapping[str, Mapping[str, Estimate]]
+    leaders: Mapping[str, Leader]
+    differences: tuple[Difference, ...]
+
+    def difference(self, metric: str, retriever: str) -> Difference | None:
+        """A retriever against the baseline in a metric; None for the baseline itself."""
+        for difference in self.differences:
+            if (difference.metric, difference.retriever) == (metric, retriever):
+                return difference
+        return None
+
+    def standing(self, metric: str, retriever: str) -> str:
+        """What stands beside a mean: ``*``, ``=``, ``≈`` or nothing.
+
+        ``*`` is better than every other; ``=`` has the best value, but it is a tie, with all that
+        have ``≈``. None is marked where all have the same value, or of a run's own number, as that
+        is not tested.
+        """
+        leader = self.leaders.get(metric)
+        values = {name: means[metric].value for name, means in self.means.items()}
+        top = None if leader is None else values[leader.best]
+        if leader is None or top is None or not leader.tested:
+            return ""
+        known = {name: value for name, value in values.items() if value is not None}
+        # Sums of fractions differ in their last bits, which is no difference to show.
+        as_good = {name for name, value in known.items() if isclose(value, top, abs_tol=1e-12)}
+        if len(as_good) == len(known):
+            return ""
+        if leader.decided:
+            return "*" if retriever == leader.best else ""
+        if retriever in as_good:
+            return "="
+        return "≈" if retriever in leader.tied else ""
+
+    def means_table(
+        self,
+        metrics: Iterable[str],
+        evaluations: Sequence[Evaluation] = (),
+        *,
+        note: str = "",
+        narrow_note: str = "",
+    ) -> Table:
+        """Metrics down, retrievers across; below each mean its interval, where there is room.
+
+        Args:
+            metrics: the rows.
+            evaluations: of the same retrievers, for what their means say besides: bounds, maxima,
+                and of a single one the micro averages.
+            note: what stands below the table.
+            narrow_note: what stands below it in a window without room for intervals.
+        """
+        evaluated = {evaluation.name: evaluation for evaluation in evaluations}
+        micro = evaluations[0] if len(evaluations) == 1 and evaluations[0].micro else None
+
+        def cell(metric: str, retriever: str) -> Cell:
+            mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
+            evaluation = evaluated.get(retriever)
+            shown = number(mean.value) if evaluation is None else mean_cell(evaluation, metric)
+            style = {"*": "bold green", "=": "bold"}.get(mark, "")
+            return Cell(f"{shown} {mark}".rstrip(), style, interval(mean.low, mean.high))
+
+        columns = ["metric", *self.means, *(["micro"] if micro else [])]
+        rows = [
+            [
+                Cell(metric, code=True),
+                *(cell(metric, retriever) for retriever in self.means),
+                *([Cell(micro_cell(micro, metric))] if micro else []),
+            ]
+            for metric in metrics
+        ]
+        narrow = [[replace(cell, below="") for cell in row] for row in rows]
+        return Table(columns, rows, narrow=Table(columns, narrow, note=narrow_note), note=note)
+
+    def differences_table(self, note: str = "") -> Table:
+        """Each retriever against the baseline; of two the means stand beside their difference."""
+        pair = list(self.means) if len(self.means) == 2 else []
+        words = ["metric"] if pair else ["metric", "retriever"]
+        columns = [*words, *pair, "difference", "interval", "p", "d_z", "win/tie/loss", "n", ""]
+        rows = [
+            [
+                Cell(difference.metric, code=True),
+                *([] if pair else [difference.retriever]),
+                *(number(self.means[name][difference.metric].value) for name in pair),
+                *_difference_cells(difference),
+            ]
+            for difference in self.differences
+        ]
+        first = columns.index("interval")
+
+        def decided_first(row: Sequence[Text]) -> list[Text]:
+            return [*row[:first], row[-1], *row[first:-1]]
+
+        narrow = Table(decided_first(columns), [*map(decided_first, rows)], len(words), note=note)
+        return Table(columns, rows, len(words), narrow, note)
+
+    def best_cell(self, metric: str) -> Cell:
+        """Who is best in a metric, or that it is not decided; of one retriever its mean."""
+        leader = self.leaders.get(metric)
+        if leader is None and len(self.means) > 1:
+            return Cell("-")
+        mean = self.means[leader.best if leader else next(iter(self.means))][metric]
+        text = f"{leader.best if leader else ''} {number(mean.value)}".lstrip()
+        ends = interval(mean.low, mean.high)
+        if leader is not None and leader.decided:
+            return Cell(f"{text} *", "bold green", ends)
+        return Cell(f"not decided, {text}" if leader and leader.tested else text, below=ends)
+
+    def best_line(self) -> Line | None:
+        """In which metrics who is best; None where nothing was tested."""
+        tested = [leader for leader in self.leaders.values() if leader.tested]
+        decided = [f"{leader.metric} {leader.best}" for leader in tested if leader.decided]
+        if not tested:
+            return None
+        if not decided:
+            return Line("Best: not decided in any metric.")
+        rest = "; the others: not decided" if len(decided) < len(tested) else ""
+        return Line(f"Best: {', '.join(decided)}{rest}.")
+
+    def describe(self) -> Iterator[Part]:
+        """The means, and what differs from the baseline."""
+        metrics = next(iter(self.means.values()), {})
+        note = STANDING if len(self.means) > 1 else ""
+        yield self.means_table(metrics, note=note, narrow_note=note)
+        if self.differences:
+            yield self.differences_table()
+
+
+@dataclass(frozen=True)
+class Slice(View):
+    """The queries that have one value of one field, with the retrievers compared on them.
+
+    Its corrections are its own: each slice is a family of tests.
+
+    Attributes:
+        field: as it was asked for, for example ``metadata.difficulty``.
+        value: the value as text; None for the queries that have none.
+        query_ids: the queries.
+    """
+
+    field: str
+    value: str | None
+    query_ids: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """The value, or ``(no value)``."""
+        return NO_VALUE if self.value is None else self.value
+
+
+def difference_cell(difference: Difference | None) -> Cell:
+    """A difference and its p, with the mark of what is decided."""
+    if difference is None or difference.value is None:
+        return Cell("-")
+    p = "" if difference.p_adjusted is None else f" {probability(difference.p_adjusted)}"
+    mark = _MARKS[difference.verdict] or " "
+    return Cell(f"{signed(difference.value)}{p} {mark}", _STYLES.get(difference.verdict, ""))
+
+
+def _difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
+    tally = f"{difference.wins}/{difference.ties}/{difference.losses}"
+    verdict = f"{_MARKS[difference.verdict]} {difference.verdict}".strip()
+    return (
+        signed(difference.value),
+        interval(difference.low, difference.high, plus=True) or "-",
+        probability(difference.p_adjusted),
+        "-" if difference.effect is None else f"{difference.effect:+.2f}",
+        "-" if difference.p is None else tally,
+        str(difference.n),
+        Cell(verdict, _STYLES.get(difference.verdict, "")),
+    )

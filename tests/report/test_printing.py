@@ -1,0 +1,61 @@
+"""One description is printed, shown as HTML and written as Markdown; no text is obeyed."""
+
+from __future__ import annotations
+
+import pytest
+
+from kragx.printing import Cell, Heading, Line, Table, as_html, as_markdown, as_text, warning
+
+HOSTILE = "<script>x</script> | *bold* `code` [a](http://b) @me $1$ \u202e\x1b[31m"
+PARTS = (
+    Heading("Numbers", level=2),
+    Line("first"),
+    warning("beware"),
+    Line("known", item="-"),
+    Line("open", item="?"),
+    Table(
+        ["metric", "one"],
+        [[Cell("hit_rate@5", code=True), Cell("0.5 *", "bold green", "[0.4, 0.6]")]],
+        note="* best",
+    ),
+)
+
+
+def test_markdown_has_headings_lists_and_tables():
+    """Warnings and items are one list; bold, code and what stands below a cell are kept."""
+    assert as_markdown(PARTS) == (
+        "## Numbers\n\nfirst\n\n- beware\n- known\n- **?** open\n\n"
+        "| metric | one |\n| --- | ---: |\n"
+        "| `hit_rate@5` | **0.5 \\*** \\[0.4, 0.6\\] |\n\n\\* best\n"
+    )
+    assert as_markdown(PARTS[:1], deeper=2) == "#### Numbers\n"
+
+
+def test_text_says_the_same():
+    """Items have their mark, notes stand below, and a heading is a line."""
+    lines = as_text(PARTS).splitlines()
+    assert lines[:5] == ["Numbers", "first", "beware", "- known", "? open"]
+    assert lines[-1] == "* best"
+
+
+@pytest.mark.parametrize("render", [as_markdown, as_html, as_text])
+def test_hostile_texts_are_inert(render):
+    """Wherever a text from data stands, it shows its characters and steers nothing."""
+    cells = [[HOSTILE, Cell(HOSTILE, below=HOSTILE)]]
+    parts = [Heading(HOSTILE), Line(HOSTILE, item="?"), Table([HOSTILE, "b"], cells), Line(HOSTILE)]
+    shown = render(parts)
+    assert "\u202e" not in shown
+    assert "\x1b" not in shown
+    if render is as_text:
+        return
+    assert "<script>" not in shown
+    assert shown.count("&lt;script&gt;") == 7
+    if render is as_markdown:
+        escaped = "\\| \\*bold\\* \\`code\\` \\[a\\](http:\\//b) \\@me \\$1\\$ ‹U+202E›‹U+001B›"
+        assert shown.count(escaped) == 7
+
+
+def test_a_list_marker_from_data_begins_no_list():
+    """What begins like a list, a heading or a rule is shown as it stands."""
+    for text, shown in {"- a": "\\- a", "1. a": "&#49;. a", "# a": "\\# a", "+ a": "\\+ a"}.items():
+        assert as_markdown([Line(text)]) == f"{shown}\n"
