@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from kragx.krag.rag_evaluator import RAGEvaluator as RAGEvaluator
     from kragx.matchers import Matcher as Matcher
     from kragx.matchers import matcher as matcher
-    from kragx.report.figures import write_figures as write_figures
+    from kragx.report.figures.comparison import write_figures as write_figures
     from kragx.report.page.write import write_html as write_html
 
 _PUBLIC = {
@@ -103,7 +103,7 @@ _PUBLIC = {
     ),
     "krag.rag_evaluator": ("RAGEvaluator",),
     "matchers": ("Matcher", "matcher"),
-    "report.figures": ("write_figures",),
+    "report.figures.comparison": ("write_figures",),
     "report.page.write": ("write_html",),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}

@@ -35,7 +35,7 @@ from kragx.data.text import file_names
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.source import arranged
 from kragx.matchers import Matcher, MatchItem, judge_of
-from kragx.report.figures import write_figures
+from kragx.report.figures.comparison import write_figures
 from kragx.report.files import means_csv, queries_csv, write_text
 from kragx.report.markdown import report_markdown
 from kragx.report.page.details import Reasons
@@ -179,7 +179,7 @@ class RunReport:
         )
 
     def draw(self, folder: str | Path, *, language: str = "en") -> list[Path]:
-        """Draw the figures of each matcher as PNG and SVG; see `kragx.report.figures`.
+        """Draw the figures of each matcher as PNG and SVG; see `kragx.report.figures.comparison`.
 
         Raises:
             MissingExtraError: matplotlib is not installed.

@@ -116,7 +116,7 @@ class Sweep:
         Raises:
             MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
         """
-        from kragx.report.sweeps import sweep_figure
+        from kragx.report.figures.sweep import sweep_figure
 
         return sweep_figure([self], path)
 

@@ -192,7 +192,7 @@ class OfflineRetrievalEvaluators:
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        from kragx.report.plots import metrics_figure
+        from kragx.report.figures.bars import metrics_figure
 
         return metrics_figure(self._labelled(k), k)
 

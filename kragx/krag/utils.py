@@ -127,7 +127,7 @@ def visualize_retrieval_at_K(df_mean: pandas.DataFrame, k: int) -> Figure:  # no
         UsageError: the table has no row, or no column for this k.
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
     """
-    from kragx.report.plots import comparison_figure
+    from kragx.report.figures.bars import comparison_figure
 
     return comparison_figure(df_mean, k)
 

@@ -1,28 +1,19 @@
-"""Sweeps for people: a table, CSV, and a figure with a panel for each metric."""
+"""Sweeps for people: a table, and CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from kragx.errors import UsageError
 from kragx.evaluation.sweep import Sweep
 from kragx.report.files import csv_text
-from kragx.report.plots import SERIES, displayed, drawing, new_figure, save_figure
 from kragx.report.rows import method_label, number
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _ROWS = 21
-_SUFFIXES = (".png", ".svg", ".pdf")
-# Lines are told apart by their dashes as well.
-_DASHES = ("-", "--", "-.", ":")
 
 
 def sweeps_csv(sweeps: Sequence[Sweep]) -> str:
@@ -91,91 +82,6 @@ def _shown_rows(sweep: Sweep) -> list[int]:
     if sweep.chosen in sweep.thresholds:
         rows.add(sweep.thresholds.index(sweep.chosen))
     return sorted(rows)
-
-
-def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Figure:
-    """A panel for each metric, a line for each sweep; the plateau shaded, the chosen one marked.
-
-    Args:
-        sweeps: of several retrievers or matchers; their metrics are drawn side by side.
-        path: where to write it (.png, .svg or .pdf). Without, it is shown where a window or a
-            notebook can show it.
-
-    Raises:
-        UsageError: the path has another ending, cannot be written, or there is nothing to draw.
-        MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
-    """
-    metrics = _metrics(sweeps)
-    if not metrics:
-        raise UsageError("sweeps: there is nothing to draw; name at least one metric")
-    if path is not None and Path(path).suffix.lower() not in _SUFFIXES:
-        raise UsageError(f"{path}: a figure is written as {', '.join(_SUFFIXES)}")
-    names = {(each.name, each.match_name) for each in sweeps}
-    several = len({match for _, match in names}) > 1
-    with drawing("sweep"):
-        across = min(2, len(metrics))
-        down = -(-len(metrics) // across)
-        figure = new_figure(1 + 5.2 * across, 0.9 + 3.3 * down)
-        lines: dict[str, Any] = {}
-        for place, metric in enumerate(metrics, start=1):
-            axes = figure.add_subplot(down, across, place)
-            tops = [1.0]
-            for at, each in enumerate(sweeps):
-                if metric not in each.values:
-                    continue
-                colour = SERIES[at % len(SERIES)]
-                known = each.values[metric]
-                values = [float("nan") if value is None else value for value in known]
-                tops += [value for value in known if value is not None]
-                label = f"{each.name}, {each.match_name}" if several else each.name
-                # A score equal to the threshold matches, so a value holds up to its threshold.
-                (line,) = axes.step(
-                    each.thresholds,
-                    values,
-                    where="pre",
-                    color=colour,
-                    linestyle=_DASHES[at % len(_DASHES)],
-                    label=label,
-                    zorder=3,
-                )
-                line.set_gid(f"sweep-{place}-{at}")
-                lines.setdefault(label, line)
-                found = each.plateaus[metric]
-                if found is not None:
-                    axes.fill_between(
-                        [found.low, found.high],
-                        found.least - 0.012,
-                        found.greatest + 0.012,
-                        color=colour,
-                        alpha=0.18,
-                        linewidth=0,
-                        zorder=2,
-                    )
-                axes.axvline(each.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
-            axes.set_title(metric, parse_math=False)
-            axes.set_xlabel("threshold")
-            axes.set_ylabel("value")
-            axes.set_ylim(0, max(tops) * 1.05)
-            axes.grid(color="0.5", alpha=0.25, zorder=0)
-            axes.spines[["top", "right"]].set_visible(False)
-        legend = figure.legend(
-            lines.values(),
-            lines,
-            loc="outside lower center",
-            ncols=min(3, len(lines)),
-            frameon=False,
-        )
-        for text in legend.get_texts():
-            text.set_parse_math(False)  # a name may hold dollar signs
-        figure.suptitle(
-            "Metrics against the threshold (dotted: the chosen one; shaded: the plateau)",
-            fontsize="medium",
-        )
-    if path is None:
-        return displayed(figure)
-    with drawing("sweep"):
-        save_figure(figure, Path(path))
-    return figure
 
 
 def _metrics(sweeps: Sequence[Sweep]) -> list[str]:

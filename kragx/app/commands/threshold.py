@@ -44,7 +44,8 @@ def sweep(
     """Show metrics against the threshold, and where they are stable."""
     from kragx.app.config import match_spec
     from kragx.evaluation import sweep as sweeping
-    from kragx.report.sweeps import sweep_figure, sweeps_csv
+    from kragx.report.figures.sweep import sweep_figure
+    from kragx.report.sweeps import sweeps_csv
 
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")

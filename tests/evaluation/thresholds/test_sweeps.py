@@ -19,7 +19,8 @@ from kragx.comparison.flips import all_flips, flips_warning
 from kragx.evaluation.sweep import plateau
 from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
-from kragx.report.sweeps import sweep_figure, sweeps_csv
+from kragx.report.figures.sweep import sweep_figure
+from kragx.report.sweeps import sweeps_csv
 
 from .support import given
 

@@ -25,8 +25,9 @@ from matplotlib.text import Text
 from kragx.errors import MissingExtraError, UsageError
 from kragx.krag.evaluators import OfflineRetrievalEvaluators
 from kragx.krag.rag_evaluator import RAGEvaluator
-from kragx.report import plots
-from kragx.report.plots import comparison_figure, metrics_figure
+from kragx.report.figures import bars as charts
+from kragx.report.figures import drawing
+from kragx.report.figures.bars import comparison_figure, metrics_figure
 
 VALUES: dict[str, dict[str, float | None]] = {
     "Hit Rate": {"hit_rate": 1.0},
@@ -125,7 +126,7 @@ class TestMetricsFigure:
         """Title with k, both axes, each metric and the legend are labelled."""
         figure = metrics_figure(VALUES, 7)
         (axes,) = figure.axes
-        assert "k = 7" in axes.get_title()
+        assert "k = 7" in figure.get_suptitle()
         assert axes.get_xlabel()
         assert axes.get_ylabel()
         assert [label.get_text() for label in axes.get_xticklabels()] == list(VALUES)
@@ -135,7 +136,7 @@ class TestMetricsFigure:
 
     def test_whole_lists(self) -> None:
         """Without k the title says so, and does not show None."""
-        title = metrics_figure(VALUES, None).axes[0].get_title()
+        title = metrics_figure(VALUES, None).get_suptitle()
         assert "whole lists" in title
         assert "None" not in title
 
@@ -204,7 +205,7 @@ class TestComparisonFigure:
         """There is a panel for each metric and no other, in each a bar with value a retriever."""
         table = means([f"검색기 {at}" for at in range(count)])
         figure = comparison_figure(table, 5)
-        assert [axes.get_title() for axes in figure.axes] == [
+        assert [axes.get_title("left") for axes in figure.axes] == [
             "hit_rate", "mrr", "micro_f1", "map", "ndcg"
         ]  # fmt: skip
         for axes in figure.axes:
@@ -232,7 +233,7 @@ class TestComparisonFigure:
         """Columns of another k, also one that starts with the same digits, are left out."""
         table = means(["a"], **{"mrr@50": [0.3], "mrr@1": [0.2], "n_scored": [9]})
         assert len(comparison_figure(table, 5).axes) == 5
-        assert [axes.get_title() for axes in comparison_figure(table, 1).axes] == ["mrr"]
+        assert [axes.get_title("left") for axes in comparison_figure(table, 1).axes] == ["mrr"]
 
     @pytest.mark.parametrize("names", [KOREAN, KOREAN[:1], ["", " "]])
     def test_no_overlap(self, names: list[str]) -> None:
@@ -291,7 +292,7 @@ class TestFont:
         file = io.BytesIO()
         metrics_figure({"재현율": {"micro_recall": 0.5}}, 5).savefig(file, format="pdf")
         assert b"NanumGothic" in file.getvalue()
-        path = plots.font_file("a test")
+        path = drawing.font_file("a test")
         assert path.parent.parent.name == "koreanize_matplotlib"
         listed = {font.fname for font in font_manager.fontManager.ttflist}
         assert str(path) in listed
@@ -301,13 +302,13 @@ class TestFont:
         (axes,) = metrics_figure({"재현율": {"micro_recall": 0.5}}, 5).axes
         families = axes.get_xticklabels()[0].get_fontfamily()
         found = [font_manager.findfont(FontProperties(family=each)) for each in families]
-        assert plots.font_file("a test").name in {Path(each).name for each in found}
+        assert drawing.font_file("a test").name in {Path(each).name for each in found}
 
     def test_listed_once(self) -> None:
         """Drawing again does not list the font again."""
         for _ in range(2):
             metrics_figure(VALUES, 5)
-        name = str(plots.font_file("a test"))
+        name = str(drawing.font_file("a test"))
         assert [font.fname for font in font_manager.fontManager.ttflist].count(name) == 1
 
     def test_the_package_is_not_imported(self) -> None:
@@ -391,13 +392,13 @@ class TestState:
 
     def test_no_font(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without the font's package the error is the same."""
-        monkeypatch.setattr(plots, "find_spec", lambda name: None)
+        monkeypatch.setattr(drawing, "find_spec", lambda name: None)
         with pytest.raises(MissingExtraError, match=r"kragx\[plot\]"):
             metrics_figure(VALUES, 5)
 
     def test_loaded_when_used(self) -> None:
         """Importing the module does not import matplotlib."""
-        code = "import sys, kragx.report.plots; print('matplotlib' in sys.modules)"
+        code = "import sys, kragx.report.figures.bars; print('matplotlib' in sys.modules)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
         assert done.stdout.split() == [b"False"]
 
@@ -429,7 +430,7 @@ class TestEvaluators:
     def test_rag_evaluator(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """RAGEvaluator draws a chart for each k if it is asked to."""
         cuts: list[Any] = []
-        monkeypatch.setattr(plots, "metrics_figure", lambda values, k: cuts.append(k))
+        monkeypatch.setattr(charts, "metrics_figure", lambda values, k: cuts.append(k))
         RAGEvaluator().evaluate_all([["가"]], [["가 나"]], k=[1, 3])
         assert cuts == []
         RAGEvaluator().evaluate_all([["가"]], [["가 나"]], k=[1, 3], visualize=True)

@@ -1,0 +1,85 @@
+"""Metrics against the threshold: a panel for each metric, a line for each sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kragx.errors import UsageError
+from kragx.evaluation.sweep import Sweep
+from kragx.report.figures.drawing import (
+    colour,
+    dashes,
+    displayed,
+    drawing,
+    legend,
+    panels,
+    save,
+    unit_axis,
+    wrapped,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_ENDINGS = (".png", ".svg", ".pdf")
+
+
+def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Figure:
+    """A panel for each metric, a line for each sweep; the plateau shaded, the chosen one marked.
+
+    Args:
+        sweeps: of several retrievers or matchers; their metrics are drawn side by side.
+        path: where to write it (.png, .svg or .pdf). Without, it is shown where a window or a
+            notebook can show it.
+
+    Raises:
+        UsageError: the path has another ending, cannot be written, or there is nothing to draw.
+        MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
+    """
+    metrics = list(dict.fromkeys(name for sweep in sweeps for name in sweep.values))
+    if not metrics:
+        raise UsageError("sweeps: there is nothing to draw; name at least one metric")
+    if path is not None and Path(path).suffix.lower() not in _ENDINGS:
+        raise UsageError(f"{path}: a figure is written as {', '.join(_ENDINGS)}")
+    several = len({sweep.match_name for sweep in sweeps}) > 1
+    title = "Metrics against the threshold (dotted: the chosen one; shaded: the plateau)"
+    with drawing("sweep"):
+        figure, axes = panels(title, len(metrics), 2, 5.2, 3.3, shown=path is None)
+        lines: dict[str, Any] = {}
+        for place, (panel, metric) in enumerate(zip(axes, metrics, strict=True), start=1):
+            values: list[float | None] = []
+            for series, sweep in enumerate(sweeps):
+                if metric not in sweep.values:
+                    continue
+                values += sweep.values[metric]
+                # A score equal to the threshold matches, so a value holds up to its threshold.
+                [line] = panel.step(
+                    sweep.thresholds,
+                    [float("nan") if value is None else value for value in sweep.values[metric]],
+                    where="pre",
+                    color=colour(series),
+                    linestyle=dashes(series),
+                    gid=f"sweep-{place}-{series}",
+                )
+                label = f"{sweep.name}, {sweep.match_name}" if several else sweep.name
+                lines.setdefault(wrapped(label), line)
+                plateau = sweep.plateaus[metric]
+                if plateau is not None:
+                    panel.fill_between(
+                        [plateau.low, plateau.high],
+                        plateau.least - 0.012,
+                        plateau.greatest + 0.012,
+                        color=colour(series),
+                        alpha=0.18,
+                        linewidth=0,
+                    )
+                panel.axvline(sweep.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
+            panel.set(title=metric, xlabel="threshold", ylabel="value")
+            unit_axis(panel, values, "y", room=1.05)
+        legend(figure, lines)
+        if path is not None:
+            save(figure, Path(path))
+            return figure
+    return displayed(figure)
