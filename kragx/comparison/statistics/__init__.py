@@ -3,6 +3,16 @@
 from __future__ import annotations
 
 from kragx.comparison.statistics.correction import holm
+from kragx.comparison.statistics.intervals import (
+    CONFIDENCE,
+    Interval,
+    check_confidence,
+    expanded,
+    expanded_intervals,
+    mean_intervals,
+    percentile_interval,
+    student_t,
+)
 from kragx.comparison.statistics.paired import (
     TOLERANCE,
     effect_sizes,
@@ -11,11 +21,9 @@ from kragx.comparison.statistics.paired import (
     tally,
 )
 from kragx.comparison.statistics.resampling import (
-    CONFIDENCE,
     RESAMPLES,
     SEED,
-    mean_intervals,
-    percentile_interval,
+    resampled,
     resampled_means,
     resamples,
 )
@@ -25,13 +33,19 @@ __all__ = [
     "RESAMPLES",
     "SEED",
     "TOLERANCE",
+    "Interval",
+    "check_confidence",
     "effect_sizes",
+    "expanded",
+    "expanded_intervals",
     "holm",
     "mean_intervals",
     "percentile_interval",
     "queries_needed",
+    "resampled",
     "resampled_means",
     "resamples",
     "sign_flip_p",
+    "student_t",
     "tally",
 ]

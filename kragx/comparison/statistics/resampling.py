@@ -1,4 +1,7 @@
-"""The bootstrap over queries: how often each query stands in each resample, block by block."""
+"""The bootstrap over queries: how often each query stands in each resample, block by block.
+
+There is one: means, differences, agreement and calibration all resample through `resampled`.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,6 @@ from kragx.comparison.statistics.exact import fixed_point
 from kragx.errors import UsageError
 from kragx.metrics.table import Floats
 
-CONFIDENCE = 0.95
-"""The confidence of an interval, unless told otherwise."""
-
 RESAMPLES = 10_000
 """How many bootstrap resamples, or random sign flips, unless told otherwise."""
 
@@ -22,13 +22,14 @@ SEED = 0
 """The seed of what is random, unless told otherwise: the same data give the same interval."""
 
 _BLOCK_CELLS = 4_000_000
-_COLUMNS = 1_000
 
-Result = TypeVar("Result")
-Draw = Callable[[int, np.random.SeedSequence], Result]
+Outcome = TypeVar("Outcome")
+Draw = Callable[[int, np.random.SeedSequence], Outcome]
 
 
-def blocks(n: int, count: int, seed: int, work: Draw[Result], workers: int = 1) -> Iterator[Result]:
+def blocks(
+    n: int, count: int, seed: int, work: Draw[Outcome], workers: int = 1
+) -> Iterator[Outcome]:
     """The results of `work` for `count` random rows of n cells, block by block, in order.
 
     Args:
@@ -84,6 +85,37 @@ def _weights(n: int, size: int, seed: np.random.SeedSequence) -> Floats:
     return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
 
 
+def resampled(
+    terms: Floats,
+    statistic: Callable[[Floats], Floats],
+    count: int = RESAMPLES,
+    seed: int = SEED,
+    workers: int = 1,
+) -> Floats:
+    """A statistic that is made of sums over queries, in each bootstrap resample of the queries.
+
+    Args:
+        terms: (n, ...) what each query adds to the sums.
+        statistic: from sums of shape (b, ...), of b resamples, to values of shape (b, ...).
+        count: how many resamples.
+        seed: the same seed draws the same resamples, whatever is made of them.
+        workers: threads; they change no bit if the terms are whole numbers.
+
+    Returns:
+        (count, ...) the values of `statistic`.
+    """
+    n = len(terms)
+    flat = terms.reshape(n, -1)
+    rows = max(1, _BLOCK_CELLS // max(flat.shape[1], 1))  # sums are to need no more than weights
+
+    def work(size: int, child: np.random.SeedSequence) -> Floats:
+        weights = _weights(n, size, child)
+        sums = (weights[start : start + rows] @ flat for start in range(0, size, rows))
+        return np.concatenate([statistic(part.reshape(-1, *terms.shape[1:])) for part in sums])
+
+    return np.concatenate(list(blocks(n, count, seed, work, workers)))
+
+
 def resampled_means(
     values: Floats, count: int = RESAMPLES, seed: int = SEED, workers: int = 1
 ) -> Floats:
@@ -103,76 +135,12 @@ def resampled_means(
     grid, unit = fixed_point(np.where(defined, values, 0.0))
     # Columns that lack the same queries share one count; usually none lacks any.
     patterns, pattern_of = np.unique(defined, axis=1, return_inverse=True)
-    terms = np.hstack([grid, patterns.astype(np.float64)])
-    n, c = values.shape
+    c = values.shape[1]
 
-    def work(size: int, child: np.random.SeedSequence) -> Floats:
-        sums = _weights(n, size, child) @ terms
+    def means(sums: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
-            means: Floats = sums[:, :c] * unit / sums[:, c:][:, pattern_of.ravel()]
-        return means
+            ratio: Floats = sums[:, :c] * unit / sums[:, c:][:, pattern_of.ravel()]
+        return ratio
 
-    return np.vstack(list(blocks(n, count, seed, work, workers)))
-
-
-def mean_intervals(
-    values: Floats,
-    confidence: float = CONFIDENCE,
-    count: int = RESAMPLES,
-    seed: int = SEED,
-    workers: int = 1,
-) -> Floats:
-    """The bootstrap percentile interval of each column's mean.
-
-    Args:
-        values: (q, c) as for `resampled_means`.
-        confidence: between 0 and 1.
-        count: how many resamples.
-        seed: of the resamples.
-        workers: threads.
-
-    Returns:
-        (2, c) the ends; NaN for a column with fewer than two values, of which resamples say
-        nothing.
-
-    Source: B. Efron, R. Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3.
-    """
-    ends = np.full((2, values.shape[1]), np.nan)
-    known = np.flatnonzero((~np.isnan(values)).sum(axis=0) > 1)
-    for start in range(0, len(known), _COLUMNS):
-        chosen = known[start : start + _COLUMNS]
-        sampled = resampled_means(values[:, chosen], count, seed, workers)
-        ends[:, chosen] = _percentiles(sampled, confidence)
-    return ends
-
-
-def _percentiles(sampled: Floats, confidence: float) -> Floats:
-    if np.isnan(sampled).any():
-        found = [percentile_interval(column, confidence) for column in sampled.T]
-        return np.array([(np.nan, np.nan) if each is None else each for each in found]).T
-    tail = (1 - confidence) / 2
-    columns = np.ascontiguousarray(sampled.T)  # three times as fast as down the rows
-    ends: Floats = np.quantile(columns, (tail, 1 - tail), axis=1, overwrite_input=True)
-    return ends
-
-
-def percentile_interval(
-    sampled: Floats, confidence: float = CONFIDENCE
-) -> tuple[float, float] | None:
-    """The interval that holds the middle `confidence` of resampled values.
-
-    Args:
-        sampled: (count) the statistic of each resample; NaN where a resample leaves it undefined.
-        confidence: between 0 and 1.
-
-    Returns:
-        Its ends; None if no resample has a value.
-
-    Source: B. Efron, R. Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3.
-    """
-    defined = sampled[~np.isnan(sampled)]
-    if not defined.size:
-        return None
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(defined, (tail, 1 - tail))
-    return float(low), float(high)
+    terms = np.hstack([grid, patterns.astype(np.float64)])
+    return resampled(terms, means, count, seed, workers)
