@@ -11,7 +11,8 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -139,6 +140,46 @@ def show(parts: Iterable[Part], out: Console | None = None) -> None:
             out.print(Text(inert(text), style=part.style), soft_wrap=True)
         else:
             _show_table(part, out)
+
+
+@contextmanager
+def progress_bar(
+    task: str, total: int, wanted: bool | None, note: Callable[[], str] = lambda: ""
+) -> Iterator[Callable[[], None]]:
+    """A progress bar on standard error; what it yields moves it on by one.
+
+    Args:
+        task: what is done.
+        total: how often.
+        wanted: whether to show it; None for only on a terminal or in a notebook.
+        note: what to say beside it now.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    err = Console(stderr=True)
+    shown = (err.is_terminal or err.is_jupyter) if wanted is None else wanted
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, disable=not shown, transient=True) as bar:
+        bar_task = bar.add_task(task, total=total, note="")
+
+        def advance() -> None:
+            if shown:
+                bar.update(bar_task, advance=1, note=note())
+
+        yield advance
 
 
 def as_text(parts: Iterable[Part]) -> str:

@@ -16,7 +16,8 @@ from kragx.data.gold import GoldDataset
 from kragx.data.runs import Run
 from kragx.data.text import file_names
 from kragx.errors import DataError, UsageError
-from kragx.evaluation.retrieve import is_retriever, retrieve
+from kragx.evaluation.retrieve import retrieve
+from kragx.evaluation.retriever_calls import is_retriever
 
 
 def retrieved(

@@ -26,6 +26,7 @@ from kragx.evaluation.evaluation import (
 )
 from kragx.evaluation.facts import Facts, facts_depth, facts_matcher
 from kragx.evaluation.pooling import in_pool, judged, judging_counts
+from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.sizes import Sizes
 from kragx.evaluation.source import Source, arranged, as_dataset, source_of
 from kragx.matchers import MatchItem
@@ -195,7 +196,7 @@ async def aevaluate(
 
     `concurrency` bounds how many questions a retriever is asked at once.
     """
-    from kragx.evaluation.retrieve import aretrieve, is_retriever
+    from kragx.evaluation.retrieve import aretrieve
 
     if is_retriever(run):
         dataset = as_dataset(dataset)

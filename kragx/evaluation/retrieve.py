@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-import queue
-import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import copy_context
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from itertools import cycle, islice
 from statistics import median
@@ -21,18 +17,26 @@ from kragx.data.gold import GoldDataset, Query
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import Mender
 from kragx.errors import DataError, KragxError, UsageError, nearest
+from kragx.evaluation.retriever_calls import (
+    Call,
+    asynchronous,
+    retriever_name,
+    settle,
+    start_daemon,
+    synchronous,
+)
+from kragx.printing import progress_bar
 
-Advance = Callable[[], None]
 OnError = Literal["record", "stop"]
 ON_ERROR: tuple[OnError, ...] = get_args(OnError)
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
 
-
-def is_retriever(value: object) -> bool:
-    """Whether `value` can be asked: a LangChain retriever or runnable, or a function."""
-    return hasattr(value, "invoke") or hasattr(value, "ainvoke") or callable(value)
+Steps = Generator[str | float, Any, Retrieved]
+"""What asking a question takes, one thing after the other: a text is a question to put to the
+retriever, whose answer or error is sent back; a number is how many seconds to wait. So it is
+written once, and carried out with and without awaiting."""
 
 
 @dataclass(frozen=True)
@@ -73,21 +77,6 @@ class Asking:
             hint = nearest(str(self.on_error), ON_ERROR)
             raise UsageError(f"on_error: unknown value {self.on_error!r}; {hint}")
 
-    def settle(self, query: Query, asked: Sequence[Retrieved], name: str) -> Retrieved:
-        """What a question that was asked several times got: the first answer, the median time."""
-        answers = [each for each in asked if each.error is None]
-        found = answers[0] if answers else asked[0]
-        if found.error is not None and self.on_error == "stop":
-            raise DataError(
-                f"query {query.id!r}: {name} failed: {found.error}; on_error: record would count "
-                "the failure and go on"
-            )
-        times = [each.seconds for each in answers or asked if each.seconds is not None]
-        found = replace(found, seconds=median(times) if times else None)
-        if self.on_answer is not None:
-            self.on_answer(query, found)
-        return found
-
 
 def retrieve(
     retriever: Any,
@@ -116,50 +105,27 @@ def retrieve(
         UsageError: `retriever` cannot be asked, or cannot work at all (a package is missing).
         DataError: a query has no text; or one failed, and on_error is ``stop``.
     """
-    how = _asking(asking, concurrency=1)
-    ask = _synchronous(retriever, how.callbacks)
-    if ask is None:
-        asking.setdefault("concurrency", 1)
-        return _run_coroutine(aretrieve(retriever, dataset, name=name, progress=progress, **asking))
-    if how.timeout is not None:
-        ask = _within(ask, how.timeout)
-    questions = _questions(dataset)
-    mender = Mender()
-    chosen = name or retriever_name(retriever)
-
-    def attempt(query: Query) -> Retrieved:
-        found = Retrieved(error="not asked")
-        for number in range(how.retries + 1):
-            if number:
-                time.sleep(_pause(number))
-            started = time.perf_counter()
-            try:
-                answered = ask(query.text)
-            except (KragxError, ImportError):
-                raise  # no single query's failure: the retriever cannot work at all
-            except Exception as error:  # whatever else a user's retriever raises is that query's
-                found = _failed(error, time.perf_counter() - started)
-                continue
-            return _retrieved(answered, time.perf_counter() - started, mender)
-        return found
+    interview = _interview(retriever, dataset, name, {"concurrency": 1, **asking})
+    options = interview.asking
+    call = synchronous(retriever, options.callbacks, options.timeout)
+    if call is None:
+        return _run_coroutine(interview.run_async(retriever, progress))
 
     def answer(query: Query) -> Retrieved:
-        if query.id in how.known:
-            return how.known[query.id]
-        return how.settle(query, [attempt(query) for _ in range(how.repeat)], chosen)
+        return _carried_out(interview.answer(query), call)
 
-    for query in _warm(questions, how):
-        attempt(query)
+    for query in interview.warmup():
+        _carried_out(interview.attempt(query), call)
     results: list[Retrieved] = []
-    with _progress(chosen, len(questions), progress) as advance:
-        if how.concurrency == 1:
-            answers: Iterator[Retrieved] = map(answer, questions)
+    with progress_bar(f"asking {interview.name}", len(dataset), progress) as advance:
+        if options.concurrency == 1:
+            answers: Iterator[Retrieved] = map(answer, dataset)
         else:
-            answers = _at_once(answer, questions, how.concurrency)
-        for found in answers:
-            results.append(found)
+            answers = _at_once(answer, dataset.queries, options.concurrency)
+        for retrieved in answers:
+            results.append(retrieved)
             advance()
-    return _run(questions, results, chosen, mender)
+    return interview.run(results)
 
 
 async def aretrieve(
@@ -174,95 +140,139 @@ async def aretrieve(
 
     Unless told otherwise it asks 8 questions at once.
     """
-    how = _asking(asking, concurrency=8)
-    ask = _asynchronous(retriever, how)
-    questions = _questions(dataset)
-    mender = Mender()
-    chosen = name or retriever_name(retriever)
-    places = asyncio.Semaphore(how.concurrency)
+    interview = _interview(retriever, dataset, name, {"concurrency": 8, **asking})
+    return await interview.run_async(retriever, progress)
 
-    async def attempt(query: Query) -> Retrieved:
-        found = Retrieved(error="not asked")
-        for number in range(how.retries + 1):
+
+@dataclass(frozen=True)
+class _Interview:
+    """All questions of a gold set put to one retriever: what both ways of asking share."""
+
+    name: str
+    dataset: GoldDataset
+    asking: Asking
+    mender: Mender = field(default_factory=Mender)
+
+    def warmup(self) -> Iterator[Query]:
+        """The questions of the warm-up, from the beginning again where there are too few."""
+        if all(query.id in self.asking.known for query in self.dataset):
+            return iter(())
+        return islice(cycle(self.dataset), self.asking.warmup)
+
+    def attempt(self, query: Query) -> Steps:
+        """Ask once, and again after errors as often as is allowed."""
+        retrieved = Retrieved(error="not asked")
+        for number in range(self.asking.retries + 1):
             if number:
-                await asyncio.sleep(_pause(number))
+                yield min(FIRST_PAUSE * 2.0 ** (number - 1), 8.0)
             started = time.perf_counter()
             try:
-                answered = await ask(query.text)
+                answer = yield query.text or ""
             except (KragxError, ImportError):
-                raise
-            except Exception as error:  # as in `retrieve`
-                found = _failed(error, time.perf_counter() - started)
+                raise  # no single query's failure: the retriever cannot work at all
+            except Exception as error:  # whatever else a user's retriever raises is that query's
+                retrieved = _failed(error, time.perf_counter() - started)
                 continue
-            return _retrieved(answered, time.perf_counter() - started, mender)
-        return found
-
-    for query in _warm(questions, how):
-        await attempt(query)
-    with _progress(chosen, len(questions), progress) as advance:
-
-        async def answer(query: Query) -> Retrieved:
-            if query.id in how.known:
-                advance()
-                return how.known[query.id]
-            async with places:
-                asked = [await attempt(query) for _ in range(how.repeat)]
-                found = how.settle(query, asked, chosen)
-            advance()
-            return found
-
-        # Gathering keeps the order of the questions, whichever answer comes first.
-        results = await asyncio.gather(*map(answer, questions))
-    return _run(questions, results, chosen, mender)
-
-
-def _asking(given: Mapping[str, Any], *, concurrency: int) -> Asking:
-    known = [each.name for each in fields(Asking)]
-    for name in given:
-        if name not in known:
-            raise UsageError(f"{name}: unknown option; {nearest(name, known)}")
-    return Asking(**{"concurrency": concurrency, **given})
-
-
-def _warm(questions: Sequence[Query], how: Asking) -> Iterator[Query]:
-    """The questions of the warm-up, from the beginning again where there are too few."""
-    if all(query.id in how.known for query in questions):
-        return iter(())
-    return islice(cycle(questions), how.warmup)
-
-
-def _pause(number: int) -> float:
-    """Seconds before retry 1, 2, 3, ...: doubled each time, up to 8."""
-    return min(float(FIRST_PAUSE * 2 ** (number - 1)), 8.0)
-
-
-def _within(ask: Callable[[Any], Any], seconds: float) -> Callable[[Any], Any]:
-    """`ask` that fails after some seconds.
-
-    Python cannot end a thread: what hangs goes on in a daemon thread, which holds up neither the
-    next question nor the end of the process.
-    """
-
-    def limited(question: Any) -> Any:
-        box: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
-
-        def work() -> None:
+            seconds = time.perf_counter() - started
             try:
-                box.put((ask(question), None))
-            except BaseException as error:
-                box.put((None, error))
+                return Retrieved(_documents(answer, self.mender), seconds)
+            except DataError as error:
+                return _failed(error, seconds)
+        return retrieved
 
-        # Callbacks and tracing tools find their parents in context variables.
-        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+    def answer(self, query: Query) -> Steps:
+        """What a question gets that is asked several times: the first answer, the median time."""
+        if query.id in self.asking.known:
+            return self.asking.known[query.id]
+        attempts: list[Retrieved] = []
+        for _ in range(self.asking.repeat):
+            attempts.append((yield from self.attempt(query)))  # noqa: PERF401  # it yields
+        answered = [attempt for attempt in attempts if attempt.error is None] or attempts
+        retrieved = answered[0]
+        if retrieved.error is not None and self.asking.on_error == "stop":
+            raise DataError(
+                f"query {query.id!r}: {self.name} failed: {retrieved.error}; on_error: record "
+                "would count the failure and go on"
+            )
+        times = [attempt.seconds for attempt in answered if attempt.seconds is not None]
+        retrieved = replace(retrieved, seconds=median(times) if times else None)
+        if self.asking.on_answer is not None:
+            self.asking.on_answer(query, retrieved)
+        return retrieved
+
+    async def run_async(self, retriever: Any, progress: bool | None) -> Run:
+        """Ask everything in an event loop."""
+        call = asynchronous(retriever, self.asking.callbacks, self.asking.timeout)
+        places = asyncio.Semaphore(self.asking.concurrency)
+        for query in self.warmup():
+            await _awaited(self.attempt(query), call)
+        with progress_bar(f"asking {self.name}", len(self.dataset), progress) as advance:
+
+            async def answer(query: Query) -> Retrieved:
+                async with places:
+                    retrieved = await _awaited(self.answer(query), call)
+                advance()
+                return retrieved
+
+            # Gathering keeps the order of the questions, whichever answer comes first.
+            return self.run(await asyncio.gather(*map(answer, self.dataset)))
+
+    def run(self, results: Sequence[Retrieved]) -> Run:
+        """The run of the answers, which stand in the order of the questions."""
+        by_id = {query.id: retrieved for query, retrieved in zip(self.dataset, results)}
+        return Run(by_id, name=self.name, n_replaced_surrogates=self.mender.surrogates)
+
+
+def _interview(
+    retriever: Any, dataset: GoldDataset, name: str | None, options: Mapping[str, Any]
+) -> _Interview:
+    known = [entry.name for entry in fields(Asking)]
+    for option in options:
+        if option not in known:
+            raise UsageError(f"{option}: unknown option; {nearest(option, known)}")
+    for query in dataset:
+        if not query.text:
+            raise DataError(
+                f"query {query.id!r} has no text to ask a retriever; "
+                "add 'query' to the gold file, or queries=[...] to from_documents"
+            )
+    return _Interview(name or retriever_name(retriever), dataset, Asking(**options))
+
+
+def _carried_out(steps: Steps, call: Call) -> Retrieved:
+    """Take the steps one after the other."""
+    outcome, error = None, None
+    while True:
         try:
-            answered, error = box.get(timeout=seconds)
-        except queue.Empty:
-            raise _too_late(seconds) from None
-        if error is not None:
-            raise error
-        return answered
+            step = steps.send(outcome) if error is None else steps.throw(error)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        outcome = error = None
+        try:
+            if isinstance(step, str):
+                outcome = call(step)
+            else:
+                time.sleep(step)
+        except Exception as raised:
+            error = raised
 
-    return limited
+
+async def _awaited(steps: Steps, call: Callable[[Any], Awaitable[Any]]) -> Retrieved:
+    """The same in an event loop."""
+    outcome, error = None, None
+    while True:
+        try:
+            step = steps.send(outcome) if error is None else steps.throw(error)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        outcome = error = None
+        try:
+            if isinstance(step, str):
+                outcome = await call(step)
+            else:
+                await asyncio.sleep(step)
+        except Exception as raised:
+            error = raised
 
 
 def _at_once(
@@ -273,168 +283,36 @@ def _at_once(
     The threads are daemons, unlike those of an executor: an interrupt ends the process although
     some retriever hangs. After it, or after an error, no further question is begun.
     """
-    waiting = iter(range(len(questions)))
-    lock = threading.Lock()
-    stopped = threading.Event()
-    boxes: list[queue.SimpleQueue[tuple[Retrieved | None, BaseException | None]]] = [
-        queue.SimpleQueue() for _ in questions
-    ]
+    answers = [Future[Retrieved]() for _ in questions]
+    waiting = deque(zip(questions, answers))
 
     def work() -> None:
-        while not stopped.is_set():
-            with lock:
-                at = next(waiting, None)
-            if at is None:
-                return
+        while waiting:
             try:
-                boxes[at].put((answer(questions[at]), None))
-            except BaseException as error:  # raised where the answer is waited for
-                boxes[at].put((None, error))
+                query, future = waiting.popleft()
+            except IndexError:  # another thread was faster
+                return
+            settle(future, answer, query)
 
     for _ in range(min(concurrency, len(questions))):
-        # Callbacks and tracing tools find their parents in context variables.
-        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
+        start_daemon(work)
     try:
-        for box in boxes:
-            found, error = box.get()
-            if error is not None:
-                raise error
-            assert found is not None  # one of the two
-            yield found
+        for future in answers:
+            yield future.result()
     finally:
-        stopped.set()
+        waiting.clear()
 
 
-def _too_late(seconds: float) -> TimeoutError:
-    return TimeoutError(f"no answer within {seconds:g} s")
-
-
-def retriever_name(retriever: Any) -> str:
-    """What names a retriever that was given no name."""
-    for value in (getattr(retriever, "name", None), getattr(retriever, "__name__", None)):
-        if isinstance(value, str) and value:
-            return value
-    return type(retriever).__name__
-
-
-def _questions(dataset: GoldDataset) -> tuple[Query, ...]:
-    for query in dataset:
-        if not query.text:
-            raise DataError(
-                f"query {query.id!r} has no text to ask a retriever; "
-                "add 'query' to the gold file, or queries=[...] to from_documents"
-            )
-    return dataset.queries
-
-
-def _synchronous(retriever: Any, callbacks: Sequence[Any]) -> Callable[[Any], Any] | None:
-    """How to ask without awaiting; None if it can only be awaited."""
-    if hasattr(retriever, "afunc") and not hasattr(retriever, "func"):
-        return None  # a RunnableLambda made of an asynchronous function has an `invoke` that fails
-    if hasattr(retriever, "invoke"):
-        return _told(retriever.invoke, retriever, callbacks)
-    if hasattr(retriever, "ainvoke") or _is_async(retriever):
-        return None
-    return _told(_callable(retriever), retriever, callbacks)
-
-
-def _asynchronous(retriever: Any, how: Asking) -> Callable[[Any], Awaitable[Any]]:
-    awaited: Callable[[Any], Awaitable[Any]] | None = None
-    if hasattr(retriever, "ainvoke"):
-        awaited = _told(retriever.ainvoke, retriever, how.callbacks)
-    elif not hasattr(retriever, "invoke") and _is_async(retriever):
-        awaited = _told(retriever, retriever, how.callbacks)
-    if awaited is not None:
-        return awaited if how.timeout is None else _awaited_within(awaited, how.timeout)
-    ask = _synchronous(retriever, how.callbacks)
-    assert ask is not None  # what can only be awaited has been dealt with
-    ask = ask if how.timeout is None else _within(ask, how.timeout)
-
-    def answer(question: Any) -> Any:
-        try:
-            return ask(question)
-        except StopIteration as error:  # which cannot leave a thread: the await would never end
-            raise RuntimeError(f"StopIteration: {error}") from error
-
-    async def in_thread(question: Any) -> Any:
-        return await asyncio.to_thread(answer, question)
-
-    return in_thread
-
-
-def _awaited_within(
-    ask: Callable[[Any], Awaitable[Any]], seconds: float
-) -> Callable[[Any], Awaitable[Any]]:
-    async def limited(question: Any) -> Any:
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                return await ask(question)
-        except TimeoutError:
-            if limit.expired():
-                raise _too_late(seconds) from None
-            raise  # the retriever's own
-
-    return limited
-
-
-def _told(
-    ask: Callable[[Any], Any], retriever: Any, callbacks: Sequence[Any]
-) -> Callable[[Any], Any]:
-    """`ask` with callbacks in LangChain's config."""
-    if not callbacks:
-        return ask
-    if not hasattr(retriever, "invoke") or not _takes_config(ask):
-        raise UsageError(
-            f"callbacks: {retriever_name(retriever)} is no LangChain retriever or runnable, which "
-            "alone know callbacks; wrap a function into a RunnableLambda"
-        )
-    told: Any = ask
-    return lambda question: told(question, config={"callbacks": list(callbacks)})
-
-
-def _takes_config(ask: Callable[[Any], Any]) -> bool:
-    parameters = inspect.signature(ask).parameters.values()
-    return any(p.name == "config" or p.kind is p.VAR_KEYWORD for p in parameters)
-
-
-def _is_async(retriever: Any) -> bool:
-    call = getattr(type(retriever), "__call__", None)  # noqa: B004  # the method itself is meant
-    return inspect.iscoroutinefunction(retriever) or inspect.iscoroutinefunction(call)
-
-
-def _callable(retriever: Any) -> Callable[[Any], Any]:
-    if not callable(retriever):
-        raise UsageError(
-            f"retriever: {type(retriever).__name__} cannot be asked; pass a LangChain retriever "
-            "or runnable, or a function from a question to a list of documents"
-        )
-    return retriever  # type: ignore[no-any-return]
-
-
-def _retrieved(answered: Any, seconds: float, mender: Mender) -> Retrieved:
-    try:
-        return Retrieved(_documents(answered, mender), seconds)
-    except DataError as error:
-        return _failed(error, seconds)
-
-
-def _documents(answered: Any, mender: Mender) -> tuple[Doc, ...]:
-    if isinstance(answered, (str, bytes)) or not isinstance(answered, Sequence):
+def _documents(answer: Any, mender: Mender) -> tuple[Doc, ...]:
+    if isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence):
         raise DataError(
-            f"the retriever returned {type(answered).__name__}; a list of documents is expected"
+            f"the retriever returned {type(answer).__name__}; a list of documents is expected"
         )
-    return as_docs(answered, mender, "retrieved")
+    return as_docs(answer, mender, "retrieved")
 
 
 def _failed(error: Exception, seconds: float) -> Retrieved:
     return Retrieved(seconds=seconds, error=f"{type(error).__name__}: {error}")
-
-
-def _run(
-    questions: Sequence[Query], results: Sequence[Retrieved], name: str, mender: Mender
-) -> Run:
-    found = {query.id: retrieved for query, retrieved in zip(questions, results)}
-    return Run(found, name=name, n_replaced_surrogates=mender.surrogates)
 
 
 def _run_coroutine(coroutine: Coroutine[Any, Any, Run]) -> Run:
@@ -445,27 +323,3 @@ def _run_coroutine(coroutine: Coroutine[Any, Any, Run]) -> Run:
     # A loop is running in this thread (a notebook's); another thread can have one of its own.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, coroutine).result()
-
-
-@contextmanager
-def _progress(name: str, total: int, wanted: bool | None) -> Iterator[Advance]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    shown = (console.is_terminal or console.is_jupyter) if wanted is None else wanted
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not shown, transient=True) as bar:
-        task = bar.add_task(f"asking {name}", total=total)
-        yield lambda: bar.advance(task)

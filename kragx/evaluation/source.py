@@ -18,6 +18,7 @@ from kragx.data.gold import GoldDataset, Query, hash_of, query_hash
 from kragx.data.runs import Retrieved, Run, rank_by_score
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.retriever_calls import is_retriever
 from kragx.matchers import MatchItem
 from kragx.matchers.base import Status
 from kragx.matchers.matching import match as match_items
@@ -244,7 +245,7 @@ def as_dataset(value: object) -> GoldDataset:
 
 def as_run(value: object, dataset: GoldDataset) -> Run:
     """The run that a path, lists, a mapping or a retriever stand for; a retriever is asked."""
-    from kragx.evaluation.retrieve import is_retriever, retrieve
+    from kragx.evaluation.retrieve import retrieve
 
     match value:
         case Run():

@@ -12,8 +12,7 @@ import sqlite3
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +34,7 @@ from kragx.judging.question import (
 from kragx.judging.rubric import Rubric
 from kragx.judging.store import Attempt, Store, new_uid, now
 from kragx.judging.traffic import wait_before
+from kragx.printing import progress_bar
 
 if TYPE_CHECKING:
     from kragx.judging.judge import Judge
@@ -188,7 +188,10 @@ class Run:
         if not todo:
             return
         keys = iter(todo)
-        with _progress(self.judge, len(todo)) as advance:
+        task = f"judging with {self.judge.model}"
+        with progress_bar(
+            task, len(todo), self.judge.progress, lambda: _spent(self.judge).removeprefix(" and ")
+        ) as advance:
 
             async def work() -> None:
                 for key in keys:
@@ -381,34 +384,3 @@ def _row(key: str, answer: Answer | Failure, rubric: Rubric, seconds: float) -> 
 def _spent(judge: Judge) -> str:
     cost = cost_of(judge.ledger.counts, judge.price)
     return "" if cost is None else f" and {cost:.4f} {judge.currency}"
-
-
-@contextmanager
-def _progress(judge: Judge, total: int) -> Iterator[Callable[[], None]]:
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    wanted = judge.progress
-    shown = (console.is_terminal or console.is_jupyter) if wanted is None else wanted
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[spent]}", markup=False),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not shown, transient=True) as bar:
-        task = bar.add_task(f"judging with {judge.model}", total=total, spent="")
-
-        def advance() -> None:
-            if shown:
-                bar.update(task, advance=1, spent=_spent(judge).removeprefix(" and "))
-
-        yield advance

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from kragx.data.gold import GoldDataset
 from kragx.data.runs import Retrieved
 from kragx.errors import DataError, MissingExtraError, UsageError, nearest, shorten
-from kragx.evaluation.retrieve import is_retriever, retrieve
+from kragx.evaluation.retrieve import retrieve
+from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.retrievers import fuse, fusion_weights
 from kragx.krag.document import KragDocument
 from kragx.krag.evaluators import (

@@ -20,7 +20,7 @@ from kragx.data.runs import Run
 from kragx.data.text import Mender
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.retrieve import is_retriever
+from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.source import as_dataset, as_run
 from kragx.matchers import Matcher
 from kragx.report.page.details import Reasons, Sources
