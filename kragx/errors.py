@@ -14,7 +14,6 @@ wrong, and what to do (``remedy``), as attributes; its text is made of these and
 
 from __future__ import annotations
 
-import copy
 import difflib
 from collections.abc import Iterable, Sequence
 from typing import Self
@@ -46,7 +45,8 @@ class KragxError(Exception):
         >>> str(UsageError("must be above 0", field="threshold").within("match"))
         'match.threshold: must be above 0'
         """
-        outer = copy.copy(self)
+        outer = type(self).__new__(type(self), *self.args)  # subclasses take other arguments
+        outer.__dict__.update(self.__dict__)
         outer.field = ".".join(filter(None, (field, self.field))).replace(".[", "[")
         outer.path = path or self.path
         return outer

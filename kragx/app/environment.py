@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import os
-import re
 from pathlib import Path
 
-from kragx.errors import DataError
+from dotenv.parser import parse_stream
 
-_LINE = re.compile(
-    r"""\s*(?:export\s+)?(?P<name>[A-Za-z_]\w*)\s*=\s*
-        (?: '(?P<single>[^']*)' | "(?P<double>(?:[^"\\]|\\.)*)" | (?P<plain>.*?) )
-        \s*(?:(?<=\s)\#.*)?""",
-    re.VERBOSE,
-)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+from kragx.errors import DataError
 
 
 def load_env(folder: Path) -> None:
     """Set the variables of ``folder/.env``, if there is one; what is set already stays.
 
-    Written as everywhere: ``NAME=value``, optionally with ``export``, quotes and comments. They are
-    set in the process, because that is where clients of models and databases look for their keys.
+    They are set in the process, because that is where clients of models and databases look for
+    their keys.
 
     Raises:
-        DataError: the file cannot be read, or a line of it is none of these.
+        DataError: the file cannot be read, or a line of it sets no variable.
     """
     path = folder / ".env"
     if not path.is_file():
@@ -32,27 +26,27 @@ def load_env(folder: Path) -> None:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from None
+        raise DataError(f"cannot be read: {error}", path=str(path)) from None
     for name, value in parse_env(text, str(path)).items():
         os.environ.setdefault(name, value)
 
 
 def parse_env(text: str, where: str = ".env") -> dict[str, str]:
-    """The variables of a `.env` file's text; in an error message the value is left out.
+    """The variables of a `.env` file's text, as python-dotenv reads them, but letter by letter.
+
+    Nothing is put in for ``${...}``, and a line that sets no variable is an error, whose message
+    leaves the line out: it may hold a secret.
 
     >>> parse_env("export KEY='a b'  # mine")
     {'KEY': 'a b'}
     """
-    found: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        match = _LINE.fullmatch(line)
-        if match is None:
-            raise DataError(f"{where}:{number}: not of the form NAME=value")
-        if match["double"] is not None:
-            value = re.sub(r"\\(.)", lambda each: _ESCAPES.get(each[1], each[1]), match["double"])
-        else:
-            value = match["single"] if match["single"] is not None else match["plain"]
-        found[match["name"]] = value
-    return found
+    variables: dict[str, str] = {}
+    for binding in parse_stream(io.StringIO(text)):
+        if binding.error or (binding.key is not None and binding.value is None):
+            # What was read begins with the empty lines before it.
+            blank = len(binding.original.string) - len(binding.original.string.lstrip())
+            line = binding.original.line + binding.original.string[:blank].count("\n")
+            raise DataError("not of the form NAME=value", path=f"{where}:{line}")
+        if binding.key is not None and binding.value is not None:
+            variables[binding.key] = binding.value
+    return variables

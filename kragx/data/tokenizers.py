@@ -112,7 +112,7 @@ class CharTokenizer:
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
-            raise UsageError(f"tokenizer.n: {self.n!r} is not a whole number of at least 1")
+            raise UsageError(f"{self.n!r} is not a whole number of at least 1", field="n")
 
     @property
     def version(self) -> str:
@@ -191,9 +191,8 @@ class KragTokenizer:
     def __post_init__(self) -> None:
         if self.forms not in ("kiwi", "whitespace", "nltk"):
             valid = ("kiwi", "whitespace", "nltk")
-            raise UsageError(
-                f"tokenizer.forms: unknown value {self.forms!r}; {nearest(str(self.forms), valid)}"
-            )
+            hint = nearest(str(self.forms), valid)
+            raise UsageError(f"unknown value {self.forms!r}", field="forms", remedy=hint)
 
     @property
     def version(self) -> str:
@@ -269,7 +268,7 @@ TOKENIZERS: Mapping[str, Callable[..., Tokenizer]] = {
 }
 
 
-def tokenizer(spec: object) -> Tokenizer:
+def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
     """The tokenizer that a name, a mapping, an import path, a function or a tokenizer stands for.
 
     >>> tokenizer("unicode")
@@ -277,9 +276,20 @@ def tokenizer(spec: object) -> Tokenizer:
     >>> tokenizer({"name": "char", "n": 3})
     CharTokenizer(n=3)
 
+    Args:
+        spec: what stands for a tokenizer.
+        field: where it stands, for errors.
+
     Raises:
         UsageError: there is no such tokenizer, or it does not take these options.
     """
+    try:
+        return _tokenizer(spec)
+    except UsageError as error:
+        raise error.within(field) from error.__cause__
+
+
+def _tokenizer(spec: object) -> Tokenizer:
     match spec:
         case str():
             return _named(spec, {})
@@ -288,24 +298,23 @@ def tokenizer(spec: object) -> Tokenizer:
             name = options.pop("name", None)
             if not isinstance(name, str):
                 raise UsageError(
-                    f"tokenizer: {dict(spec)!r} has no 'name'; "
-                    f"write for example {{name: char, n: 3}}"
+                    f"{dict(spec)!r} has no 'name'", remedy="write for example {name: char, n: 3}"
                 )
             return _named(name, options)
         case Tokenizer() if not isinstance(spec, type):
             return spec
         case _ if callable(spec) and not isinstance(spec, type):
             return FunctionTokenizer(spec)
-    raise UsageError(f"tokenizer: {spec!r} is not a tokenizer; {nearest('', TOKENIZERS)}")
+    raise UsageError(f"{spec!r} is not a tokenizer", remedy=nearest("", TOKENIZERS))
 
 
 def _named(name: str, options: Mapping[str, Any]) -> Tokenizer:
     if ":" in name:
-        return tokenizer(plugins.build(name, options or None))
+        return _tokenizer(plugins.build(name, options or None))
     factory = TOKENIZERS.get(name)
     if factory is None:
-        raise UsageError(f"tokenizer: unknown name {name!r}; {nearest(name, TOKENIZERS)}")
-    plugins.check_arguments(factory, options, f"tokenizer {name!r}")
+        raise UsageError(f"unknown name {name!r}", remedy=nearest(name, TOKENIZERS))
+    plugins.check_arguments(factory, options, repr(name))
     return factory(**options)
 
 

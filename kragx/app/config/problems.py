@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from kragx.app.config.models import (
-    CallbackConfig,
-    DatasetConfig,
-    HtmlConfig,
-    RetrieverConfig,
-    RunConfig,
-    StatisticsConfig,
-)
+from kragx.app.config.models import RunConfig
 from kragx.app.config.values import filled
 from kragx.comparison import gate_problems, parse_gates
 from kragx.data.tokenizers import tokenizer
@@ -26,17 +20,22 @@ from kragx.metrics.measures import parse, parse_lists
 
 
 def readable(error: ValidationError, raw: Any) -> Iterator[str]:
-    """Pydantic's errors with YAML paths; unknown keys with the nearest valid one."""
+    """Pydantic's errors with the paths of the YAML; unknown keys with the nearest valid one."""
     for detail in error.errors():
-        path = _path(detail["loc"])
-        if detail["type"] == "extra_forbidden":
-            valid = _valid_keys(detail["loc"])
-            yield f"{path}: unknown key; {nearest(str(detail['loc'][-1]), valid)}"
-        elif detail["type"] == "missing":
-            yield f"{path}: missing; it is required"
+        kind, loc, value = detail["type"], detail["loc"], detail["input"]
+        path = _path(loc, raw)
+        if kind == "extra_forbidden":
+            valid = _valid_keys(loc[:-1])
+            yield f"{path}: unknown key; {nearest(str(loc[-1]), valid)}"
+        elif kind == "missing":
+            yield f"{path}.{loc[-1]}: missing; it is required".lstrip(".")
+        elif kind == "value_error":
+            yield f"{path or 'config'}: {detail['ctx']['error']}"
+        elif isinstance(value, dict) and path == _path(loc[:-1], raw):
+            pass  # a mapping, tried as the short form (html: true); the long one says what is wrong
         else:
-            message = _WORDS.get(detail["type"], detail["msg"].removeprefix("Value error, "))
-            shown = "" if isinstance(detail["input"], (dict, list)) else f" ({detail['input']!r})"
+            message = _WORDS.get(kind, detail["msg"])
+            shown = "" if isinstance(value, (dict, list)) else f" ({value!r})"
             yield f"{path or 'config'}: {message[0].lower()}{message[1:]}{shown}"
 
 
@@ -50,21 +49,45 @@ _WORDS = {
 }
 
 
-def _valid_keys(loc: tuple[int | str, ...]) -> list[str]:
-    model: type[BaseModel] = RunConfig
-    if loc[0] == "dataset" and len(loc) > 1:
-        model = DatasetConfig
-    elif loc[0] == "statistics" and len(loc) > 1:
-        model = StatisticsConfig
-    elif loc[0] == "html" and len(loc) > 1:
-        model = HtmlConfig
-    elif loc[0] == "retrievers" and len(loc) > 2:
-        model = CallbackConfig if "callbacks" in loc else RetrieverConfig
-    return [field.alias or name for name, field in model.model_fields.items()]
+def _path(loc: Sequence[int | str], raw: Any) -> str:
+    """Where an error is in the YAML: pydantic also names the forms of a value that it tried."""
+    path = ""
+    for part in loc:
+        if isinstance(raw, list) and isinstance(part, int):
+            path, raw = f"{path}[{part}]", raw[part]
+        elif isinstance(raw, dict):
+            named = {str(key): value for key, value in raw.items()}
+            if part in named:
+                path, raw = f"{path}.{part}", named[part]
+    return path.lstrip(".")
 
 
-def _path(loc: tuple[int | str, ...]) -> str:
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc).lstrip(".")
+def _valid_keys(loc: Sequence[int | str]) -> list[str]:
+    """The keys that the models have at a place."""
+    kind: Any = RunConfig
+    for part in loc:
+        kind = _inside(kind, part)
+    return [
+        field.alias or name
+        for model in _members(kind)
+        if hasattr(model, "model_fields")
+        for name, field in model.model_fields.items()
+    ]
+
+
+def _inside(kind: Any, part: int | str) -> Any:
+    """The type of a part of a value; of a form that pydantic tried, the type itself."""
+    for member in _members(kind):
+        if get_origin(member) in (dict, list):
+            return get_args(member)[-1]
+        for name, field in getattr(member, "model_fields", {}).items():
+            if part in (name, field.alias):
+                return field.annotation
+    return kind
+
+
+def _members(kind: Any) -> Sequence[Any]:
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
 
 
 def semantic(raw: Mapping[str, Any]) -> Iterator[str]:
@@ -74,19 +97,18 @@ def semantic(raw: Mapping[str, Any]) -> Iterator[str]:
         names = list(map(str, retrievers))
         if baseline not in names:
             yield f"baseline: {baseline!r} is no retriever; {nearest(baseline, names)}"
-    metrics = raw.get("metrics")
-    listed = metrics if isinstance(metrics, list) else [metrics]
-    chosen = KRAGX
+    listed = raw.get("metrics")
+    listed = listed if isinstance(listed, list) else [listed]
+    metrics = {number: text for number, text in enumerate(listed) if isinstance(text, str)}
+    profile = KRAGX
     try:
-        chosen = profile_for(raw.get("profile"), [each for each in listed if isinstance(each, str)])
+        profile = profile_for(raw.get("profile"), list(metrics.values()))
     except UsageError as error:
         yield str(error)
-    for at, text in enumerate(listed):
-        if isinstance(text, str):
-            try:
-                parse(text, chosen)
-            except UsageError as error:
-                yield f"metrics[{at}]: {error}"
+    for number, text in metrics.items():
+        yield from (f"metrics[{number}]: {line}" for line in _mistakes(parse, text, profile))
+    if (spec := raw.get("budget_tokenizer")) is not None:
+        yield from _mistakes(tokenizer, spec, field="budget_tokenizer")
     defaults: dict[str, Any] = {}
     if isinstance(raw.get("judge"), dict):
         from kragx.judging import read_judge
@@ -96,13 +118,21 @@ def semantic(raw: Mapping[str, Any]) -> Iterator[str]:
         except KragxError as error:
             yield str(error)
             return  # without a judge every 'llm' would complain once more
-    yield from _tokenizer_problems(raw.get("budget_tokenizer"))
     specs = {"match": raw.get("match"), "facts_match": raw.get("facts_match")}
     if isinstance(raw.get("matchers"), dict):
         specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
     for where, spec in specs.items():
         if spec is not None:
             yield from _match_problems(where, spec, defaults)
+
+
+def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[str]:
+    """What is wrong with what `read` reads, if anything is."""
+    try:
+        read(*args, **options)
+    except KragxError as error:
+        return [str(error)]
+    return []
 
 
 def of_gates(config: RunConfig) -> list[str]:
@@ -128,14 +158,6 @@ def of_facts(config: RunConfig) -> list[str]:
     named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
     methods = (each.get("method") if isinstance(each, dict) else each for each in named)
     return [f"facts_match: {FACTS_HAVE_NO_IDS}"] if "id" in methods else []
-
-
-def _tokenizer_problems(spec: Any) -> Iterator[str]:
-    try:
-        if spec is not None:
-            tokenizer(spec)
-    except KragxError as error:
-        yield f"budget_tokenizer: {str(error).removeprefix('tokenizer: ')}"
 
 
 def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterator[str]:

@@ -207,7 +207,7 @@ def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
     [
         ((), 2, "labels: none are given"),
         (("--labels", "nowhere.jsonl"), 3, "nowhere.jsonl: cannot be read"),
-        (("--labels", "results.jsonl"), 3, "neither 'label' nor 'matched'"),
+        (("--labels", "results.jsonl"), 3, "check query ids, document ids and ranks"),
         (("--labels", "results.jsonl", "--labels-format", "pair"), 2, "perhaps you meant 'pairs'"),
         (("--labels", "labels.jsonl", "--by", "f2"), 2, "'--by': "),
         (("--labels", "labels.jsonl", "--format", "csv"), 2, "'--format': "),
