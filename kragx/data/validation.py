@@ -16,6 +16,7 @@ from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.reading import Loaded, load
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten
+from kragx.printing import Line, Part, Result, Table, percent
 
 SHORT = 10
 """A gold text of fewer characters than this stands in many texts by chance."""
@@ -33,7 +34,7 @@ _SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d+)-(?P<end>\d+)")
 
 
 @dataclass(frozen=True)
-class Validation:
+class Validation(Result):
     """What `validate` found.
 
     Attributes:
@@ -52,6 +53,8 @@ class Validation:
     summary: Mapping[str, Any]
     targets: Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
+    also_plain = ("n_errors", "n_warnings")
+
     @property
     def n_errors(self) -> int:
         """How many problems are errors."""
@@ -62,19 +65,35 @@ class Validation:
         """How many problems are warnings."""
         return len(self.problems) - self.n_errors
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "file": self.file,
-            "name": self.name,
-            "format": self.format,
-            "hash": self.content_hash,
-            "n_errors": self.n_errors,
-            "n_warnings": self.n_warnings,
-            "problems": [each.to_dict() for each in self.problems],
-            "summary": dict(self.summary),
-            "targets": {key: dict(value) for key, value in self.targets.items()},
-        }
+    def describe(self) -> Iterator[Part]:
+        """Every problem on a line of its own, then what the gold set is made of."""
+        for problem in self.problems:
+            style = "red" if problem.level == "error" else "yellow"
+            yield Line(f"{problem.level}: {problem}", style)
+        summary = self.summary
+        yield Line(
+            f"{self.name}: {summary['n_queries']} queries ({summary['n_unanswerable']} marked "
+            f"unanswerable), {summary['n_gold']} gold items, format {self.format}"
+        )
+        if self.content_hash is not None:
+            yield Line(f"content hash: {self.content_hash}")
+        rows = [
+            ["grade", grade, str(count), _share(count, summary["n_gold"]), ""]
+            for grade, count in summary["grades"].items()
+        ]
+        for name in SLICES:
+            targets = self.targets.get(name, {})
+            for value in dict.fromkeys([*summary[name], *targets]):
+                count = summary[name].get(value, 0)
+                target = targets.get(value, {}).get("target")
+                wanted = "" if target is None else percent(target, 0)
+                rows.append([name, value, str(count), _share(count, summary["n_queries"]), wanted])
+        yield Table(("by", "value", "count", "share", "target"), rows, words=2)
+        yield Line(f"{self.n_errors} errors, {self.n_warnings} warnings")
+
+
+def _share(part: int, whole: int) -> str:
+    return percent(part / whole if whole else None, 0)
 
 
 def validate(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from kragx.data.validation import Validation
 
 group = opt.group("gold", "Gold sets: validate.")
 
@@ -64,7 +61,7 @@ def validate(
     named = {"format": gold_format, "columns": _columns(column), "encoding": encoding}
     options |= {name: value for name, value in named.items() if value}
     result = validation.validate(str(path), **options)
-    show(format, table=lambda: _print(result), plain=result.to_dict)
+    show(format, table=result.print, plain=result.to_dict)
     if result.n_errors:
         raise typer.Exit(DataError.exit_code)
 
@@ -77,10 +74,3 @@ def _columns(options: list[str] | None) -> dict[str, str] | None:
             raise UsageError(f"--column {option}: write field=column")
         columns[field] = column
     return columns or None
-
-
-def _print(result: Validation) -> None:
-    from kragx.report.text import console
-    from kragx.report.validation import print_validation
-
-    print_validation(result, console())

@@ -226,7 +226,7 @@ def test_command(kragx, jsonl):
     found = kragx("gold", "validate", warned, "--format", "json").json()
     assert (found["n_errors"], found["n_warnings"]) == (0, 1)
     assert found["problems"][0]["line"] == 1
-    assert len(found["hash"]) == 64
+    assert len(found["content_hash"]) == 64
 
 
 def test_command_with_a_config(kragx, jsonl, here):
