@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import sklearn.metrics
 import yaml
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kragx import (
@@ -38,6 +38,7 @@ from kragx.data.formats.jsonl import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.scripted import ScriptedClient
 from kragx.matchers import METHODS, MatchItem, asks, matcher
+from tests.thoroughness import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.base.MatchWarning")
 
@@ -107,7 +108,7 @@ def obvious(scores: list[float], truth: list[bool], by: str) -> float:
     return max((value for value in tried if not np.isnan(value)), default=float("nan"))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(0, 10_000), st.sampled_from(["kappa", "f1"]))
 def test_no_threshold_agrees_better_on_the_pairs_it_was_chosen_on(seed: int, by: Any):
     """`apparent` is the maximum over all thresholds, as trying each of them shows."""

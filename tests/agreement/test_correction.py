@@ -53,6 +53,7 @@ def coverage():
     return correction_coverage(30, 180)
 
 
+@pytest.mark.integration
 def test_intervals_cover_clustered_data(coverage):
     """With the query as the unit, 93 to 97 of 100 intervals hold the truth."""
     assert 0.93 <= coverage["query"] <= 0.97

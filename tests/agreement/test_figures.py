@@ -7,12 +7,13 @@ import warnings
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix
 
 from kragx.agreement import agree, kendall_tau_b
+from tests.thoroughness import examples
 
 SCALES = [(0, 1), (0, 2), (0, 3), (1, 5), (-2, 4), (0, 10)]
 
@@ -41,7 +42,7 @@ def two_sides(draw):
 
 
 @given(two_sides())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_kappa_and_confusion_equal_scikit_learn(sides):
     """On any scale: nominal, linear, quadratic and binary kappa, accuracy, confusion matrix."""
     scale, human, judge = sides
@@ -69,7 +70,7 @@ def test_kappa_and_confusion_equal_scikit_learn(sides):
 
 
 @given(two_sides())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_alpha_equals_krippendorff(sides):
     """Ordinal alpha is the krippendorff package's, and None where that has none."""
     scale, human, judge = sides
@@ -84,7 +85,7 @@ def test_alpha_equals_krippendorff(sides):
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=30),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_tau_b_equals_scipy(scores):
     """Tau-b with any ties is scipy's; None where one side is all ties."""
     first, second = (np.array(side, float) for side in zip(*scores, strict=True))

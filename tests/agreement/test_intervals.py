@@ -39,6 +39,7 @@ def coverage(truth):
     return agreement_coverage(truth, QUERIES)
 
 
+@pytest.mark.integration
 def test_intervals_cover(coverage):
     """Every statistic's 95 % interval holds the truth in 93 to 97 of 100 cases."""
     assert {name: share for name, share in coverage.items() if not 0.93 <= share <= 0.97} == {}

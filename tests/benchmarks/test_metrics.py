@@ -150,6 +150,7 @@ def test_values_equal_pytrec_eval() -> None:
 
 # Of ranx's own code, compiled by numba 0.68.
 @pytest.mark.filterwarnings("ignore:unsafe cast from uint64")
+@pytest.mark.integration
 def test_means_equal_those_of_ranx_and_ir_measures() -> None:
     """The peers of the bench extra give the same means, so the same work is compared."""
     pytest.importorskip("ranx", reason="ranx is not installed (extra bench)")

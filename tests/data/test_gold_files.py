@@ -8,15 +8,16 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from kragx import DataError, Doc, Gold, GoldDataset, Query, read_dataset, read_gold, write_gold
+from tests.thoroughness import examples
 
 from .support import datasets, written
 
 
 @given(dataset=datasets)
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_what_is_written_is_read_back(dataset: GoldDataset) -> None:
     """Any gold set, whatever its texts, grades and metadata, comes back as the same queries."""
     with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kragx import (
@@ -20,6 +20,7 @@ from kragx import (
     read_results,
     write_results,
 )
+from tests.thoroughness import examples
 
 from .support import datasets, docs, numbers, texts, written
 
@@ -29,7 +30,7 @@ answers = st.builds(
 
 
 @given(dataset=datasets, data=st.data())
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_what_is_written_is_read_back(dataset: GoldDataset, data: st.DataObject) -> None:
     """Any gold set and run, with failed and missing queries, come back the same."""
     run = Run({q.id: data.draw(answers) for q in dataset if data.draw(st.booleans())})

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 
@@ -71,7 +71,6 @@ def test_ties_are_broken_by_utf8_bytes() -> None:
 
 
 @given(st.dictionaries(st.text(min_size=1, max_size=3), st.sampled_from([0.0, -0.0, 1.0, 2.5])))
-@settings(deadline=None)
 def test_file_order_does_not_matter_to_a_ranking_by_score(scores: dict[str, float]) -> None:
     """Whatever order the scores come in, the ranking is the same, and it is the sorted one."""
     shuffled = list(scores.items())

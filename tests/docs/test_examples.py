@@ -97,6 +97,7 @@ def test_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     assert "coverage@300chars" in capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_run_lengths(capsys: pytest.CaptureFixture[str]) -> None:
     """The errors of each least run are those on the page."""
     pytest.importorskip("bm25s")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kragx.errors import JudgingError
@@ -17,6 +17,7 @@ from kragx.metrics import parse_all
 from kragx.metrics.engine import compute
 from kragx.metrics.table import MatchTable
 from tests.judging.support import judge_of
+from tests.thoroughness import examples
 
 METRICS = parse_all(
     [
@@ -74,7 +75,7 @@ def tables(draw):
     return table, known
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(tables())
 def test_bounds_enclose_the_truth(pair):
     """Whatever the missing grades are, the bounds of every mean enclose what they give."""

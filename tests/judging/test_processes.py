@@ -20,6 +20,8 @@ from tests import interrupts
 from tests.judging.server import serving
 from tests.judging.support import openai_client
 
+pytestmark = pytest.mark.integration
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -109,7 +109,9 @@ QUESTIONS = [ask(f"document {number}, grade-{number % 4}") for number in range(6
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("seed", [None, 1, 2, 3])
+@pytest.mark.parametrize(
+    "seed", [None, *(pytest.param(n, marks=pytest.mark.integration) for n in (1, 2, 3))]
+)
 def test_32_at_once(client, seed, tape, store):
     """64 questions, 32 at once, replay to the right grades in whatever order they are asked."""
     questions = list(QUESTIONS)

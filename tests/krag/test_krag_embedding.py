@@ -70,6 +70,7 @@ def test_every_number_is_that_of_krag(case: dict[str, Any]):
                 assert any(issubclass(each.category, MetricWarning) for each in caught)
 
 
+@pytest.mark.integration
 def test_the_recording_covers_what_it_should():
     """Both tokenizers, every method, thresholds that do and do not bind, and nDCG above 1."""
     seen = {(case["match_method"], case["tokenizer"]) for case in CASES}

@@ -214,6 +214,7 @@ def test_kiwi_forms_give_the_recorded_tokens():
     assert list(KragTokenizer("kiwi").tokens(stored)) == list(stored.values())
 
 
+@pytest.mark.integration
 def test_kiwi_forms_are_treated_as_krag_treats_them():
     """With any Kiwi: forms joined by spaces, lower-cased, split, stemmed if longer than 3."""
     kiwi = pytest.importorskip("kiwipiepy").Kiwi()
@@ -234,6 +235,7 @@ def test_kiwi_forms_are_treated_as_krag_treats_them():
     assert words >= {"환불", "parcel", "deliveri"}
 
 
+@pytest.mark.integration
 def test_kiwi_is_what_the_rouge_class_uses():
     """Without a tokenizer, profile krag reads texts with K-RAG's own: Kiwi forms, recorded so."""
     pytest.importorskip("kiwipiepy")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from examples.ngram_embeddings import NgramEmbeddings
@@ -20,6 +20,7 @@ from kragx.app.pipeline import run
 from kragx.matchers import describe
 from kragx.matchers.reasons import Reason, best_targets, reasons
 from kragx.report.rows import match_label
+from tests.thoroughness import examples
 
 from .support import item, scored
 
@@ -96,7 +97,7 @@ def score_of(spec: Any, doc: str, gold: str) -> float:
     return float(scored(matcher(spec), [doc], [gold])[0, 0])
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(specs)
 def test_nested_combinations_decide_as_their_words_say(spec: Any):
     """However nested, each pair is decided as the plain reading of the spec decides it."""
@@ -106,7 +107,7 @@ def test_nested_combinations_decide_as_their_words_say(spec: Any):
         assert found[row, column] == reference(spec, doc, gold), (spec, doc, gold)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(specs)
 def test_reasons_give_the_decision_and_the_score(spec: Any):
     """The reason of a pair says what matching says, and rests on members that say so too."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from sklearn.metrics.pairwise import cosine_similarity
@@ -20,6 +20,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import DataError, UsageError, evaluate, matcher
 from kragx.matchers import EmbeddingMatcher, MatchWarning, describe
+from tests.thoroughness import examples
 
 from .support import decided, item, scored
 
@@ -101,7 +102,7 @@ def test_scores_are_those_of_scikit_learn(embeddings: Embeddings):
     assert found.max() <= 1
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.text(min_size=2, max_size=12), min_size=1, max_size=6, unique=True))
 def test_equal_texts_score_exactly_one(texts: list[str]):
     """Rounding never keeps a text from matching itself at a threshold of 1."""
@@ -109,7 +110,7 @@ def test_equal_texts_score_exactly_one(texts: list[str]):
     assert (np.diag(scored(chosen, texts, texts)) == 1.0).all()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(
         st.lists(st.floats(-1e150, 1e150, allow_nan=False), min_size=3, max_size=3),

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from kragx.data.tokenizers import tokenizer
 from kragx.matchers import RougeMatcher
+from tests.thoroughness import examples
 
 from .support import scored
 
@@ -58,7 +59,7 @@ def peer(scorer: RougeScorer, method: str, measure: str, docs: Sequence[str], go
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("method", METHODS)
 @given(docs=st.lists(texts, min_size=1, max_size=4), golds=st.lists(texts, min_size=1, max_size=3))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @pytest.mark.filterwarnings("ignore::kragx.matchers.MatchWarning")
 def test_random_tokens_score_as_in_rouge_score(
     method: str, measure: str, docs: list[str], golds: list[str]
@@ -156,7 +157,7 @@ def test_precision_is_of_the_document_and_recall_of_the_gold_text(method: str) -
 
 @pytest.mark.parametrize("method", METHODS)
 @given(doc=texts, gold=texts)
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @pytest.mark.filterwarnings("ignore::kragx.matchers.MatchWarning")
 def test_overlap_is_the_larger_of_precision_and_recall(method: str, doc: str, gold: str) -> None:
     """`overlap` is max(precision, recall), whichever of the two texts is the longer."""
@@ -196,7 +197,7 @@ def slow(method: str, doc: str, gold: str) -> tuple[float, float]:
 
 @pytest.mark.parametrize("method", METHODS)
 @given(docs=st.lists(texts, max_size=8), golds=st.lists(texts, max_size=6))
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @pytest.mark.filterwarnings("ignore::kragx.matchers.MatchWarning")
 def test_many_documents_by_many_golds_score_as_one_by_one(
     method: str, docs: list[str], golds: list[str]

@@ -6,13 +6,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kragx import UsageError, evaluate, match_pairs
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, Query
 from kragx.matchers import MatchItem, MatchWarning, SpanMatcher, describe, matcher
+from tests.thoroughness import examples
 
 GOLD = "aa bb cc dd ee ff gg hh ii jj"
 
@@ -64,7 +65,7 @@ def test_no_run_reaches_from_one_document_into_the_next():
 words = st.lists(st.sampled_from(["a", "b", "c", "가나", "다라마바"]), max_size=14)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(words, max_size=4), st.lists(words, min_size=1, max_size=3), st.integers(0, 2))
 def test_pairs_do_not_depend_on_one_another(docs, golds, bridge):
     """Each pair scores as it does alone, in [0, 1], and equal texts score 1."""

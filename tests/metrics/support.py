@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from kragx.metrics import MetricSpec, engine, parse, profile
 from kragx.metrics.engine import MetricScores
 from kragx.metrics.table import MatchTable
+from tests.thoroughness import examples
 
 TINY = 1e-12
 
-quick = settings(max_examples=80, deadline=None)
+quick = examples(80)
 """For property tests: enough examples to find a mistake, and no clock."""
 
 

@@ -7,10 +7,11 @@ from math import nan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kragx.metrics import MetricSpec, parse
+from tests.thoroughness import examples
 
 from . import reference
 from .support import OPTIONS, TINY, Ranking, compute, metric_strings, quick, rankings, table
@@ -30,7 +31,7 @@ def wanted(spec: MetricSpec) -> reference.Wanted:
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("no_gold", ["skip", "zero", "abstain"])
 @given(queries=several, ks=cuts, threshold=thresholds)
-@settings(quick, max_examples=40)
+@examples(40)
 def test_engine_equals_reference(
     name: str, no_gold: str, queries: list[Ranking], ks: list[int | None], threshold: float
 ) -> None:
@@ -51,7 +52,7 @@ def test_engine_equals_reference(
 @pytest.mark.parametrize("name", ["precision", "recall", "f1"])
 @pytest.mark.parametrize("no_gold", ["skip", "zero", "abstain"])
 @given(queries=several, ks=cuts)
-@settings(quick, max_examples=40)
+@examples(40)
 def test_micro_equals_reference(
     name: str, no_gold: str, queries: list[Ranking], ks: list[int | None]
 ) -> None:

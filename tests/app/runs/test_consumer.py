@@ -27,6 +27,7 @@ def offline(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT))
 
 
+@pytest.mark.integration
 def test_it_runs_and_makes_sense(offline):
     """Six retrievers on 60 questions; expansion completes what the best five chunks hold."""
     pytest.importorskip("bm25s")

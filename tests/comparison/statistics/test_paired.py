@@ -158,6 +158,7 @@ def null_comparisons(n=50, comparisons=10_000):
     return np.where(ranks > 10, 0.0, 1 / ranks)
 
 
+@pytest.mark.integration
 def test_verdicts_hold_the_level():
     """Of 4,000 null comparisons 5 % at most are called better or worse, and not far fewer.
 

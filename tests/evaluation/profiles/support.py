@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hypothesis import settings
+from tests.thoroughness import examples
 
 TINY = 1e-12
 
-quick = settings(max_examples=150, deadline=None)
+quick = examples(150)
 """For property tests: enough examples to find a mistake, and no clock."""
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, flips, sweep
@@ -21,6 +20,7 @@ from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
 from kragx.report.figures.sweep import sweep_figure
 from kragx.report.sweeps import sweeps_csv
+from tests.thoroughness import examples
 
 from .support import given
 
@@ -29,7 +29,7 @@ scores = st.sampled_from([0.0, 0.1, 0.25, 0.4, 0.5, 0.55, 0.7, 0.9, 1.0])
 runs = st.lists(st.lists(scores.map(str), min_size=0, max_size=4), min_size=1, max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @drawn(runs, st.lists(st.floats(0.01, 1.0), min_size=1, max_size=8))
 def test_each_value_is_that_of_an_evaluation_at_that_threshold(
     queries: list[list[str]], thresholds: list[float]
@@ -43,7 +43,7 @@ def test_each_value_is_that_of_an_evaluation_at_that_threshold(
         assert found.n_matches[at] == int(anew.table.matched.sum())
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @drawn(runs, st.floats(0.01, 1.0))
 def test_every_score_misses_no_change(queries: list[list[str]], threshold: float):
     """Between two distinct scores every threshold has the value of the upper one."""
@@ -91,7 +91,7 @@ words = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6).map(" ".jo
 BUDGETS = ["recall@4tokens", "ndcg@9chars", "precision@6tokens", "coverage@2", "coverage@5tokens"]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @drawn(
     st.lists(
         st.tuples(st.lists(words, max_size=3), st.lists(words, max_size=4)), min_size=1, max_size=4
@@ -155,7 +155,7 @@ def by_looking(
     return None if best is None else best[1]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @drawn(
     st.lists(
         st.one_of(st.none(), st.sampled_from([0.0, 0.3, 0.5, 0.505, 0.51, 0.6, 1.0])),
@@ -271,7 +271,7 @@ def test_becoming_equal_is_no_flip():
     assert tied.leader is None
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @drawn(st.lists(runs.filter(lambda each: len(each) >= 2), min_size=2, max_size=3))
 def test_flips_are_those_that_evaluating_anew_shows(lists: list[list[list[str]]]):
     """Against sweeps of each run: a pair is swapped exactly if its order is reversed somewhere."""

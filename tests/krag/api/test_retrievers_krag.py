@@ -116,6 +116,7 @@ class TestKiwiBM25:
         """Documents that hold no word find nothing, without a warning."""
         assert KiWiBM25RetrieverWithScore(documents(texts)).invoke("무엇") == []
 
+    @pytest.mark.integration
     def test_kiwi(self) -> None:
         """With Kiwi the particle comes off, so that "환불을" finds "환불"."""
         retriever = KiWiBM25RetrieverWithScore(documents(), KiwiTokenizer())

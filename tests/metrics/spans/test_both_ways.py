@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kragx import evaluate
+from tests.thoroughness import examples
 
 SIZE, STEP = 60, 10  # words; every overlap of two windows is 0 or at least 10 of them
 SOURCE = [f"word{at}" for at in range(SIZE)]
@@ -23,7 +24,7 @@ def part(window, name="a"):
     return {"text": text, "metadata": {"source": name, "start_index": start}}
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     st.lists(st.lists(windows, min_size=1, max_size=2), min_size=1, max_size=3),
     st.lists(windows, max_size=4),

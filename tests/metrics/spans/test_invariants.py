@@ -7,10 +7,11 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kragx import evaluate
+from tests.thoroughness import examples
 
 # Few words, so that runs, repetitions and accidents abound; Hangul in both normal forms differs.
 WORDS = ("가나", "다라마", "환불은", "a", "the", "of", "14", "가나다라마바사", "x", "été")
@@ -44,7 +45,7 @@ def measured(gold, docs, *metrics):
     return list(found.values())
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(cases(), bridges)
 def test_monotone_in_k_and_bounded(case, bridge):
     """More documents never cover less, and every value lies in [0, 1]."""
@@ -56,7 +57,7 @@ def test_monotone_in_k_and_bounded(case, bridge):
     assert all(0 <= value <= 1 for value in values)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(cases())
 def test_the_top_k_alone_decide(case):
     """What stands below rank k changes nothing at k; nothing is bridged here."""
@@ -66,7 +67,7 @@ def test_the_top_k_alone_decide(case):
         assert measured(gold, docs, *names) == measured(gold, docs[:k], *names)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(cases(), st.data(), bridges)
 def test_a_chunk_cut_in_two(case, data, bridge):
     """A chunk that is cut at a token's end into consecutive ranks covers what it covered."""
@@ -92,7 +93,7 @@ def test_a_chunk_cut_in_two(case, data, bridge):
     assert after == pytest.approx(before, abs=0.01)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(cases(), st.integers(1, 60), st.data())
 def test_a_budget_does_not_see_chunks(case, n, data):
     """With a budget of tokens it makes no difference how one text was cut into chunks."""
@@ -117,7 +118,7 @@ WRAPPERS = (
 )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     cases(),
     st.lists(st.sampled_from(WRAPPERS), min_size=5, max_size=5),
@@ -192,7 +193,7 @@ def slow_first(gold, stream, run=8, edge=6, syllables=7):
     return first
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(cases())
 def test_as_the_slow_reference(case):
     """Coverage equals that of runs found one by one, token by token."""
@@ -215,7 +216,7 @@ SOURCE = "반품은 14일 안에. Returns are free; the shop pays. Unused, in it
 places = st.tuples(*[st.integers(0, len(SOURCE))] * 2).map(sorted).filter(lambda p: p[0] < p[1])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(places, min_size=1, max_size=2), st.lists(places, min_size=1, max_size=4))
 def test_offsets_as_sets_of_characters(gold, docs):
     """With offsets a gold word is covered if the set of retrieved characters holds it."""
@@ -241,7 +242,7 @@ def test_offsets_as_sets_of_characters(gold, docs):
     assert value == again == pytest.approx(np.mean(shares))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(st.integers(1, 4), max_size=6), st.integers(1, 12), st.data())
 def test_a_budget_of_a_metric_is_a_shorter_list(lengths, n, data):
     """Every metric at a budget is the metric, uncut, of the documents that fit whole."""
