@@ -9,32 +9,32 @@ See docs/agreement.md.
 
 from __future__ import annotations
 
-from kragx.agreement.compare import Agreement, agree
-from kragx.agreement.correction import (
-    LEAST_QUERIES,
-    Corrected,
-    Estimate,
-    correct,
-    prediction_powered,
+from kragx.agreement.corrected import LEAST_QUERIES, Corrected, correct, prediction_powered
+from kragx.agreement.filled import Filled, fill
+from kragx.agreement.gullibility import Probe, probe
+from kragx.agreement.label_agreement import Agreement, agree
+from kragx.agreement.labelling import (
+    LabelFile,
+    PairToLabel,
+    Sample,
+    draw,
+    from_run,
+    from_store,
+    label,
 )
-from kragx.agreement.families import families
-from kragx.agreement.holes import Filled, fill
-from kragx.agreement.labelling import LabelFile, label
 from kragx.agreement.labels import Label, Labels, Scale, read_labels
-from kragx.agreement.probing import Probe, probe
-from kragx.agreement.sampling import Candidate, Sample, draw, from_run, from_store
-from kragx.agreement.systems import SystemAgreement, kendall_tau_b
+from kragx.agreement.model_families import families
+from kragx.agreement.system_agreement import SystemAgreement, kendall_tau_b
 
 __all__ = [
     "LEAST_QUERIES",
     "Agreement",
-    "Candidate",
     "Corrected",
-    "Estimate",
     "Filled",
     "Label",
     "LabelFile",
     "Labels",
+    "PairToLabel",
     "Probe",
     "Sample",
     "Scale",

@@ -11,8 +11,8 @@ import warnings
 import numpy as np
 
 from kragx.agreement import prediction_powered
-from kragx.agreement.compare import statistics
 from kragx.agreement.intervals import expanded
+from kragx.agreement.label_agreement import statistics
 from kragx.agreement.labels import Scale
 from kragx.comparison.statistics import resamples
 

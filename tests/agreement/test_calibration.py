@@ -31,7 +31,7 @@ from kragx import (
     read_labels,
 )
 from kragx.agreement.calibration import candidates
-from kragx.agreement.calibration.choosing import Chooser
+from kragx.agreement.calibration.choice import Chooser
 from kragx.agreement.coefficients import binary_f1, binary_kappa
 from kragx.agreement.labels import Label
 from kragx.data.formats.jsonl import write_results
@@ -143,7 +143,7 @@ def test_folds_are_of_whole_queries(monkeypatch: pytest.MonkeyPatch):
 
     def noting(self: Any, candidate: int, part: Any) -> float:
         if not part.all():
-            seen.append((set(self.query[part]), set(self.query[~part])))
+            seen.append((set(self.query_of[part]), set(self.query_of[~part])))
         return real(self, candidate, part)
 
     monkeypatch.setattr(Chooser, "threshold", noting)

@@ -16,22 +16,21 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from kragx.agreement import Candidate, LabelFile, Sample, Scale, label
-from kragx.agreement.labelling import plain
+from kragx.agreement import LabelFile, PairToLabel, Sample, Scale, label
+from kragx.agreement.labelling.session import printable
 from kragx.errors import DataError, UsageError
 from tests import interrupts
 
 SCALE = Scale(0, 3)
 SAMPLE = Sample(
-    tuple(Candidate(f"q{at}", f"d{at}", f"question {at}", f"passage {at}") for at in range(4)), {}
+    tuple(PairToLabel(f"q{at}", f"d{at}", f"question {at}", f"passage {at}") for at in range(4)), {}
 )
 
 
 def session(path, keys, sample=SAMPLE, width=80, scale=SCALE, rubric=None):
     """Label with these keys; how it ended, the file's lines, and what was shown."""
     out = Console(file=io.StringIO(), width=width, color_system=None)
-    waiting = iter(keys)
-    ended = label(sample, LabelFile(path, scale), lambda: next(waiting, ""), out, rubric=rubric)
+    ended = label(sample, LabelFile(path, scale), iter(keys), out, rubric=rubric)
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return ended, lines, out.file.getvalue()
 
@@ -112,11 +111,12 @@ def test_every_label_is_on_disk_before_the_next_pair(path):
         seen.append(path.read_text() if path.exists() else "")
         if len(seen) == 4:
             raise KeyboardInterrupt
-        return "2"
+        yield "2"
+        yield from keys()
 
     out = Console(file=io.StringIO())
     with pytest.raises(KeyboardInterrupt):
-        label(SAMPLE, LabelFile(path, SCALE), keys, out)
+        label(SAMPLE, LabelFile(path, SCALE), keys(), out)
     assert [text.count("\n") for text in seen] == [0, 1, 2, 3]
     assert list(path.parent.iterdir()) == [path]  # no half-written file beside it
 
@@ -148,7 +148,7 @@ def test_korean_is_wrapped_by_width(path):
     """No line is wider than the terminal, wide characters counted as two, composed or not."""
     text = unicodedata.normalize("NFD", "청약철회는 서면을 받은 날부터 이레 안에 할 수 있다. " * 8)
     long = "가나다라마바사아자차카타파하" * 9
-    sample = Sample((Candidate("q", "d", text, long),), {})
+    sample = Sample((PairToLabel("q", "d", text, long),), {})
     _, _, shown = session(path, "q", sample, width=40)
     assert max(map(cell_len, shown.splitlines())) <= 40
     assert "청약철회는" in shown
@@ -157,7 +157,7 @@ def test_korean_is_wrapped_by_width(path):
 
 def test_what_is_shown(path):
     """Question, passage, how far, the keys and the rubric; no grade by a judge, no id."""
-    item = Candidate("qid", "docid", "the question", "the passage", rank=7, grade=3)
+    item = PairToLabel("qid", "docid", "the question", "the passage", rank=7, grade=3)
     _, _, shown = session(path, "hxq", Sample((item,), {}), rubric={0: "nothing", 3: "all of it"})
     for part in ("the question", "the passage", "1 / 1", "u undo", "3  all of it"):
         assert part in shown
@@ -170,18 +170,18 @@ def test_what_is_shown(path):
 
 def test_the_question_is_in_sight():
     """Below a passage that is longer than the window the question stands again, else once."""
-    item = Candidate("q", "d", "the question", "a long passage " * 60)
+    item = PairToLabel("q", "d", "the question", "a long passage " * 60)
     for height, times in ((15, 2), (60, 1)):
         file = io.StringIO()
         out = Console(file=file, width=60, height=height, force_terminal=True, color_system=None)
-        label(Sample((item,), {}), LabelFile(Path("none.qrels"), SCALE), lambda: "q", out)
+        label(Sample((item,), {}), LabelFile(Path("none.qrels"), SCALE), iter("q"), out)
         assert file.getvalue().count("the question") == times
 
 
 def test_passages_cannot_steer_the_terminal():
     """Escape sequences and the like in a passage are shown, not obeyed."""
-    assert plain("a\x1b[2Jb\x07c\x9bd\u202ee") == "a\ufffd[2Jb\ufffdc\ufffdd\ufffde"
-    assert plain("line\r\nline\tcell") == "line\nline\tcell"
+    assert printable("a\x1b[2Jb\x07c\x9bd\u202ee") == "a\ufffd[2Jb\ufffdc\ufffdd\ufffde"
+    assert printable("line\r\nline\tcell") == "line\nline\tcell"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")

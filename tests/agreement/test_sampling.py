@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from kragx.agreement import Candidate, draw, from_run, from_store
-from kragx.agreement.sampling import read_sample, with_grades
+from kragx.agreement import PairToLabel, draw, from_run, from_store
+from kragx.agreement.labelling import read_sample, with_grades
 from kragx.data.formats.jsonl import read_results
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question
@@ -20,7 +20,7 @@ from kragx.judging.scripted import ScriptedClient
 def candidates(n_queries=20, n_docs=10):
     """Mostly graded 0; every tenth 3, and one in forty 2."""
     return [
-        Candidate(
+        PairToLabel(
             f"q{query}",
             f"d{rank}",
             f"question {query}",
@@ -35,9 +35,9 @@ def candidates(n_queries=20, n_docs=10):
 
 def test_rare_grades_and_all_ranks_are_drawn():
     """Strata get the same numbers as far as they have them, from as many queries as can be."""
-    pool = {each.pair: each for each in candidates()}
+    pool = {each.ids: each for each in candidates()}
     sample = draw(list(pool.values()), 30)
-    drawn = [pool[each.pair] for each in sample.items]
+    drawn = [pool[each.ids] for each in sample.items]
     assert len(set(sample.items)) == 30
     assert Counter(each.grade for each in drawn)[2] == 2  # all there are
     strata = Counter((each.grade, (each.rank > 1) + (each.rank > 3)) for each in drawn)
@@ -47,9 +47,9 @@ def test_rare_grades_and_all_ranks_are_drawn():
 
 def test_equal_chances():
     """Not stratified, rare grades stay rare."""
-    pool = {each.pair: each for each in candidates(100)}
+    pool = {each.ids: each for each in candidates(100)}
     drawn = draw(list(pool.values()), 200, stratified=False).items
-    counts = Counter(pool[each.pair].grade for each in drawn)
+    counts = Counter(pool[each.ids].grade for each in drawn)
     assert 8 <= counts[3] <= 35
 
 
@@ -110,7 +110,7 @@ def test_from_results(jsonl):
     dataset, run = read_results(path)
     found = from_run(dataset, run, 10)
     named = f"text-{key_of('B')[:16]}"
-    assert [(*each.pair, each.query, each.rank) for each in found] == [
+    assert [(*each.ids, each.query, each.rank) for each in found] == [
         ("q1", "a", "why?", 1),
         ("q1", named, "why?", 2),
         ("q2", "c", "who?", 1),
@@ -155,11 +155,11 @@ def test_from_store(store):
 def test_grades_join_by_id_or_text():
     """A run's documents get the judge's grade by id, else by the text that was judged."""
     asked = [
-        Candidate("q", "a", "?", "A", grade=1),
-        Candidate("q", f"text-{key_of('B')[:16]}", "?", "B", grade=2),
+        PairToLabel("q", "a", "?", "A", grade=1),
+        PairToLabel("q", f"text-{key_of('B')[:16]}", "?", "B", grade=2),
     ]
     found = [
-        Candidate("q", name, "?", text, 1) for name, text in (("a", "A"), ("b", "B"), ("c", "C"))
+        PairToLabel("q", name, "?", text, 1) for name, text in (("a", "A"), ("b", "B"), ("c", "C"))
     ]
     assert [each.grade for each in with_grades(found, asked)] == [1, 2, None]
 
@@ -168,7 +168,7 @@ def test_grades_join_by_id_or_text():
 def test_ids_that_qrels_cannot_hold(name):
     """They are refused before anybody labels."""
     with pytest.raises(DataError, match="cannot stand in qrels"):
-        draw([Candidate("q", name, "?", "text")], 5)
+        draw([PairToLabel("q", name, "?", "text")], 5)
 
 
 def test_refusals():

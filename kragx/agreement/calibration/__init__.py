@@ -1,17 +1,17 @@
 """Calibration: choose matcher, measure, tokenizer and threshold by agreement with labelled pairs.
 
-| module        | what                                                    |
-|---------------|---------------------------------------------------------|
-| `model`       | what was chosen, and how every candidate did            |
-| `trying`      | the candidates, and the scores that they give           |
-| `pairs`       | from labels to pairs of a document and a gold item      |
-| `choosing`    | folds, thresholds, ties                                 |
-| `calibrating` | `calibrate`                                             |
+| module           | what                                                           |
+|------------------|----------------------------------------------------------------|
+| `calibration`    | `calibrate`, and what it gives                                 |
+| `trials`         | the candidates, and the scores that they give                  |
+| `labelled_pairs` | from labels to pairs of a document and a gold item             |
+| `choice`         | folds, thresholds, ties                                        |
+| `candidate`      | how one candidate did                                          |
 """
 
-from kragx.agreement.calibration.calibrating import FOLDS, calibrate
-from kragx.agreement.calibration.model import By, Calibration, Candidate, Estimate
-from kragx.agreement.calibration.trying import TOKENIZERS, candidates
+from kragx.agreement.calibration.calibration import FOLDS, Calibration, calibrate
+from kragx.agreement.calibration.candidate import By, Candidate
+from kragx.agreement.calibration.trials import TOKENIZERS, candidates
 
 __all__ = [
     "FOLDS",
@@ -19,7 +19,6 @@ __all__ = [
     "By",
     "Calibration",
     "Candidate",
-    "Estimate",
     "calibrate",
     "candidates",
 ]

@@ -80,8 +80,7 @@ def fill(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Score by people's labels, and the judge's in the holes."""
-    from kragx import agreement
-    from kragx.report.agreement import print_filled
+    from kragx import agreement, printing
 
     filled = agreement.fill(
         human,
@@ -97,7 +96,7 @@ def fill(
         _write_labels(filled, out)
     show(
         format,
-        table=lambda: print_filled(filled, labels=per_label),
+        table=lambda: printing.show(filled.describe(labels=per_label)),
         plain=lambda: filled.to_dict(labels=per_label),
     )
 

@@ -13,7 +13,7 @@ from kragx.app.commands import options as opt
 from kragx.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from kragx.agreement.sampling import Candidate, Sample
+    from kragx.agreement.labelling import PairToLabel, Sample
     from kragx.data.gold import GoldDataset
     from kragx.data.runs import Run
 
@@ -65,10 +65,9 @@ def label(
 ) -> None:
     """Label a sample of pairs, blind to the judge's grades."""
     from kragx.agreement import LabelFile, Labels, labelling
-    from kragx.agreement.keys import keyboard
+    from kragx.agreement.labelling import draw, keyboard, read_sample, sample_path
     from kragx.agreement.labels import read_scale
-    from kragx.agreement.sampling import draw, read_sample, sample_path
-    from kragx.report.text import console
+    from kragx.printing import console
 
     if str(file) == "-":
         raise UsageError("-: labels go into a file, as they are kept while you work; name one")
@@ -104,20 +103,14 @@ def label(
         sample = replace(sample, settings={**sample.settings, "scale": wanted})
         sample.write(kept)
     try:
-        with keyboard() as read_key:
+        with keyboard() as keys:
             question = sample.settings.get("asks", "relevance")
             meanings = _meanings(sample.items[0].query, question, grades.low, grades.high)
-            done = labelling.label(sample, labels, read_key, console(), rubric=meanings)
+            labelled = labelling.label(sample, labels, keys, console(), rubric=meanings)
     except KeyboardInterrupt:
-        count = sum(item.pair in labels.grades for item in sample.items)
-        more = "; run again to go on" if count < len(sample.items) else ""
-        _say(f"{count} of {len(sample.items)} labelled, all of it in {file}{more}")
+        _say(str(labelling.progress(sample, labels)))
         raise
-    _say(
-        f"{done.done} of {done.total} labelled, in {file}"
-        + (f"; {done.skipped} skipped" if done.skipped else "")
-        + ("; run again to go on" if done.done < done.total else "")
-    )
+    _say(str(labelled))
 
 
 def _question(asks: Ask | None, store: Path | None) -> Ask:
@@ -165,8 +158,8 @@ def _candidates(
     depth: int,
     asks: Ask,
     **of_store: Any,
-) -> list[Candidate]:
-    from kragx.agreement.sampling import from_run, from_store, with_grades
+) -> list[PairToLabel]:
+    from kragx.agreement.labelling import from_run, from_store, with_grades
 
     if not sources and store is None:
         raise UsageError(
@@ -175,16 +168,16 @@ def _candidates(
     if depth < 1:
         raise UsageError(f"--depth: {depth} is not above 0")
     judged = [] if store is None else from_store(store, asks=asks, **of_store)
-    by_pair: dict[Any, Candidate] = {}
+    by_pair: dict[Any, PairToLabel] = {}
     for gold, run in sources:
         for candidate in from_run(gold, run, depth, asks=asks):
-            before = by_pair.setdefault(candidate.pair, candidate)
+            before = by_pair.setdefault(candidate.ids, candidate)
             if (candidate.rank or 0) < (before.rank or 0):
-                by_pair[candidate.pair] = replace(before, rank=candidate.rank)
+                by_pair[candidate.ids] = replace(before, rank=candidate.rank)
     return with_grades(by_pair.values(), judged) if sources else judged
 
 
-def _graded(candidates: list[Candidate], store: Path) -> list[Candidate]:
+def _graded(candidates: list[PairToLabel], store: Path) -> list[PairToLabel]:
     graded = [candidate for candidate in candidates if candidate.grade is not None]
     if not graded:
         raise DataError(

@@ -186,8 +186,5 @@ def calibrate(
 
 
 def _print_calibration(calibrated: Calibration) -> None:
-    from kragx.report.calibration import print_calibration
-    from kragx.report.text import console
-
-    print_calibration(calibrated, console())
+    calibrated.print()
     typer.echo(calibrated.to_yaml(), nl=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,8 @@ from kragx.errors import DataError
 from kragx.matchers import MatchItem
 from kragx.metrics.table import Bools, Ints
 
-_Place = tuple[int, int, int]
+_Place = tuple[int, int, int]  # query, document, gold item
+_Stretch = tuple[str, int, int]  # source, start, end
 
 
 def resolved(
@@ -31,82 +33,89 @@ def resolved(
     rows = {item.query.id: row for row, item in enumerate(items)}
     by_texts = _by_texts(items) if any(label.query_id is None for label in labels) else {}
     known: dict[_Place, bool] = {}
-    unused = 0
+    n_unused = 0
     for label in labels:
         match = label.grade >= positive
         if label.query_id is None:
-            places = by_texts.get((_plain(label.doc_text), _plain(label.gold_text)), [])
+            places = by_texts.get((_normalised(label.doc_text), _normalised(label.gold_text)), [])
             for place in places:  # a gold item and its alternatives: one that matches is enough
                 known[place] = known.get(place, False) or match
         else:
-            own = rows.get(label.query_id)
-            places = [] if own is None else _places(items[own], own, label)
+            row = rows.get(label.query_id)
+            places = [] if row is None else _places(items[row], row, label)
             for place in places:
                 if known.setdefault(place, match) != match:
                     raise DataError(
                         f"labels: query {label.query_id!r}, rank {place[1] + 1} is labelled "
                         "twice, and the labels differ; keep one"
                     )
-        unused += not places
+        n_unused += not places
     if not known:
         raise DataError(
             f"labels: none of the {len(labels)} labels is of a retrieved document and a gold item "
             "of the results; check query ids, document ids and ranks"
         )
     ordered = sorted(known)
-    return np.array(ordered, np.int64), np.array([known[place] for place in ordered]), unused
+    return np.array(ordered, np.int64), np.array([known[place] for place in ordered]), n_unused
 
 
 def _by_texts(items: Iterable[MatchItem]) -> dict[tuple[str | None, str | None], list[_Place]]:
-    found: dict[tuple[str | None, str | None], list[_Place]] = {}
+    places: dict[tuple[str | None, str | None], list[_Place]] = defaultdict(list)
     for row, item in enumerate(items):
-        for doc, retrieved in enumerate(item.docs):
+        for rank, doc in enumerate(item.docs):
             for target in item.targets:
-                texts = _plain(retrieved.text), _plain(target.text)
-                found.setdefault(texts, []).append((row, doc, target.gold))
-    return found
+                texts = _normalised(doc.text), _normalised(target.text)
+                places[texts].append((row, rank, target.gold))
+    return places
 
 
-def _plain(text: str | None) -> str | None:
+def _normalised(text: str | None) -> str | None:
     return None if text is None else normalise(text)
+
+
+def _places(item: MatchItem, row: int, label: Label) -> list[_Place]:
+    gold = item.query.gold
+    if label.rank is not None:
+        ranks = [label.rank - 1] if label.rank <= len(item.docs) else []
+    elif label.doc_id is not None:
+        ranks = _positions(doc.id == label.doc_id for doc in item.docs)
+    else:
+        text = _normalised(label.doc_text)
+        ranks = _positions(_normalised(doc.text) == text for doc in item.docs)
+    if label.gold is not None:
+        golds = [label.gold - 1] if label.gold <= len(gold) else []
+    elif label.gold_id is not None:
+        golds = _positions(one.id == label.gold_id for one in gold)
+    else:
+        golds = [-1] if any(one.grade > 0 for one in gold) else []
+    return [(row, rank, position) for rank in ranks for position in golds]
+
+
+def _positions(flags: Iterable[bool]) -> list[int]:
+    return [position for position, flag in enumerate(flags) if flag]
 
 
 def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
     """Labels of the pairs whose places in their sources are both known."""
     for item in items:
-        golds = [_place(gold.text, gold.metadata) for gold in item.query.gold]
+        golds = [_stretch(gold.text, gold.metadata) for gold in item.query.gold]
         for rank, doc in enumerate(item.docs, start=1):
-            one = _place(doc.text, doc.metadata)
-            for at, other in enumerate(golds, start=1):
-                if one is None or other is None:
-                    continue
-                shared = min(one[2], other[2]) - max(one[1], other[1]) if one[0] == other[0] else 0
-                least = min(one[2] - one[1], other[2] - other[1])
-                match = shared > 0 and 2 * shared >= least
-                yield Label(float(match), item.query.id, rank=rank, gold=at)
+            chunk = _stretch(doc.text, doc.metadata)
+            for number, gold in enumerate(golds, start=1):
+                if chunk is not None and gold is not None:
+                    yield Label(_shares_half(chunk, gold), item.query.id, rank=rank, gold=number)
 
 
-def _place(text: str | None, metadata: Mapping[str, Any]) -> tuple[str, int, int] | None:
+def _shares_half(chunk: _Stretch, gold: _Stretch) -> bool:
+    """Whether two stretches share at least half of the characters of either."""
+    (source, start, end), (other_source, other_start, other_end) = chunk, gold
+    shared = min(end, other_end) - max(start, other_start) if source == other_source else 0
+    return shared > 0 and 2 * shared >= min(end - start, other_end - other_start)
+
+
+def _stretch(text: str | None, metadata: Mapping[str, Any]) -> _Stretch | None:
     source, start = metadata.get("source"), metadata.get("start_index")
     end = metadata.get("end_index", None if text is None or start is None else start + len(text))
     if source is None or not isinstance(start, int) or not isinstance(end, int) or end <= start:
         return None
     return str(source), start, end
-
-
-def _places(item: MatchItem, row: int, label: Label) -> list[_Place]:
-    if label.rank is not None:
-        docs = [label.rank - 1] if label.rank <= len(item.docs) else []
-    elif label.doc_id is not None:
-        docs = [at for at, doc in enumerate(item.docs) if doc.id == label.doc_id]
-    else:
-        text = _plain(label.doc_text)
-        docs = [at for at, doc in enumerate(item.docs) if _plain(doc.text) == text]
-    gold = item.query.gold
-    if label.gold is not None:
-        golds = [label.gold - 1] if label.gold <= len(gold) else []
-    elif label.gold_id is not None:
-        golds = [at for at, each in enumerate(gold) if each.id == label.gold_id]
-    else:
-        golds = [-1] if any(each.grade > 0 for each in gold) else []
-    return [(row, doc, each) for doc in docs for each in golds]

@@ -31,7 +31,7 @@ def test_provenance(filled):
         ("q2", "a"): (1, "judge"),
         ("q3", "x"): (2, "judge"),
     }
-    assert filled.counts == {"human": 2, "judge": 3}
+    assert filled.n_labels == {"human": 2, "judge": 3}
     assert (filled.n_overruled, filled.n_out_of_scale) == (1, 1)
     gold = {item.id: item.metadata["label"] for item in filled.dataset["q1"].gold}
     assert gold == {"a": "human", "b": "human", "c": "judge"}
@@ -42,7 +42,8 @@ def test_side_by_side(filled):
     assert filled.human_only[0].mean == {"precision@2": 0}
     assert filled.filled[0].mean["precision@2"] == pytest.approx((1 / 2 + 1 / 2 + 0) / 3)
     plain = filled.to_dict(labels=True)
-    judged = plain["systems"]["mine"]["judged@2"]
+    systems = plain["systems"]["mine"]
+    judged = {side: means["judged@2"] for side, means in systems.items()}
     assert judged == pytest.approx({"human_only": (1 / 2 + 0 + 0) / 3, "filled": (1 + 1 + 0) / 3})
     # What the measure of that name says of the same gold set.
     measured = evaluate(filled.dataset, RUN, match="id", metrics=["judged@2"]).measures[0]

@@ -45,14 +45,15 @@ def test_json():
     plain = json.loads(to_json(agree(HUMAN, JUDGE, resamples=200).to_dict()))
     assert plain["pairs"] == 6
     for name in ("kappa", "kappa_linear", "kappa_quadratic", "alpha_ordinal", "accuracy"):
-        assert isinstance(plain[name], float)
+        assert isinstance(plain["values"][name], float)
         low, high = plain["intervals"][name]
-        assert low <= plain[name] <= high
-    assert set(plain["kappa_binary"]) == {"1", "2", "3"}
-    assert plain["intervals"]["kappa_binary"].keys() == plain["kappa_binary"].keys()
-    assert plain["bias_by_grade"] == {"0": 0.0, "1": 1.0, "2": pytest.approx(-1 / 3), "3": 0.0}
+        assert low <= plain["values"][name] <= high
+    assert plain["intervals"].keys() == plain["values"].keys()
+    assert {f"kappa_binary.{cut}" for cut in (1, 2, 3)} < plain["values"].keys()
+    biases = [plain["values"][f"bias.{label}"] for label in range(4)]
+    assert biases == pytest.approx([0.0, 1.0, -1 / 3, 0.0])
     assert plain["confusion"] == [[1, 0, 0, 0], [0, 0, 1, 0], [0, 1, 2, 0], [0, 0, 0, 1]]
-    assert plain["labels"] == [0, 1, 2, 3]
+    assert plain["scale"] == {"low": 0, "high": 3, "inferred": True}
     assert plain["missing"] == {"human": [["q1", "only-judge"]], "judge": [["q1", "only-human"]]}
     assert plain["out_of_scale"][1] == {
         "side": "judge",
@@ -61,14 +62,15 @@ def test_json():
         "grade": 7.0,
     }
     assert plain["settings"]["unit"] == "query"
-    assert "systems" not in plain
+    assert plain["systems"] is None
 
 
 def test_all_one_label():
     """One label throughout: kappa and alpha are null, each with its reason; accuracy is 1."""
     labels = {"q1": {"a": 2, "b": 2}, "q2": {"a": 2}}
     plain = agree(labels, labels, scale="0-3", resamples=50).to_dict()
-    assert plain["kappa"] is plain["kappa_quadratic"] is plain["alpha_ordinal"] is None
+    names = ("kappa", "kappa_quadratic", "alpha_ordinal")
+    assert {plain["values"][name] for name in names} == {None}
     assert plain["undefined"]["kappa"] == (
         "both sides gave every pair the label 2: nothing could disagree"
     )
@@ -77,7 +79,7 @@ def test_all_one_label():
     )
     assert plain["undefined"]["kappa_binary.3"].startswith("both sides put every pair at below 3")
     assert plain["undefined"]["bias.0"] == "no compared pair has the human label 0"
-    assert plain["accuracy"] == 1
+    assert plain["values"]["accuracy"] == 1
     assert plain["intervals"]["kappa"] is None
 
 
@@ -180,8 +182,8 @@ class TestSystems:
         assert lines
         assert all("kappa" in line for line in lines)
         plain = agree(self.human, self.judge, runs=self.runs, resamples=50).to_dict()
-        assert plain["systems"]["kappa"] == plain["kappa"]
-        assert plain["systems"]["kappa_quadratic"] == plain["kappa_quadratic"]
+        for name in ("kappa", "kappa_quadratic"):
+            assert plain["systems"][name] == plain["values"][name]
 
     def test_scale_from_one_on(self):
         """On a scale of 1 to 4 the lowest label is no relevance."""

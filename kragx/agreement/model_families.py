@@ -49,21 +49,15 @@ def kinship(judge: str, others: Mapping[str, str]) -> list[str]:
         judge: the judge's model.
         others: models by their part: ``{"reranker": ..., "generator": ...}``.
     """
-    own = families(judge)
-    found = []
+    warnings = []
     for part, model in others.items():
-        theirs = families(model)
-        shared = [name for name in own if name in theirs]
+        both = f"judge {judge!r} and {part} {model!r} are of one family"
+        shared = [name for name in families(judge) if name in families(model)]
         if judge == model or shared:
-            found.append(
-                f"judge {judge!r} and {part} {model!r} are of one family"
-                f"{f' ({shared[0]})' if shared else ''}: it may favour its own kin, so use a judge "
-                "of another family"
+            family = f" ({shared[0]})" if shared else ""
+            warnings.append(
+                f"{both}{family}: it may favour its own kin, so use a judge of another family"
             )
-        elif not own or not theirs:
-            unknown = model if own else judge
-            found.append(
-                f"whether judge {judge!r} and {part} {model!r} are of one family is not known: "
-                f"kragx does not know {unknown!r}"
-            )
-    return found
+        elif unknown := [name for name in (judge, model) if not families(name)]:
+            warnings.append(f"whether {both} is not known: kragx does not know {unknown[0]!r}")
+    return warnings

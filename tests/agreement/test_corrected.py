@@ -112,9 +112,9 @@ def test_partly_labelled_queries_are_left_out():
     human, judge, run = files()
     del human["q0"]["d4"]
     found = correct(human, judge, [run], metrics=["ndcg@5"])
-    assert "q0" not in found.labelled["mine"]
-    assert found.partly["mine"] == 1
-    assert "q0" in correct(human, judge, [run], metrics=["ndcg@4"]).labelled["mine"]
+    assert "q0" not in found.systems["mine"].labelled
+    assert found.systems["mine"].n_partly_labelled == 1
+    assert "q0" in correct(human, judge, [run], metrics=["ndcg@4"]).systems["mine"].labelled
 
 
 def test_what_is_left_out_is_counted():
@@ -123,11 +123,12 @@ def test_what_is_left_out_is_counted():
     human["unasked"] = {"d0": 3}
     del judge["q59"], judge["q58"]["d0"]
     found = correct(human, judge, [run], metrics=["precision@5"])
-    assert (found.unscored["mine"], found.n_human_only) == (1, 1)
-    assert found.judged["mine"] == pytest.approx((58 + 4 / 5) / 59)
+    assert (found.systems["mine"].n_unscored, found.n_human_only) == (1, 1)
+    assert found.systems["mine"].judged == pytest.approx((58 + 4 / 5) / 59)
     assert found["mine"]["precision@5"].n_queries == 59
     plain = found.to_dict()
-    assert plain["systems"]["mine"]["judged@5"] == found.judged["mine"]
+    assert plain["systems"]["mine"]["depth"] == 5
+    assert plain["systems"]["mine"]["judged"] == found.systems["mine"].judged
     assert (plain["systems"]["mine"]["n_unscored"], plain["n_human_only"]) == (1, 1)
 
 

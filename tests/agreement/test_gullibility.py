@@ -9,8 +9,8 @@ import pytest
 
 from kragx import GoldDataset
 from kragx.agreement import families, probe
-from kragx.agreement.families import kinship
-from kragx.agreement.probing import VARIANTS, irrelevant
+from kragx.agreement.gullibility import VARIANTS, irrelevant
+from kragx.agreement.model_families import kinship
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Store
 from kragx.judging.rubric import Rubric

@@ -9,7 +9,7 @@ too narrow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
@@ -18,18 +18,28 @@ import numpy as np
 
 from kragx.agreement.intervals import Interval, check_confidence, student_t
 from kragx.agreement.labels import Labels, Scale, document_name, read_labels, read_scale
-from kragx.agreement.systems import as_gold, judged_share, lowest_is_zero, named, scored_by
+from kragx.agreement.remarks import ends, level
+from kragx.agreement.scoring import (
+    as_gold,
+    judged_share,
+    lowest_is_zero,
+    not_used,
+    scored_by,
+    systems,
+)
 from kragx.comparison.statistics import CONFIDENCE
 from kragx.data.runs import Run
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics.table import Floats
+from kragx.printing import Line, Part, Result, Table, number, percent, warning
 
 LEAST_QUERIES = 20
 """The fewest labelled queries from which a correction is made, unless more are asked for."""
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CorrectedMean:
     """One mean, corrected.
 
     Attributes:
@@ -52,23 +62,23 @@ class Estimate:
     n_labelled: int
     n_queries: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "corrected": self.value,
-            "interval": None if self.interval is None else list(self.interval),
-            "plain": self.plain,
-            "human": self.human,
-            "human_interval": (None if self.human_interval is None else list(self.human_interval)),
-            "weight": self.weight,
-            "n_labelled": self.n_labelled,
-            "n_queries": self.n_queries,
-        }
+    def within(self, low: float, high: float) -> CorrectedMean:
+        """The same, cut to where means can lie."""
+
+        def cut(pair: Interval | None) -> Interval | None:
+            return None if pair is None else (max(low, pair[0]), min(high, pair[1]))
+
+        return replace(
+            self,
+            value=min(high, max(low, self.value)),
+            interval=cut(self.interval),
+            human_interval=cut(self.human_interval),
+        )
 
 
 def prediction_powered(
     human: Floats, judge: Floats, rest: Floats, confidence: float = CONFIDENCE
-) -> Estimate:
+) -> CorrectedMean:
     """Estimate a mean from n human values, the judge's for the same units, and for other units.
 
     With f the judge's values and y the human ones the estimate is
@@ -94,8 +104,8 @@ def prediction_powered(
     if n < 3 or len(judge) != n:
         raise UsageError(f"{n} labelled and {len(judge)} judged units: at least 3 of each needed")
     reach = student_t((1 + check_confidence(confidence)) / 2, n - 1)
-    weight, value, variance = 0.0, float(human.mean()), float(human.var(ddof=1)) / n
-    alone = variance
+    mean, alone = float(human.mean()), float(human.var(ddof=1)) / n
+    weight, value, variance = 0.0, mean, alone
     if more >= 2:
         everything = np.concatenate([judge, rest])
         spread = float(everything.var(ddof=1))
@@ -106,14 +116,12 @@ def prediction_powered(
         left = human - weight * judge
         residual = float(((left - left.mean()) ** 2).sum()) / (n - 2 if weight else n - 1)
         variance = residual / n + weight**2 * spread / more
-    margin, margin_alone = reach * sqrt(variance), reach * sqrt(alone)
-    mean = float(human.mean())
-    return Estimate(
+    return CorrectedMean(
         value=value,
-        interval=_around(value, margin),
+        interval=_around(value, reach * sqrt(variance)),
         plain=float(np.concatenate([judge, rest]).mean()),
         human=mean,
-        human_interval=_around(mean, margin_alone),
+        human_interval=_around(mean, reach * sqrt(alone)),
         weight=weight,
         n_labelled=n,
         n_queries=n + more,
@@ -126,66 +134,103 @@ def _around(value: float, margin: float) -> Interval | None:
 
 
 @dataclass(frozen=True)
-class Corrected:
+class CorrectedSystem:
+    """Corrected metrics of one system.
+
+    Attributes:
+        metrics: each metric's `CorrectedMean`.
+        labelled: the queries that people have labelled down to the deepest cut.
+        n_partly_labelled: how many queries people have labelled in part; they are not used.
+        n_unscored: how many of its queries have no label by the judge; no mean has them.
+        judged: judged@k of the judge's labels at the deepest cut; what it has not labelled counts
+            as not relevant in its values.
+        depth: the deepest cut.
+    """
+
+    metrics: Mapping[str, CorrectedMean]
+    labelled: tuple[str, ...]
+    n_partly_labelled: int
+    n_unscored: int
+    judged: float | None
+    depth: int
+
+    def remarks(self) -> Iterator[str]:
+        """What is not used, or missing."""
+        if self.n_partly_labelled:
+            yield f"{self.n_partly_labelled} queries labelled in part, not used for the correction"
+        if self.n_unscored:
+            yield f"{self.n_unscored} queries without a label by the judge, in no mean"
+        if self.judged is not None and self.judged < 1:
+            yield (
+                f"judged@{self.depth} {percent(self.judged)}: what the judge has not labelled "
+                "counts as not relevant in its values"
+            )
+        if any(mean.interval is None for mean in self.metrics.values()):
+            yield "no interval where people's values are all the same: nothing varies"
+
+
+@dataclass(frozen=True)
+class Corrected(Result):
     """Corrected metrics of some systems.
 
     Attributes:
-        estimates: by system, then metric.
-        labelled: by system, the queries that people have labelled down to the deepest cut.
-        partly: by system, how many queries people have labelled in part; they are not used.
-        unscored: by system, how many of its queries have no label by the judge; no mean has them.
-        judged: by system, judged@k of the judge's labels at the deepest cut; what it has not
-            labelled counts as not relevant in its values.
-        depths: by system, the deepest cut.
+        systems: by name.
         n_human_only: queries with human labels but none by the judge; they are not used.
         n_out_of_scale: labels of either side that are not on the scale, and not used.
         scale: of the labels.
         settings: confidence, the least number of queries, names.
     """
 
-    estimates: dict[str, dict[str, Estimate]]
-    labelled: dict[str, tuple[str, ...]]
-    partly: dict[str, int]
-    unscored: dict[str, int]
-    judged: dict[str, float | None]
-    depths: dict[str, int]
+    systems: Mapping[str, CorrectedSystem]
     n_human_only: int
     n_out_of_scale: int
     scale: Scale
-    settings: dict[str, Any]
+    settings: Mapping[str, Any]
 
-    def __getitem__(self, system: str) -> dict[str, Estimate]:
-        return self.estimates[system]
+    also_plain = ("notes",)
+
+    def __getitem__(self, system: str) -> Mapping[str, CorrectedMean]:
+        return self.systems[system].metrics
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know."""
         return lowest_is_zero(self.scale)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "systems": {
-                system: {
-                    "metrics": {name: each.to_dict() for name, each in of_system.items()},
-                    "labelled": list(self.labelled[system]),
-                    "n_partly_labelled": self.partly[system],
-                    "n_unscored": self.unscored[system],
-                    f"judged@{self.depths[system]}": self.judged[system],
-                }
-                for system, of_system in self.estimates.items()
-            },
-            "n_human_only": self.n_human_only,
-            "n_out_of_scale": self.n_out_of_scale,
-            "notes": list(self.notes),
-            "settings": dict(self.settings),
-        }
-
-    def print(self) -> None:
-        """Print plain and corrected means side by side."""
-        from kragx.report.agreement import print_corrected
-
-        print_corrected(self)
+    def describe(self) -> Iterator[Part]:
+        """The judge's means beside the corrected and the human ones."""
+        confidence = level(self.settings["confidence"])
+        columns = ("system", "metric", "judge alone", "corrected", confidence)
+        yield Table(
+            (*columns, "people alone", confidence, "labelled"),
+            [
+                (
+                    name,
+                    metric,
+                    number(mean.plain),
+                    number(mean.value),
+                    ends(mean.interval),
+                    number(mean.human),
+                    ends(mean.human_interval),
+                    f"{mean.n_labelled} of {mean.n_queries}",
+                )
+                for name, system in self.systems.items()
+                for metric, mean in system.metrics.items()
+            ],
+            words=2,
+        )
+        for name, system in self.systems.items():
+            yield from (warning(f"{name}: {remark}") for remark in system.remarks())
+        if self.n_human_only:
+            yield warning(
+                f"{self.n_human_only} queries with human labels have none by the judge, and are "
+                "not used"
+            )
+        yield from map(warning, (*not_used(self.n_out_of_scale, self.scale), *self.notes))
+        yield Line(
+            "judge alone, people alone: uncorrected means over all, and over the labelled queries. "
+            "The labelled queries must be a random part of all."
+        )
 
 
 def correct(
@@ -225,69 +270,49 @@ def correct(
     """
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
-    if not runs:
-        raise UsageError("runs: there is no system to score; name at least one")
-    if len({run.name for run in runs}) != len(runs):
-        raise UsageError("runs: two have the same name; name each differently")
-    theirs = read_labels(human, "human")
-    ours = read_labels(judge, "judge", asks=asks, model=model, rubric=rubric)
-    chosen = read_scale(scale, theirs)
-    queries = list(ours.queries)
-    estimates: dict[str, dict[str, Estimate]] = {}
-    labelled: dict[str, tuple[str, ...]] = {}
-    partly: dict[str, int] = {}
-    unscored: dict[str, int] = {}
-    judged_by: dict[str, float | None] = {}
-    depths: dict[str, int] = {}
-    for run in map(named, runs):
-        by_judge = scored_by(as_gold(ours, chosen, queries), run, metrics)
-        depth = 0
-        for each in by_judge.scores:
-            if not isinstance(each.spec.k, int):
-                raise UsageError(
-                    f"metric {str(each.spec)!r} looks at whole lists, which people would have to "
-                    f"label to the end; cut it, for example {each.spec.name}@10"
-                )
-            depth = max(depth, each.spec.k)
-            if np.isnan(each.values).any():
-                raise UsageError(
-                    f"metric {str(each.spec)!r} has no value for some queries, and a corrected "
-                    "mean needs one for each; name another, such as ndcg@10"
-                )
-        whole, part = _labelled(theirs, chosen, queries, run, depth)
+    runs = systems(runs)
+    people = read_labels(human, "human")
+    machine = read_labels(judge, "judge", asks=asks, model=model, rubric=rubric)
+    labels = read_scale(scale, people)
+    queries = list(machine.queries)
+    gold = as_gold(machine, labels, queries)
+    corrected = {}
+    for run in runs:
+        by_judge = scored_by(gold, run, metrics)
+        depth = _depth(by_judge)
+        whole, n_part = _labelled(people, labels, queries, run, depth)
         if len(whole) < least:
             raise DataError(
                 f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
-                f"({part} in part), and a correction needs at least {least}; label more "
+                f"({n_part} in part), and a correction needs at least {least}; label more "
                 "(kragx judge label --queries), or take a smaller cut"
             )
-        by_people = scored_by(as_gold(theirs, chosen, whole), _only(run, whole), metrics)
-        inside = set(whole)  # and `whole` has the order of `queries`
-        known = np.array([query in inside for query in queries])
-        estimates[run.name] = {
-            str(judged.spec): _within(
-                prediction_powered(
-                    said.values, judged.values[known], judged.values[~known], confidence
-                )
-            )
-            for judged, said in zip(by_judge.scores, by_people.scores, strict=True)
-        }
-        labelled[run.name], partly[run.name] = tuple(whole), part
-        unscored[run.name] = sum(query not in ours.queries for query in run.results)
-        judged_by[run.name], depths[run.name] = judged_share(by_judge), depth
+        own = {query: run.results[query] for query in whole if query in run.results}
+        by_people = scored_by(as_gold(people, labels, whole), replace(run, results=own), metrics)
+        known = np.isin(queries, whole)  # and `whole` has the order of `queries`
+        corrected[run.name] = CorrectedSystem(
+            metrics={
+                str(judged.spec): prediction_powered(
+                    labelled.values, judged.values[known], judged.values[~known], confidence
+                ).within(0, 1)
+                for judged, labelled in zip(by_judge.scores, by_people.scores, strict=True)
+            },
+            labelled=tuple(whole),
+            n_partly_labelled=n_part,
+            n_unscored=sum(query not in machine.queries for query in run.results),
+            judged=judged_share(by_judge),
+            depth=depth,
+        )
     return Corrected(
-        estimates,
-        labelled,
-        partly,
-        unscored,
-        judged_by,
-        depths,
-        sum(query not in ours.queries for query in theirs.queries),
-        sum(grade not in chosen for each in (theirs, ours) for grade in each.grades.values()),
-        chosen,
-        {
-            "human": theirs.name,
-            "judge": ours.name,
+        systems=corrected,
+        n_human_only=sum(query not in machine.queries for query in people.queries),
+        n_out_of_scale=sum(
+            grade not in labels for side in (people, machine) for grade in side.grades.values()
+        ),
+        scale=labels,
+        settings={
+            "human": people.name,
+            "judge": machine.name,
             "confidence": confidence,
             "least_queries": least,
             "unit": "query",
@@ -296,44 +321,37 @@ def correct(
     )
 
 
-def _within(found: Estimate) -> Estimate:
-    """The same, cut to [0, 1]: every metric lies there."""
-    return replace(
-        found,
-        value=_cut(found.value),
-        interval=_cut_ends(found.interval),
-        human_interval=_cut_ends(found.human_interval),
-    )
-
-
-def _cut(value: float) -> float:
-    return min(1.0, max(0.0, value))
-
-
-def _cut_ends(ends: Interval | None) -> Interval | None:
-    return None if ends is None else (_cut(ends[0]), _cut(ends[1]))
+def _depth(evaluation: Evaluation) -> int:
+    """The deepest cut; a `UsageError` where a metric has none, or no value for some query."""
+    depth = 0
+    for score in evaluation.scores:
+        if not isinstance(score.spec.k, int):
+            raise UsageError(
+                f"metric {str(score.spec)!r} looks at whole lists, which people would have to "
+                f"label to the end; cut it, for example {score.spec.name}@10"
+            )
+        depth = max(depth, score.spec.k)
+        if np.isnan(score.values).any():
+            raise UsageError(
+                f"metric {str(score.spec)!r} has no value for some queries, and a corrected "
+                "mean needs one for each; name another, such as ndcg@10"
+            )
+    return depth
 
 
 def _labelled(
     human: Labels, scale: Scale, queries: Sequence[str], run: Run, depth: int
 ) -> tuple[list[str], int]:
     """The queries whose top documents all have a human label, and how many have some."""
-    whole, part = [], 0
+    whole, n_part = [], 0
     for query in queries:
-        found = human.queries.get(query)
-        if not found:
+        grades = human.queries.get(query)
+        if not grades:
             continue
         result = run.results.get(query)
         docs = () if result is None else result.documents[:depth]
-        if all(found.get(document_name(doc)) in scale for doc in docs):
+        if all(grades.get(document_name(doc)) in scale for doc in docs):
             whole.append(query)
         else:
-            part += 1
-    return whole, part
-
-
-def _only(run: Run, queries: Sequence[str]) -> Run:
-    wanted = set(queries)
-    return Run(
-        {query: found for query, found in run.results.items() if query in wanted}, name=run.name
-    )
+            n_part += 1
+    return whole, n_part

@@ -16,7 +16,7 @@ from kragx.data.tokens import TokenCorpus
 from kragx.errors import UsageError
 from kragx.matchers import Matcher, MatchItem, MatchWarning, RougeMatcher
 from kragx.matchers.matching import match as match_items
-from kragx.metrics.table import Floats, Ints
+from kragx.metrics.table import Floats, Ints, MatchTable
 
 TOKENIZERS = ("unicode", "char")
 
@@ -33,22 +33,22 @@ def candidates(
     Matchers that decide yes or no; ROUGE with every measure, by tokenizer; other built-in matchers
     with a threshold that ask no model; then `more`, whatever it is.
     """
-    found: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
+    specs: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
     for tokenizer in tokenizers:
         own = {} if tokenizer == "unicode" else {"tokenizer": tokenizer}
         for method in _ROUGE:
             for measure in _MEASURES:
                 if (method, measure) == ("rouge2", "overlap"):
-                    found.append({"method": "overlap", **own})
+                    specs.append({"method": "overlap", **own})
                 else:
-                    found.append({"method": method, "measure": measure, **own})
+                    specs.append({"method": method, "measure": measure, **own})
     for method in matchers.METHODS:
         options = matchers.option_names(method)
         if method in (*_ROUGE, "overlap") or matchers.asks(method) or "threshold" not in options:
             continue
-        found.append({"method": method})
-        found += [{"method": method, "of": of} for of in _SHARES if "of" in options]
-    return found + [as_mapping(each) for each in more]
+        specs.append({"method": method})
+        specs += [{"method": method, "of": of} for of in _SHARES if "of" in options]
+    return specs + [as_mapping(spec) for spec in more]
 
 
 def as_mapping(spec: object) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def as_mapping(spec: object) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Tried:
+class Trial:
     """A candidate with the score of every labelled pair.
 
     Attributes:
@@ -74,15 +74,13 @@ class Tried:
     scores: Floats
     fixed: float | None
 
-    def at(self, threshold: float) -> dict[str, Any]:
+    def spec_with(self, threshold: float) -> dict[str, Any]:
         """The spec with a threshold, unless it has its own."""
         return dict(self.spec) if self.fixed is not None else with_threshold(self.spec, threshold)
 
 
-def scored(
-    items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], places: Ints
-) -> list[Tried]:
-    """The scores of each candidate; places are those of `pairs.resolved`.
+def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: Ints) -> list[Trial]:
+    """The scores of each candidate; pairs are those of `labelled_pairs.resolved`.
 
     Raises:
         UsageError: a spec is wrong, or asks a judge, or there is none.
@@ -91,42 +89,47 @@ def scored(
         raise UsageError("candidates: there is none")
     corpora: dict[Tokenizer, TokenCorpus] = {}
     tried = []
-    said: set[str] = set()
+    warned: set[str] = set()
     for spec in specs:
-        made, fixed = _made(spec)
-        if isinstance(made, RougeMatcher):
-            made = made.sharing(corpora)
+        matcher, fixed = _matcher(spec)
+        if isinstance(matcher, RougeMatcher):
+            matcher = matcher.sharing(corpora)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MatchWarning)
-            table = match_items(items, made, Counter())
-        for each in caught:  # the same texts trouble many candidates; once is enough
-            if str(each.message) not in said:
-                warnings.warn(each.message, each.category, stacklevel=3)
-            said.add(str(each.message))
-        scores = np.empty(len(places))
-        row, dense = -1, np.empty((0, 0))
-        for at, (query, doc, gold) in enumerate(places.tolist()):
-            if query != row:
-                row, dense = query, np.nan_to_num(table.dense(query))
-                true = np.array([each.grade > 0 for each in items[query].query.gold])
-            scores[at] = dense[doc, true].max() if gold < 0 else dense[doc, gold]
-        tried.append(Tried(spec, scores, fixed))
+            table = match_items(items, matcher, Counter())
+        for warning in caught:  # the same texts trouble many candidates; once is enough
+            if str(warning.message) not in warned:
+                warnings.warn(warning.message, warning.category, stacklevel=3)
+            warned.add(str(warning.message))
+        tried.append(Trial(spec, _scores(items, table, pairs), fixed))
     return tried
 
 
-def _made(spec: dict[str, Any]) -> tuple[Matcher, float | None]:
+def _scores(items: Sequence[MatchItem], table: MatchTable, pairs: Ints) -> Floats:
+    """(u) the score of each pair; of one with any gold item, the best with a relevant one."""
+    dense = {row: np.nan_to_num(table.dense(row)) for row in np.unique(pairs[:, 0])}
+    relevant = {row: [gold.grade > 0 for gold in items[row].query.gold] for row in dense}
+    return np.array(
+        [
+            dense[row][doc, relevant[row]].max() if gold < 0 else dense[row][doc, gold]
+            for row, doc, gold in pairs.tolist()
+        ]
+    )
+
+
+def _matcher(spec: dict[str, Any]) -> tuple[Matcher, float | None]:
     """The matcher of a candidate, and its own threshold where there is none to choose."""
     try:
-        made = matchers.matcher(with_threshold(spec, 0.5))
-        fixed = None if made.threshold == 0.5 else made.threshold
+        matcher = matchers.matcher(with_threshold(spec, 0.5))
+        fixed = None if matcher.threshold == 0.5 else matcher.threshold
     except UsageError:  # it takes no threshold, or is wrong without one too
-        made = matchers.matcher(spec)
-        fixed = made.threshold
-    if matchers.judge_of(made) is not None:
+        matcher = matchers.matcher(spec)
+        fixed = matcher.threshold
+    if matchers.judge_of(matcher) is not None:
         raise UsageError(
             "candidates: a judge's grades are what others are compared with; name it in --labels"
         )
-    return made, fixed
+    return matcher, fixed
 
 
 def with_threshold(spec: Mapping[str, Any], threshold: float) -> dict[str, Any]:

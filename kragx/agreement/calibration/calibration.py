@@ -1,0 +1,205 @@
+"""`calibrate`: from results and labels to a way to match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+import yaml
+
+from kragx.agreement.calibration.candidate import By, Candidate
+from kragx.agreement.calibration.choice import Chooser
+from kragx.agreement.calibration.labelled_pairs import of_metadata, resolved
+from kragx.agreement.calibration.trials import TOKENIZERS, as_mapping, candidates, trials
+from kragx.agreement.labels import read_labels
+from kragx.comparison import Estimate
+from kragx.comparison.statistics import SEED
+from kragx.errors import DataError, UsageError, nearest
+from kragx.evaluation.source import arranged, source_of
+from kragx.metrics import KRAGX
+from kragx.metrics.table import Bools, Ints
+from kragx.printing import Cell, Line, Part, Result, Table, warning
+
+FOLDS = 5
+
+_FEW = 20  # labelled queries; of fewer a bootstrap's interval holds the truth too seldom
+_ROWS = 12
+
+
+@dataclass(frozen=True)
+class Calibration(Result):
+    """What was chosen, from what, and how much to believe it.
+
+    Attributes:
+        by: ``kappa`` or ``f1``.
+        chosen: the first of the candidates, simplest first, that cannot be told from the best.
+        honest: the agreement to expect of new queries: the whole choice repeated in each fold.
+        candidates: all of them, best first.
+        folds: how many.
+        n_queries, n_pairs, n_matches: labelled queries, pairs, and pairs labelled a match.
+        n_unused: labels of pairs that the results do not hold.
+        cautions: what to know before trusting it.
+    """
+
+    by: By
+    chosen: Candidate
+    honest: Estimate
+    candidates: tuple[Candidate, ...]
+    folds: int
+    n_queries: int
+    n_pairs: int
+    n_matches: int
+    n_unused: int
+    cautions: tuple[str, ...] = ()
+
+    also_plain = ("match",)
+
+    @property
+    def match(self) -> dict[str, Any]:
+        """The spec of what was chosen, for `evaluate(..., match=...)`."""
+        return dict(self.chosen.match)
+
+    def to_yaml(self) -> str:
+        """The `match:` block of a config, with where it comes from as comments."""
+        lines = [
+            f"# Chosen by kragx threshold calibrate from {self.n_pairs} labelled pairs of "
+            f"{self.n_queries} queries.",
+            f"# {self.by} on queries it was not chosen on: {_with_ends(self.chosen.agreement)}; of "
+            f"the whole choice {_with_ends(self.honest)}.",
+            *(f"# Caution: {caution}." for caution in self.cautions),
+        ]
+        block = yaml.safe_dump({"match": self.match}, allow_unicode=True, sort_keys=False)
+        return "\n".join([*lines, block])
+
+    def describe(self) -> Iterator[Part]:
+        """The best candidates, and what to expect of the choice."""
+        yield Line(
+            f"{self.n_pairs} labelled pairs of {self.n_queries} queries, {self.n_matches} of "
+            f"them matches; {self.folds} folds by query"
+        )
+        if self.n_unused:
+            yield warning(f"labels of pairs that the results lack: {self.n_unused}")
+        yield from map(warning, self.cautions)
+        figures = (f"{self.by} [95 %]", "on what it was chosen", "precision", "recall", "behind")
+        yield Table(("match", "threshold", *figures), list(map(self._row, self.candidates[:_ROWS])))
+        if len(self.candidates) > _ROWS:
+            left = len(self.candidates) - _ROWS
+            yield Line(f"and {left} more behind them (--format json has all)")
+        yield Line("<: chosen, the simplest of those that cannot be told from the best (=)")
+        yield Line(f"{self.by} to expect of the whole choice: {_with_ends(self.honest)}")
+
+    def _row(self, candidate: Candidate) -> list[Cell]:
+        is_chosen = candidate is self.chosen
+        threshold = candidate.match.get("threshold")
+        row = (
+            candidate.name + (" <" if is_chosen else " =" if candidate.tied else ""),
+            "-" if threshold is None else f"{threshold:.4g}",
+            _with_ends(candidate.agreement),
+            _three(candidate.apparent),
+            _three(candidate.precision),
+            _three(candidate.recall),
+            _three(candidate.behind.value),
+        )
+        return [Cell(text, "bold" if is_chosen else "") for text in row]
+
+
+def _three(value: float | None) -> str:
+    # Of some hundred labels a fourth digit says nothing.
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _with_ends(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return _three(estimate.value)
+    return f"{_three(estimate.value)} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def calibrate(
+    results: object,
+    labels: object = None,
+    run: object = None,
+    *,
+    by: By = "kappa",
+    positive: float | None = None,
+    folds: int = FOLDS,
+    tokenizers: Iterable[object] = TOKENIZERS,
+    more: Iterable[object] = (),
+    only: Iterable[object] | None = None,
+    seed: int = SEED,
+) -> Calibration:
+    """Choose how to match by agreement with labelled pairs.
+
+    Args:
+        results: the path of a results file; or a gold set, as `evaluate` takes it, with `run`.
+        labels: of pairs of a retrieved document and a gold item: what `read_labels` takes or gives.
+            None takes the places in sources that metadata name (``source``, ``start_index``, maybe
+            ``end_index``, of documents and gold): a match shares at least half of the characters
+            of either.
+        run: what was retrieved.
+        by: what is to be greatest, ``kappa`` or ``f1``.
+        positive: the least grade of a label that is a match; None for 1, or 2 of a store.
+        folds: of cross-validation; fewer where there are fewer labelled queries.
+        tokenizers: of ROUGE.
+        more: further candidates (specs), for example of `embedding`; their thresholds are chosen.
+        only: candidates instead of the usual ones, simplest first.
+        seed: of folds and resamples.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: the labels fit no pair of the results, are all the same, or are of one query.
+    """
+    if by not in get_args(By):
+        raise UsageError(f"by: unknown value {by!r}; {nearest(str(by), get_args(By))}")
+    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
+        raise UsageError(f"folds: {folds!r} is not a whole number from 2 on")
+    source, _ = source_of(results, run, KRAGX)
+    items = list(map(arranged(KRAGX), source.items()))
+    if labels is None:
+        labels = tuple(of_metadata(items))
+        if not labels:
+            raise UsageError(
+                "labels: none are given, and no document and gold item of a query say in metadata "
+                "'source' and 'start_index' where they were taken from; name a file with --labels"
+            )
+    known = read_labels(labels)
+    least = known.positive if positive is None else positive
+    pairs, truth, n_unused = resolved(items, tuple(known), least)
+    specs = candidates(tokenizers, more) if only is None else [as_mapping(spec) for spec in only]
+    tried = trials(items, specs, pairs)
+    queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
+    if len(queries) < 2:
+        raise DataError("labels: all are of one query; at least two are needed, to choose on some")
+    if truth.all() or not truth.any():
+        what = "a match" if truth.all() else "no match"
+        raise DataError(f"labels: every pair is labelled {what}; both kinds are needed")
+    folds = min(folds, len(queries))
+    chooser = Chooser(tried, truth, query_of, by, folds, seed)
+    tested, chosen = chooser.candidates()
+    return Calibration(
+        by=by,
+        chosen=chosen,
+        honest=chooser.honest(),
+        candidates=tuple(sorted(tested, key=_agreement, reverse=True)),
+        folds=folds,
+        n_queries=len(queries),
+        n_pairs=len(truth),
+        n_matches=int(truth.sum()),
+        n_unused=n_unused,
+        cautions=tuple(_cautions(truth, query_of)),
+    )
+
+
+def _agreement(candidate: Candidate) -> float:
+    value = candidate.agreement.value
+    return -np.inf if value is None else value
+
+
+def _cautions(truth: Bools, query_of: Ints) -> Iterator[str]:
+    matches, others = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
+    if min(matches, others) < _FEW:
+        yield (
+            f"queries with a pair labelled a match: {matches}, with one labelled no match: "
+            f"{others}; figures and intervals of fewer than {_FEW} hold for little else"
+        )

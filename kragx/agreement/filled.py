@@ -1,0 +1,196 @@
+"""Filling holes: human labels win, the judge says what people have not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kragx.agreement.labels import Labels, Pair, Scale, read_labels, read_scale
+from kragx.agreement.scoring import (
+    as_gold,
+    deepest,
+    judged_share,
+    lowest_is_zero,
+    not_used,
+    scored_by,
+    systems,
+)
+from kragx.data.gold import GoldDataset
+from kragx.data.runs import Run
+from kragx.evaluation.evaluation import Evaluation
+from kragx.plain import HIDDEN
+from kragx.printing import Line, Part, Result, Table, number, percent, warning
+
+Source = Literal["human", "judge"]
+
+
+@dataclass(frozen=True)
+class Filled(Result):
+    """Two label sets as one, and what it changes.
+
+    Attributes:
+        grades: the label of each pair.
+        sources: who gave it, ``human`` or ``judge``.
+        n_overruled: pairs that both have labelled differently; the human label counts.
+        n_out_of_scale: labels of either side that are not on the scale, and not used.
+        scale: of the labels.
+        dataset: the labels as a gold set; each gold item's ``metadata["label"]`` says whose it is.
+        human_only, filled: the evaluation of each run by human labels alone, and by both.
+    """
+
+    grades: Mapping[Pair, float] = field(metadata=HIDDEN)
+    sources: Mapping[Pair, Source] = field(metadata=HIDDEN)
+    n_overruled: int
+    n_out_of_scale: int
+    scale: Scale
+    dataset: GoldDataset = field(metadata=HIDDEN)
+    human_only: tuple[Evaluation, ...] = field(metadata=HIDDEN)
+    filled: tuple[Evaluation, ...] = field(metadata=HIDDEN)
+
+    also_plain = ("systems", "n_labels", "n_queries", "n_without_human", "notes")
+
+    @property
+    def systems(self) -> dict[str, dict[str, dict[str, float | None]]]:
+        """For each run, by human labels alone and filled: its means, and how much is labelled.
+
+        The latter is judged@k at the deepest cut: the share of the top k that has a label, the mean
+        over the queries that found something.
+        """
+        k = deepest(self.human_only[0])
+        judged = "judged" if k is None else f"judged@{k}"
+        return {
+            alone.name: {
+                name: {**evaluation.mean, judged: judged_share(evaluation)}
+                for name, evaluation in (("human_only", alone), ("filled", both))
+            }
+            for alone, both in zip(self.human_only, self.filled, strict=True)
+        }
+
+    @property
+    def n_labels(self) -> dict[Source, int]:
+        """How many labels each side gave."""
+        counts = Counter(self.sources.values())
+        return {"human": counts["human"], "judge": counts["judge"]}
+
+    @property
+    def n_queries(self) -> int:
+        """How many queries have a label."""
+        return len(self.dataset)
+
+    @property
+    def n_without_human(self) -> int:
+        """How many queries have no human label: by human labels alone they score 0."""
+        people = {query for (query, _), source in self.sources.items() if source == "human"}
+        return sum(query.id not in people for query in self.dataset)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return lowest_is_zero(self.scale)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Each label with its provenance."""
+        for (query, document), grade in self.grades.items():
+            yield {
+                "query_id": query,
+                "document_id": document,
+                "grade": int(grade),
+                "source": self.sources[query, document],
+            }
+
+    def to_dict(self, *, labels: bool = False) -> dict[str, Any]:
+        """Plain values for JSON; with `labels`, each label and whose it is."""
+        return super().to_dict() | ({"labels": list(self.rows())} if labels else {})
+
+    def describe(self, *, labels: bool = False) -> Iterator[Part]:
+        """Human-only and filled means, the share that is labelled and, if wanted, each label."""
+        counts = self.n_labels
+        yield Line(
+            f"labels: {counts['human']} human, {counts['judge']} by the judge where people have "
+            f"none; overruled by people: {self.n_overruled}"
+        )
+        yield from map(warning, not_used(self.n_out_of_scale, self.scale))
+        if labels:
+            rows = [[str(value) for value in row.values()] for row in self.rows()]
+            yield Table(("query", "document", "label", "by"), rows, words=2)
+        yield Table(
+            ("system", "metric", "human only", "filled"),
+            [
+                (name, metric, shown(value), shown(means["filled"][metric]))
+                for name, means in self.systems.items()
+                for metric, value in means["human_only"].items()
+                for shown in (percent if metric.startswith("judged") else number,)
+            ],
+            words=2,
+        )
+        yield Line(f"{self.n_queries} queries; one without a relevant label scores 0")
+        if self.n_without_human:
+            yield warning(
+                f"{self.n_without_human} of them have no human label at all, and score 0 by human "
+                "labels only"
+            )
+        yield from map(warning, self.notes)
+
+
+def fill(
+    human: object,
+    judge: object,
+    runs: Sequence[Run],
+    *,
+    metrics: Sequence[str] = ("ndcg@10",),
+    scale: object = None,
+    asks: str | None = None,
+    model: str | None = None,
+    rubric: str | None = None,
+) -> Filled:
+    """Score runs by human labels, and by human labels with the judge's where there are none.
+
+    Both are means over the same queries: those with a label of either kind. A query without a
+    relevant label scores 0.
+
+    Args:
+        human: labels, as for `read_labels`.
+        judge: the same.
+        runs: the systems.
+        metrics: metric strings.
+        scale: None for that of the human labels.
+        asks: of a judge's store, as for `agree`.
+        model: the same.
+        rubric: the same.
+
+    Raises:
+        DataError: a source of labels is broken, or no run has a query of theirs.
+        UsageError: an argument is wrong.
+    """
+    runs = systems(runs)
+    people = read_labels(human, "human")
+    machine = read_labels(judge, "judge", asks=asks, model=model, rubric=rubric)
+    scale_read = read_scale(scale, people)
+    sides: tuple[tuple[Source, Labels], ...] = (("judge", machine), ("human", people))
+    grades: dict[Pair, float] = {}
+    sources: dict[Pair, Source] = {}
+    for source, labels in sides:  # people last, so that theirs stay
+        usable = {pair: grade for pair, grade in labels.grades.items() if grade in scale_read}
+        grades |= usable
+        sources |= dict.fromkeys(usable, source)
+    queries = list(dict.fromkeys(query for query, _ in (*people.grades, *machine.grades)))
+    alone = as_gold(people, scale_read, queries, sources)
+    dataset = as_gold(Labels(grades, f"{people.name}+{machine.name}"), scale_read, queries, sources)
+    return Filled(
+        grades=grades,
+        sources=sources,
+        n_overruled=sum(
+            sources[pair] == "human" and grade in scale_read and grade != grades[pair]
+            for pair, grade in machine.grades.items()
+            if pair in sources
+        ),
+        n_out_of_scale=sum(
+            grade not in scale_read for _, labels in sides for grade in labels.grades.values()
+        ),
+        scale=scale_read,
+        dataset=dataset,
+        human_only=tuple(scored_by(alone, run, metrics) for run in runs),
+        filled=tuple(scored_by(dataset, run, metrics) for run in runs),
+    )

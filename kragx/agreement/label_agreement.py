@@ -1,0 +1,289 @@
+"""`agree`: how far a judge's labels are from people's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kragx.agreement import coefficients, remarks
+from kragx.agreement.intervals import Interval, bootstrap, check_confidence
+from kragx.agreement.labels import Labels, Pair, Scale, Side, read_labels, read_scale
+from kragx.agreement.system_agreement import METRIC, SystemAgreement, rank_systems
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.data.runs import Run
+from kragx.errors import DataError
+from kragx.metrics.table import Floats
+from kragx.printing import Line, Part, Result, Table, number, percent, warning
+
+_TITLES = {
+    "kappa": "kappa",
+    "kappa_linear": "kappa, linear weights",
+    "kappa_quadratic": "kappa, quadratic weights",
+    "alpha_ordinal": "Krippendorff's alpha, ordinal",
+    "accuracy": "accuracy",
+    "bias": "bias (judge - human)",
+    "kappa_binary.": "kappa, {} or more",
+    "bias.": "bias where human {}",
+}
+
+
+@dataclass(frozen=True)
+class OutOfScale:
+    """A label that the scale does not have; its pair is not compared."""
+
+    side: Side
+    query_id: str
+    document_id: str
+    grade: float
+
+
+@dataclass(frozen=True)
+class Agreement(Result):
+    """How far a judge's labels are from people's.
+
+    Attributes:
+        scale: the labels there are.
+        pairs: how many pairs were compared: those with a label on the scale from both sides.
+        queries: how many queries they belong to.
+        confusion: (l, l) how many pairs have each human label (row) and judge's label (column).
+        values: each statistic by name, None where it is undefined: ``kappa``, ``kappa_linear``,
+            ``kappa_quadratic``, ``alpha_ordinal``, ``accuracy``, ``bias``,
+            ``kappa_binary.<cut>`` and ``bias.<human label>``.
+        intervals: of each of them; None where there is none.
+        undefined: why a value is None.
+        missing: for each side the pairs that only the other side has labelled.
+        out_of_scale: labels that are not on the scale.
+        n_repeated: for each side, how many pairs stood there again with the same label.
+        notes: what a reader must know.
+        systems: with runs, how alike both sides rank them.
+        settings: confidence, resamples, seed and method of the intervals.
+    """
+
+    scale: Scale
+    pairs: int
+    queries: int
+    confusion: tuple[tuple[int, ...], ...]
+    values: Mapping[str, float | None]
+    intervals: Mapping[str, Interval | None]
+    undefined: Mapping[str, str]
+    missing: Mapping[Side, tuple[Pair, ...]]
+    out_of_scale: tuple[OutOfScale, ...]
+    n_repeated: Mapping[Side, int]
+    notes: tuple[str, ...]
+    systems: SystemAgreement | None
+    settings: Mapping[str, Any]
+
+    also_plain = ("base_rates",)
+
+    def __getitem__(self, name: str) -> float | None:
+        return self.values[name]
+
+    @property
+    def base_rates(self) -> dict[Side, dict[str, float]]:
+        """For each side, the share of compared pairs with each label."""
+        matrix = np.array(self.confusion)
+        labels = list(map(str, self.scale.labels))
+        return {
+            "human": dict(zip(labels, (matrix.sum(1) / self.pairs).tolist())),
+            "judge": dict(zip(labels, (matrix.sum(0) / self.pairs).tolist())),
+        }
+
+    def describe(self) -> Iterator[Part]:
+        """The statistics with intervals, the confusion matrix, and what was left out."""
+        settings = self.settings
+        inferred = " (as the human labels have them)" if self.scale.inferred else ""
+        yield Line(
+            f"{settings['judge']} against {settings['human']}: {self.pairs} pairs of "
+            f"{self.queries} queries, labels {self.scale}{inferred}"
+        )
+        yield Table(
+            ("statistic", "value", remarks.level(settings["confidence"])),
+            [
+                (_title(name), number(value), remarks.ends(self.intervals[name]))
+                for name, value in self.values.items()
+            ],
+        )
+        yield self._confusion_table()
+        for name, reason in self.undefined.items():
+            yield warning(f"{name}: no value: {reason}")
+        if self.systems is not None:
+            yield from self.systems.describe()
+        yield from map(warning, (*self.notes, *self._left_out()))
+        yield Line(
+            f"intervals: {settings['method']}, {settings['resamples']} resamples of queries, "
+            f"seed {settings['seed']}"
+        )
+
+    def _confusion_table(self) -> Table:
+        human, judge = ([*map(percent, rates.values())] for rates in self.base_rates.values())
+        labels = list(map(str, self.scale.labels))
+        columns = (str(sum(column)) for column in zip(*self.confusion))
+        return Table(
+            ("human \\ judge", *labels, "all", "share"),
+            [
+                *(
+                    (label, *map(str, row), str(sum(row)), share)
+                    for label, row, share in zip(labels, self.confusion, human)
+                ),
+                ("all", *columns, str(self.pairs), ""),
+                ("share", *judge, "", ""),
+            ],
+        )
+
+    def _left_out(self) -> Iterator[str]:
+        for side, who in (("judge", "the judge"), ("human", "people")):
+            if pairs := self.missing[side]:  # type: ignore[index]  # the two sides
+                listed = remarks.some(map(" ".join, pairs))
+                yield f"no label by {who}: {len(pairs)} pairs ({listed})"
+        if self.out_of_scale:
+            listed = remarks.some(
+                f"{label.side} {label.query_id} {label.document_id} {label.grade:g}"
+                for label in self.out_of_scale
+            )
+            yield f"out of scale, not compared: {len(self.out_of_scale)} labels ({listed})"
+        if repeated := {side: count for side, count in self.n_repeated.items() if count}:
+            counts = ", ".join(f"{side} {count}" for side, count in repeated.items())
+            yield f"pairs that stand again with the same label, counted once: {counts}"
+
+
+def _title(name: str) -> str:
+    group, dot, label = name.partition(".")
+    return _TITLES[group + dot].format(label)
+
+
+def agree(
+    human: object,
+    judge: object,
+    *,
+    scale: object = None,
+    runs: Sequence[Run] = (),
+    metric: str = METRIC,
+    top: int | None = None,
+    asks: str | None = None,
+    model: str | None = None,
+    rubric: str | None = None,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> Agreement:
+    """Compare a judge's labels with people's.
+
+    Args:
+        human: labels, as for `read_labels`: a path of qrels, of a gold or results file, or of a
+            judgement store (its human labels); ``{query id: {document id: grade}}``; a GoldDataset.
+        judge: the same; of a store, what its judge graded.
+        scale: the labels there are, ``"0-3"`` or ``(0, 3)``; None for that of the human labels.
+        runs: systems to rank under both label sets.
+        metric: what they are ranked by.
+        top: how many of them are the top; None for half, ten at most.
+        asks: of a judge's store, ``relevance`` or ``support``; None for what it was asked.
+        model: of a judge's store, only this model's grades.
+        rubric: of a judge's store, only grades by this rubric.
+        confidence: of the intervals.
+        resamples: of the bootstrap over queries.
+        seed: the same seed gives the same intervals.
+
+    Raises:
+        DataError: a file is broken, a pair has two different labels, or no pair has a label from
+            both sides.
+        UsageError: an argument is wrong.
+    """
+    check_confidence(confidence)
+    sides: dict[Side, Labels] = {
+        "human": read_labels(human, "human"),
+        "judge": read_labels(judge, "judge", asks=asks, model=model, rubric=rubric),
+    }
+    people, machine = sides.values()
+    labels = read_scale(scale, people)
+    out_of_scale = tuple(
+        OutOfScale(side, *pair, grade)
+        for side, given in sides.items()
+        for pair, grade in given.grades.items()
+        if grade not in labels
+    )
+    missing: dict[Side, tuple[Pair, ...]] = {
+        "human": tuple(pair for pair in machine.grades if pair not in people.grades),
+        "judge": tuple(pair for pair in people.grades if pair not in machine.grades),
+    }
+    left_out = {(label.query_id, label.document_id) for label in out_of_scale}
+    common = [pair for pair in people.grades if pair in machine.grades and pair not in left_out]
+    if not common:
+        raise DataError(remarks.nothing_common(people, machine, labels, len(out_of_scale), missing))
+    counts = _counts(common, people, machine, labels)
+    matrix = counts.sum(0)
+    values = {
+        name: None if np.isnan(value) else float(value)
+        for name, value in statistics(matrix, labels).items()
+    }
+    intervals = bootstrap(
+        counts,
+        lambda sums: statistics(sums, labels),
+        confidence=confidence,
+        count=resamples,
+        seed=seed,
+    )
+    kappas = {name: values[name] for name in ("kappa", "kappa_quadratic")}
+    return Agreement(
+        scale=labels,
+        pairs=len(common),
+        queries=len(counts),
+        confusion=tuple(tuple(map(int, row)) for row in matrix),
+        values=values,
+        intervals={
+            name: None if values[name] is None else ends for name, ends in intervals.items()
+        },
+        undefined=remarks.undefined(values, matrix, labels),
+        missing=missing,
+        out_of_scale=out_of_scale,
+        n_repeated={side: given.n_repeated for side, given in sides.items()},
+        notes=tuple(
+            remarks.notes(counts, labels, values, intervals, missing, out_of_scale, runs=bool(runs))
+        ),
+        systems=(
+            rank_systems(people, machine, runs, labels, kappas, metric=metric, top=top)
+            if runs
+            else None
+        ),
+        settings={
+            "human": people.name,
+            "judge": machine.name,
+            "confidence": confidence,
+            "resamples": resamples,
+            "seed": seed,
+            "unit": "query",
+            "method": "expanded percentile bootstrap",
+        },
+    )
+
+
+def statistics(confusion: Floats, scale: Scale) -> dict[str, Floats]:
+    """Every statistic of confusion matrices of shape (..., l, l), NaN where undefined."""
+    values = {
+        "kappa": coefficients.cohen_kappa(confusion),
+        "kappa_linear": coefficients.cohen_kappa(confusion, "linear"),
+        "kappa_quadratic": coefficients.cohen_kappa(confusion, "quadratic"),
+        "alpha_ordinal": coefficients.ordinal_alpha(confusion),
+        "accuracy": coefficients.accuracy(confusion),
+        "bias": coefficients.mean_bias(confusion),
+    }
+    for cut, label in enumerate(scale.labels[1:], start=1):
+        binary = coefficients.binary(confusion, cut)
+        values[f"kappa_binary.{label}"] = coefficients.cohen_kappa(binary)
+    biases = np.moveaxis(coefficients.bias(confusion), -1, 0)
+    return values | {f"bias.{label}": bias for label, bias in zip(scale.labels, biases)}
+
+
+def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -> Floats:
+    """(q, l, l) the confusion matrix of each query."""
+    rows: dict[str, int] = {}
+    row_of = np.array([rows.setdefault(query, len(rows)) for query, _ in pairs])
+    size = len(scale.labels)
+    given, judged = (
+        np.array([side.grades[pair] for pair in pairs], int) - scale.low for side in (human, judge)
+    )
+    # Query, row and column as one number, so that one pass counts every cell.
+    counts = np.bincount((row_of * size + given) * size + judged, minlength=len(rows) * size**2)
+    return counts.reshape(len(rows), size, size).astype(np.float64)

@@ -1,0 +1,197 @@
+"""Drawing the pairs that people label, and the file that keeps what was drawn."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kragx.agreement.labels import Pair
+from kragx.comparison.statistics import SEED
+from kragx.data.formats.jsonl import open_text, read_records, to_json
+from kragx.data.text import Mender
+from kragx.errors import DataError, UsageError
+
+PAIRS = 50
+"""How many pairs are drawn unless told otherwise: about a quarter of an hour's work."""
+
+_RANKS = (1, 3, 10)  # strata of rank: 1, 2-3, 4-10, deeper
+
+
+@dataclass(frozen=True)
+class PairToLabel:
+    """A pair that could be labelled.
+
+    Attributes:
+        query_id, document_id: as the labels will name it.
+        query: what the document is judged against: the question (or, if the judge was asked for
+            support, the gold texts).
+        document: the passage.
+        rank: the best rank at which it was retrieved; None if that is not known.
+        grade: the judge's; None if it has none. It decides what is drawn and is never shown.
+    """
+
+    query_id: str
+    document_id: str
+    query: str
+    document: str
+    rank: int | None = None
+    grade: int | None = None
+
+    @property
+    def ids(self) -> Pair:
+        """What names it."""
+        return self.query_id, self.document_id
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is to be labelled, in the order in which it is shown.
+
+    Attributes:
+        items: without the judge's grades and ranks, so that nobody who labels can see them.
+        settings: how they were drawn.
+    """
+
+    items: tuple[PairToLabel, ...]
+    settings: Mapping[str, Any]
+
+    def write(self, path: Path) -> None:
+        """Write it as JSON Lines: the settings, then an item a line."""
+        with open_text(path) as file:
+            file.write(to_json({"sample": dict(self.settings)}) + "\n")
+            for pair in self.items:
+                file.write(to_json({name: getattr(pair, name) for name in _SHOWN}) + "\n")
+
+
+_SHOWN = ("query_id", "document_id", "query", "document")
+
+
+def read_sample(path: Path) -> Sample:
+    """Read what `Sample.write` wrote.
+
+    Raises:
+        DataError: it is no such file.
+    """
+    settings: Mapping[str, Any] | None = None
+    items = []
+    for number, record in read_records(path, Mender()):
+        if settings is None:
+            settings = record.get("sample")
+            if not isinstance(settings, dict):
+                raise DataError(f"{path}:{number}: not a sample that kragx judge label has drawn")
+            continue
+        try:
+            query_id, document_id, query, document = (str(record[name]) for name in _SHOWN)
+        except KeyError as error:
+            raise DataError(f"{path}:{number}: {error} is missing") from None
+        items.append(PairToLabel(query_id, document_id, query, document))
+    if settings is None or not items:
+        raise DataError(f"{path}: the sample is empty; remove the file to draw anew")
+    return Sample(tuple(items), settings)
+
+
+def draw(
+    candidates: Sequence[PairToLabel],
+    pairs: int = PAIRS,
+    *,
+    queries: int | None = None,
+    stratified: bool = True,
+    asks: str = "relevance",
+    seed: int = SEED,
+) -> Sample:
+    """Draw pairs to label.
+
+    Stratified, each combination of the judge's grade and band of ranks (1, 2-3, 4-10, deeper) gets
+    the same number as far as it has them, so that rare grades are seen; within one, pairs come from
+    as many queries as can be. The order shown is random.
+
+    Args:
+        candidates: what could be labelled.
+        pairs: how many; all, if there are not so many.
+        queries: instead, draw so many whole queries, as corrected metrics need them.
+        stratified: False draws pairs with equal chances.
+        asks: what is labelled, ``relevance`` or ``support``; recorded.
+        seed: the same candidates and seed give the same sample.
+
+    Raises:
+        DataError: there is nothing to draw, or an id cannot stand in qrels.
+        UsageError: a number is not above 0.
+    """
+    for name, value in (("pairs", pairs), ("queries", queries)):
+        if value is not None and (isinstance(value, bool) or value < 1):
+            raise UsageError(f"{name}: {value!r} is not a whole number above 0")
+    if not candidates:
+        raise DataError("there is no pair to label: nothing was retrieved or judged")
+    for pair in candidates:
+        for name in pair.ids:
+            if not name or name.split() != [name] or pair.query_id.startswith("#"):
+                raise DataError(
+                    f"the id {name!r} cannot stand in qrels: it is empty, holds white space, or "
+                    "is a query id that begins with #"
+                )
+    ordered = sorted(candidates, key=lambda pair: pair.ids)
+    rng = random.Random(seed)
+    if queries is not None:
+        drawn = _whole_queries(ordered, queries, rng)
+    elif stratified:
+        drawn = _stratified(ordered, pairs, rng)
+    else:
+        drawn = rng.sample(ordered, min(pairs, len(ordered)))
+    return Sample(
+        tuple(replace(pair, grade=None, rank=None) for pair in drawn),
+        {
+            "design": "queries" if queries else "stratified" if stratified else "random",
+            "asks": asks,
+            "seed": seed,
+            "wanted": pairs if queries is None else queries,
+            "drawn": len(drawn),
+            "candidates": len(ordered),
+        },
+    )
+
+
+def _whole_queries(
+    ordered: Sequence[PairToLabel], queries: int, rng: random.Random
+) -> list[PairToLabel]:
+    by_query: dict[str, list[PairToLabel]] = defaultdict(list)
+    for pair in ordered:
+        by_query[pair.query_id].append(pair)
+    drawn: list[PairToLabel] = []
+    # One query after the other: reading its question once is enough.
+    for query_id in rng.sample(list(by_query), min(queries, len(by_query))):
+        rng.shuffle(by_query[query_id])
+        drawn += by_query[query_id]
+    return drawn
+
+
+def _stratified(
+    ordered: Sequence[PairToLabel], pairs: int, rng: random.Random
+) -> list[PairToLabel]:
+    strata: dict[tuple[int, int], list[PairToLabel]] = defaultdict(list)
+    for pair in ordered:
+        band = 0 if pair.rank is None else 1 + sum(pair.rank > last for last in _RANKS)
+        strata[-1 if pair.grade is None else pair.grade, band].append(pair)
+    waiting = [strata[key] for key in sorted(strata)]
+    for stratum in waiting:
+        rng.shuffle(stratum)
+    used: Counter[str] = Counter()
+    drawn: list[PairToLabel] = []
+    while waiting and len(drawn) < pairs:
+        # One from each stratum in turn, so that none gets more than another before it is used up.
+        for stratum in rng.sample(waiting, len(waiting))[: pairs - len(drawn)]:
+            pair = min(stratum, key=lambda pair: used[pair.query_id])
+            stratum.remove(pair)
+            used[pair.query_id] += 1
+            drawn.append(pair)
+        waiting = [stratum for stratum in waiting if stratum]
+    rng.shuffle(drawn)
+    return drawn
+
+
+def sample_path(qrels: Path) -> Path:
+    """Where the sample of a label file is kept: beside it, as ``human.qrels.sample.jsonl``."""
+    return qrels.with_name(qrels.name + ".sample.jsonl")
