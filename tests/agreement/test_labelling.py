@@ -180,8 +180,8 @@ def test_the_question_is_in_sight():
 
 def test_passages_cannot_steer_the_terminal():
     """Escape sequences and the like in a passage are shown, not obeyed."""
-    assert printable("a\x1b[2Jb\x07c\x9bd\u202ee") == "a\ufffd[2Jb\ufffdc\ufffdd\ufffde"
-    assert printable("line\r\nline\tcell") == "line\nline\tcell"
+    assert printable("a\x1b[2Jb\x07c\x9bd\u202ee") == ("a‹U+001B›[2Jb‹U+0007›c‹U+009B›d‹U+202E›e")
+    assert printable("line\r\nline\tcell") == "line\nline    cell"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals there")

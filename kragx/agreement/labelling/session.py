@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from kragx.agreement.labelling.file import LabelFile
 from kragx.agreement.labelling.sample import PairToLabel, Sample
 from kragx.agreement.labels import Pair, Scale
 from kragx.errors import UsageError
-from kragx.printing import Line, Result
+from kragx.printing import Line, Result, inert
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,9 +23,6 @@ QUIT, UNDO, SKIP, HELP, END = "q", "u", "s", "h", ""
 _HANGUL_KEYS = {"ㅂ": QUIT, "ㅕ": UNDO, "ㄴ": SKIP, "ㅗ": HELP}
 
 _AROUND = 11  # rows around the two texts: rules, titles, the rubric, the keys
-
-# Retrieved text must not be able to move the cursor, or to colour or clear the screen.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True)
@@ -216,5 +212,8 @@ class _Session:
 
 
 def printable(text: str) -> str:
-    """A text as a terminal may show it: composed (NFC), control characters made visible."""
-    return _CONTROL.sub("\ufffd", unicodedata.normalize("NFC", text).replace("\r\n", "\n"))
+    """A text as a terminal may show it: composed (NFC), control characters made visible.
+
+    Retrieved text must not be able to move the cursor, or to colour or clear the screen.
+    """
+    return inert(unicodedata.normalize("NFC", text).replace("\r\n", "\n").expandtabs(4))
