@@ -13,10 +13,10 @@ from kragx.comparison import (
     Change,
     Gate,
     GateResult,
-    Scored,
+    RetrieverScores,
     changes,
     check_gates,
-    compare_scored,
+    compare_scores,
     parse_gates,
     read_results_folder,
 )
@@ -71,11 +71,11 @@ def compare_folders(
     chosen = (*(() if new is None else config.parsed_gates), *_gates_of(gates, config))
     if not chosen:
         return Compared(found, ())
-    named: dict[str, list[Scored]] = {}
+    named: dict[str, list[RetrieverScores]] = {}
     for each in after.scored:
         named.setdefault(each.match, []).append(each)
     comparisons = [
-        compare_scored(
+        compare_scores(
             scored,
             settings,
             baseline=config.baseline,

@@ -20,10 +20,10 @@ from kragx.comparison import (
     GateResult,
     Recommendation,
     Results,
-    Scored,
+    RetrieverScores,
     changes,
     check_gates,
-    compare_scored,
+    compare_scores,
     recommend,
 )
 from kragx.data.documents import Doc
@@ -68,7 +68,7 @@ class RunReport:
     def comparisons(self) -> tuple[Comparison, ...]:
         """The retrievers compared, once for each matcher; computed when first asked for."""
         return tuple(
-            compare_scored(
+            compare_scores(
                 scored,
                 self.config.statistics.settings,
                 baseline=self.config.baseline,
@@ -107,11 +107,11 @@ class RunReport:
         return tuple(map(recommend, self.comparisons, self._scored))
 
     @cached_property
-    def _scored(self) -> tuple[tuple[Scored, ...], ...]:
+    def _scored(self) -> tuple[tuple[RetrieverScores, ...], ...]:
         """The evaluations of each matcher."""
-        named: dict[str, list[Scored]] = {}
+        named: dict[str, list[RetrieverScores]] = {}
         for each in self.evaluations:
-            named.setdefault(each.match_name, []).append(Scored.of(each))
+            named.setdefault(each.match_name, []).append(RetrieverScores.of(each))
         return tuple(map(tuple, named.values()))
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,8 +7,8 @@ earlier results beside the present ones, and `check_gates` holds numbers against
 from __future__ import annotations
 
 from kragx.comparison.changes import Change, QueryChange, Results, changes, read_results_folder
-from kragx.comparison.comparable import REMEDY, check_comparable, gold_differs
-from kragx.comparison.comparing import compare, compare_scored
+from kragx.comparison.comparability import REMEDY, check_comparable, gold_differs
+from kragx.comparison.compare_retrievers import compare, compare_scores
 from kragx.comparison.comparison import CORRECTIONS, Comparison, Settings
 from kragx.comparison.estimate import Difference, Estimate
 from kragx.comparison.gates import (
@@ -23,7 +23,7 @@ from kragx.comparison.gates import (
     parse_gates,
 )
 from kragx.comparison.recommendations import Recommendation, recommend, verdict
-from kragx.comparison.scored import Scored
+from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import sliced
 from kragx.comparison.view import NO_VALUE, Leader, Slice, View
 
@@ -42,7 +42,7 @@ __all__ = [
     "QueryChange",
     "Recommendation",
     "Results",
-    "Scored",
+    "RetrieverScores",
     "Settings",
     "Slice",
     "View",
@@ -50,7 +50,7 @@ __all__ = [
     "check_comparable",
     "check_gates",
     "compare",
-    "compare_scored",
+    "compare_scores",
     "failed",
     "gate_problems",
     "gates_parts",

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from kragx.comparison.comparing import compare_scored
+from kragx.comparison.compare_retrievers import compare_scores
 from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.scored import Scored
+from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
 from kragx.data.formats.jsonl import read_gold
 from kragx.data.gold import GoldDataset
@@ -114,7 +114,7 @@ class Results:
     """
 
     name: str
-    scored: tuple[Scored, ...]
+    scored: tuple[RetrieverScores, ...]
     dataset: GoldDataset
 
     @property
@@ -122,7 +122,7 @@ class Results:
         """The retrievers' names, each once."""
         return tuple(dict.fromkeys(each.name for each in self.scored))
 
-    def of(self, retriever: str) -> tuple[Scored, ...]:
+    def of(self, retriever: str) -> tuple[RetrieverScores, ...]:
         """A retriever's scores, under each matcher.
 
         Raises:
@@ -171,7 +171,7 @@ def read_results_folder(folder: Path) -> Results:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: not a report that kragx wrote: {error!r}") from None
     try:
-        scored = tuple(Scored.read(row, better) for row in rows)
+        scored = tuple(RetrieverScores.read(row, better) for row in rows)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
     return Results(str(folder), scored, read_gold(folder / "gold.jsonl"))
@@ -205,7 +205,7 @@ def changes(
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
         pair = [replace(each, name=label) for each, label in zip((before, after), labels)]
         try:
-            comparison = compare_scored(
+            comparison = compare_scores(
                 pair, settings, slices=slices, dataset=new.dataset, anyway=anyway
             )
         except UsageError as error:
@@ -216,7 +216,9 @@ def changes(
     return tuple(found)
 
 
-def _pairs(old: Results, new: Results, retrievers: Sequence[str]) -> list[tuple[Scored, Scored]]:
+def _pairs(
+    old: Results, new: Results, retrievers: Sequence[str]
+) -> list[tuple[RetrieverScores, RetrieverScores]]:
     if len(retrievers) > 2:
         raise UsageError(f"--retriever: {len(retrievers)} are named; one or two can be compared")
     if old is new and len(retrievers) < 2:
@@ -248,7 +250,7 @@ def _pairs(old: Results, new: Results, retrievers: Sequence[str]) -> list[tuple[
 
 
 def _changed(
-    pair: Sequence[Scored], comparison: Comparison, datasets: Sequence[GoldDataset]
+    pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset]
 ) -> tuple[tuple[QueryChange, ...], tuple[QueryChange, ...]]:
     signs = {
         metric: -1.0 if comparison.better[metric] == "lower" else 1.0
@@ -287,7 +289,7 @@ def _way(change: QueryChange) -> float:
     return change.by if abs(change.by) > TOLERANCE else change.overall
 
 
-def _bounded(pair: Iterable[Scored], metric: str) -> bool:
+def _bounded(pair: Iterable[RetrieverScores], metric: str) -> bool:
     """Whether all values lie between 0 and 1: times differ at each query, which says nothing."""
     plain = re.split("[@(]", metric)[0]
     if plain in MEASURES:

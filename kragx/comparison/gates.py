@@ -27,7 +27,7 @@ from typing import Literal
 
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.estimate import Difference
-from kragx.comparison.scored import direction
+from kragx.comparison.scores import direction
 from kragx.comparison.view import View
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten

@@ -11,7 +11,7 @@ import numpy as np
 
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.estimate import Difference
-from kragx.comparison.scored import Scored
+from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE, queries_needed
 from kragx.comparison.view import Leader
 from kragx.printing import Line, Result, number
@@ -47,7 +47,9 @@ class Recommendation(Result):
         yield Line(self.text, item="-" if self.supported else "?")
 
 
-def recommend(comparison: Comparison, scored: Sequence[Scored]) -> tuple[Recommendation, ...]:
+def recommend(
+    comparison: Comparison, scored: Sequence[RetrieverScores]
+) -> tuple[Recommendation, ...]:
     """All that the numbers say about what to do, the most important first.
 
     Args:
@@ -304,7 +306,7 @@ def _is_share(metric: str) -> bool:
     )
 
 
-def _unfound(comparison: Comparison, scored: Sequence[Scored]) -> Iterator[Recommendation]:
+def _unfound(comparison: Comparison, scored: Sequence[RetrieverScores]) -> Iterator[Recommendation]:
     metric = _deepest(comparison)
     if metric is None or metric in comparison.run_level:
         return
@@ -358,7 +360,9 @@ def _cut(metric: str) -> tuple[str, float | None]:
     return name, float(rest) if rest else np.inf
 
 
-def _reranking(comparison: Comparison, scored: Sequence[Scored]) -> Iterator[Recommendation]:
+def _reranking(
+    comparison: Comparison, scored: Sequence[RetrieverScores]
+) -> Iterator[Recommendation]:
     cuts = ((*_cut(metric), metric) for metric in comparison.metrics)
     recalls = sorted((k, metric) for name, k, metric in cuts if name == "recall" and k is not None)
     leader = comparison.overall.leaders.get(comparison.primary)
@@ -378,7 +382,7 @@ def _reranking(comparison: Comparison, scored: Sequence[Scored]) -> Iterator[Rec
     yield Recommendation("reranking", text, values=values)
 
 
-def _rows(comparison: Comparison, scored: Sequence[Scored], metric: str) -> Any:
+def _rows(comparison: Comparison, scored: Sequence[RetrieverScores], metric: str) -> Any:
     """(retrievers, queries) values in the order of the comparison's queries."""
     rows = []
     for each in scored:

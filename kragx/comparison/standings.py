@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kragx.comparison import Comparison, Scored, Settings, compare_scored
-from kragx.comparison.comparing import flips_of
+from kragx.comparison import Comparison, RetrieverScores, Settings, compare_scores
+from kragx.comparison.compare_retrievers import flips_of
 from kragx.comparison.flips import flips_warning
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.slices import sliced
@@ -50,8 +50,8 @@ def compared(
     names = dict.fromkeys(each.match_name for each in evaluations)
     gold = dataset or next((each.dataset for each in evaluations if each.dataset), None)
     return tuple(
-        compare_scored(
-            [Scored.of(each) for each in evaluations if each.match_name == name],
+        compare_scores(
+            [RetrieverScores.of(each) for each in evaluations if each.match_name == name],
             settings,
             baseline=baseline,
             slices=fields_of(gold),
@@ -73,7 +73,9 @@ def standings(
         own = comparison.to_dict()
         for each in own["slices"]:
             each["rows"] = [at[query_id] for query_id in each.pop("query_ids")]
-        scored = [Scored.of(each) for each in evaluations if each.match_name == comparison.match]
+        scored = [
+            RetrieverScores.of(each) for each in evaluations if each.match_name == comparison.match
+        ]
         found = [each for each in flips_of(scored, comparison.metrics) if each]
         own["flips"] = [
             {

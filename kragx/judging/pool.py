@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.errors import UsageError
 from kragx.judging.question import Judgement, canonical_json
 
 
@@ -70,25 +69,3 @@ class Pool:
                 "missing": sources["missing"],
             },
         }
-
-
-def check_same_pool(pools: Iterable[tuple[str, Mapping[str, Any] | None]]) -> None:
-    """Refuse to set numbers of different pools side by side.
-
-    Args:
-        pools: (name of the run, the pool's settings or None) of each result.
-
-    Raises:
-        UsageError: two results come from different pools, or one from a pool and one from gold.
-    """
-    first: tuple[str, str | None] | None = None
-    for name, settings in pools:
-        found = None if settings is None else str(settings["hash"])
-        if first is None:
-            first = (name, found)
-        elif first[1] != found:
-            raise UsageError(
-                f"{first[0]!r} and {name!r} cannot be compared: they were judged in different "
-                f"pools ({first[1] or 'gold'} and {found or 'gold'}); judge both in one pool: one "
-                "config file with both retrievers, or kragx.evaluation.pooling.pooled(...)"
-            )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from kragx.comparison import Scored, Settings, compare_scored
+from kragx.comparison import RetrieverScores, Settings, compare_scores
 from kragx.comparison.statistics import mean_intervals, sign_flip_p
 from kragx.metrics.table import Floats
 
@@ -98,7 +98,7 @@ def test_comparison(benchmark: Any, side: str, turn: int) -> None:
     for number in range(5):
         own = np.clip(base + rng.normal(0.002 * number, 0.1, base.shape), 0, 1)
         scored.append(
-            Scored(
+            RetrieverScores(
                 name=f"r{number}",
                 match="id",
                 settings=settings,
@@ -109,6 +109,6 @@ def test_comparison(benchmark: Any, side: str, turn: int) -> None:
             )
         )
     found = take(
-        benchmark, "statistics-comparison", lambda: compare_scored(scored, Settings()), rounds=1
+        benchmark, "statistics-comparison", lambda: compare_scores(scored, Settings()), rounds=1
     )
     assert len(found.overall.differences) == 4 * COLUMNS

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from kragx import UsageError, compare, evaluate
-from kragx.comparison import Settings, check_comparable, compare_scored
-from kragx.comparison.scored import Scored
+from kragx.comparison import Settings, check_comparable, compare_scores
+from kragx.comparison.scores import RetrieverScores
 
 from .support import evaluation, gold_set
 
@@ -344,8 +344,8 @@ def test_what_is_kept_of_a_report_is_enough():
         {"retriever": each.name, "match": each.match_name, **each.to_dict(queries=True)}
         for each in (GOOD, BAD)
     ]
-    read = [Scored.read(row, {}) for row in rows]
-    assert compare_scored(read, Settings()).to_dict() == compare([GOOD, BAD]).to_dict()
+    read = [RetrieverScores.read(row, {}) for row in rows]
+    assert compare_scores(read, Settings()).to_dict() == compare([GOOD, BAD]).to_dict()
 
 
 def test_check_comparable_says_nothing_of_equal_settings():
@@ -360,8 +360,8 @@ def test_sums_that_differ_in_their_last_bits_are_the_same_best_value():
     other = evaluation(gold_set(42), "other", lambda i: sorted(ranks)[i])
     last = evaluation(gold_set(42), "last", lambda i: 3)
     bits = np.nextafter(one.mean["mrr@10"], 1)
-    scored = [Scored.of(each) for each in (one, other, last)]
+    scored = [RetrieverScores.of(each) for each in (one, other, last)]
     scored[1] = replace(scored[1], means={**scored[1].means, "mrr@10": float(bits)})
-    found = compare_scored(scored, Settings()).overall
+    found = compare_scores(scored, Settings()).overall
     marks = [found.standing("mrr@10", name) for name in ("one", "other", "last")]
     assert marks == ["=", "=", ""]

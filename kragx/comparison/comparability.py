@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kragx.comparison.scored import Scored
+from kragx.comparison.scores import RetrieverScores
 from kragx.errors import UsageError, shorten
 from kragx.evaluation.evaluation import Evaluation
-from kragx.judging.pool import check_same_pool
+
+Result = Evaluation | RetrieverScores
 
 REMEDY = "to compare them all the same: anyway=True, or --anyway"
 
 
-def check_comparable(
-    results: Sequence[Evaluation] | Sequence[Scored], *, anyway: bool = False
-) -> tuple[str, ...]:
+def check_comparable(results: Sequence[Result], *, anyway: bool = False) -> tuple[str, ...]:
     """Refuse to set numbers side by side that do not mean the same.
 
     Args:
@@ -34,7 +33,9 @@ def check_comparable(
         if differing and not anyway:
             pair = f"{results[0].name!r} and {other.name!r} cannot be compared"
             raise UsageError(f"{pair}: {'; '.join(differing)} ({REMEDY})")
-        cautions.update(dict.fromkeys(f"compared all the same: {each}" for each in differing))
+        cautions.update(
+            dict.fromkeys(f"compared all the same: {difference}" for difference in differing)
+        )
         cautions.update(dict.fromkeys(_unsure(results[0], other)))
     return tuple(cautions)
 
@@ -46,39 +47,40 @@ def gold_differs(gold: Mapping[str, Any], others: Mapping[str, Any]) -> str | No
     return f"the gold sets differ ({_gold(gold)} and {_gold(others)})"
 
 
-def _differing(one: Evaluation | Scored, other: Evaluation | Scored) -> Iterator[str]:
-    mine, theirs = one.settings, other.settings
-    gold, others = mine["dataset"], theirs["dataset"]
-    other_gold = gold_differs(gold, others)
-    if other_gold is not None:
-        yield other_gold
-    elif None in (gold["hash"], others["hash"]) and set(one.query_ids) != set(other.query_ids):
+def _differing(one: Result, other: Result) -> Iterator[str]:
+    settings = one.settings, other.settings
+    gold, other_gold = (own["dataset"] for own in settings)
+    difference = gold_differs(gold, other_gold)
+    if difference is not None:
+        yield difference
+    elif None in (gold["hash"], other_gold["hash"]) and set(one.query_ids) != set(other.query_ids):
         yield (
             f"the gold sets have different queries ({len(one.query_ids)} and "
             f"{len(other.query_ids)})"
         )
-    profiles = _changes(*({**each["profile"], "reproduces": ""} for each in (mine, theirs)))
+    profiles = _entries_that_differ(*({**own["profile"], "reproduces": ""} for own in settings))
     if profiles:
         yield f"the profiles differ ({profiles})"
-    no_gold = [each["deviations"].get("no_gold") for each in (mine, theirs)]
-    if no_gold[0] != no_gold[1]:
+    if _differ(own["deviations"].get("no_gold") for own in settings):
         yield "queries without gold are treated differently (no_gold)"
-    matchers = _changes(mine["match"], theirs["match"])
+    matchers = _entries_that_differ(*(own["match"] for own in settings))
     if matchers:
         yield f"the matchers differ ({matchers})"
-    if mine.get("facts_match") != theirs.get("facts_match"):
+    if _differ(own.get("facts_match") for own in settings):
         yield "facts are matched differently (facts_match)"
-    try:
-        check_same_pool((each.name, each.settings.get("pool")) for each in (one, other))
-    except UsageError as error:
-        yield str(error).removeprefix(f"{one.name!r} and {other.name!r} cannot be compared: ")
+    pools = [(own.get("pool") or {"hash": "gold"})["hash"] for own in settings]
+    if _differ(pools):
+        yield (
+            f"they were judged in different pools ({pools[0]} and {pools[1]}); judge both in one "
+            "pool: one config file with both retrievers, or kragx.evaluation.pooling.pooled(...)"
+        )
 
 
-def _unsure(one: Evaluation | Scored, other: Evaluation | Scored) -> Iterator[str]:
+def _unsure(one: Result, other: Result) -> Iterator[str]:
     if None in (one.settings["dataset"]["hash"], other.settings["dataset"]["hash"]):
         yield "the gold set has no content hash; it is taken to be the same, as the queries are"
-    versions = [each.settings["versions"].get("kragx") for each in (one, other)]
-    if versions[0] != versions[1]:
+    versions = [own.settings["versions"].get("kragx") for own in (one, other)]
+    if _differ(versions):
         yield f"computed by different versions of kragx ({versions[0]} and {versions[1]})"
 
 
@@ -87,11 +89,14 @@ def _gold(settings: Mapping[str, Any]) -> str:
     return f"{settings['name']}{version}, sha256 {settings['hash'][:12]}"
 
 
-def _changes(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+def _differ(values: Iterable[object]) -> bool:
+    one, other = values
+    return one != other
+
+
+def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """The entries that differ, at most three of them, in the order of their names; or nothing."""
-    names = [name for name in sorted({*mine, *theirs}) if mine.get(name) != theirs.get(name)]
-    shown = [
-        f"{name} {shorten(mine.get(name))} and {shorten(theirs.get(name))}" for name in names[:3]
-    ]
-    rest = len(names) - len(shown)
-    return ", ".join([*shown, f"and {rest} more"] if rest else shown)
+    names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
+    shown = [f"{name} {shorten(one.get(name))} and {shorten(other.get(name))}" for name in names]
+    rest = [f"and {len(names) - 3} more"] if len(names) > 3 else []
+    return ", ".join([*shown[:3], *rest])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ _CLOSE = 1e-9
 
 
 @dataclass(frozen=True)
-class Scored:
+class RetrieverScores:
     """What one retriever scored under one matcher.
 
     Attributes:
@@ -49,7 +49,7 @@ class Scored:
         return self.recorded if self.evaluation is None else self.evaluation.nearby
 
     @classmethod
-    def of(cls, evaluation: Evaluation) -> Scored:
+    def of(cls, evaluation: Evaluation) -> RetrieverScores:
         """Of an evaluation."""
         return cls(
             name=evaluation.name,
@@ -63,7 +63,7 @@ class Scored:
         )
 
     @classmethod
-    def read(cls, row: Mapping[str, Any], better: Mapping[str, str]) -> Scored:
+    def read(cls, row: Mapping[str, Any], better: Mapping[str, str]) -> RetrieverScores:
         """Of a row of report.json's ``evaluations``.
 
         Args:
@@ -81,7 +81,7 @@ class Scored:
                 settings=_settings(row["settings"]),
                 query_ids=tuple(queries),
                 values={
-                    name: np.array([of_query.get(name) for of_query in queries.values()], float)
+                    name: np.array([values.get(name) for values in queries.values()], float)
                     for name in row["mean"]
                 },
                 means=dict(row["mean"]),
@@ -90,6 +90,13 @@ class Scored:
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise DataError(f"evaluations: not what kragx writes: {error!r}") from None
+
+    def table(self, metrics: Iterable[str], query_ids: Iterable[str]) -> Floats:
+        """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
+        row_of = {query_id: row for row, query_id in enumerate(self.query_ids)}
+        values = np.stack([self.values[metric] for metric in metrics], axis=1)
+        rows: Floats = values[[row_of[query_id] for query_id in query_ids]]
+        return rows
 
     def is_mean(self, metric: str) -> bool:
         """Whether the metric's number is the mean of the queries' values.

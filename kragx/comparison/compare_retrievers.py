@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kragx.comparison.comparable import check_comparable
+from kragx.comparison.aligned import Aligned
+from kragx.comparison.comparability import check_comparable
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.flips import Flips, flips_between, flips_warning
-from kragx.comparison.scored import Scored
+from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.comparison.view import Slice
-from kragx.comparison.views import Aligned
-from kragx.data.gold import GoldDataset, Query
+from kragx.data.gold import GoldDataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.source import as_dataset
@@ -57,20 +57,18 @@ def compare(
         UsageError: the evaluations cannot be compared, or an argument is wrong.
     """
     if isinstance(evaluations, Mapping):
-        given = [replace(each, name=str(name)) for name, each in evaluations.items()]
-    else:
-        given = list(evaluations)
-    if not given:
+        evaluations = [replace(own, name=str(name)) for name, own in evaluations.items()]
+    evaluations = list(evaluations)
+    if not evaluations:
         raise UsageError("evaluations: none is given; pass at least one")
-    kept = [each.dataset for each in given if each.dataset is not None]
-    found = as_dataset(dataset) if dataset is not None else kept[0] if kept else None
-    return compare_scored(
-        [Scored.of(each) for each in given],
+    kept = (own.dataset for own in evaluations if own.dataset is not None)
+    return compare_scores(
+        list(map(RetrieverScores.of, evaluations)),
         Settings(confidence, resamples, seed, correction),
         baseline=baseline,
-        metrics=None if metrics is None else _canonical(metrics, given[0].profile),
+        metrics=None if metrics is None else _canonical(metrics, evaluations[0].profile),
         slices=tuple(slices),
-        dataset=found,
+        dataset=next(kept, None) if dataset is None else as_dataset(dataset),
         anyway=anyway,
     )
 
@@ -80,8 +78,8 @@ def _canonical(metrics: Iterable[str | MetricSpec], profile: Profile) -> list[st
     return [str(parse(each, profile)) for each in listed]
 
 
-def compare_scored(
-    scored: Sequence[Scored],
+def compare_scores(
+    scores: Sequence[RetrieverScores],
     settings: Settings,
     *,
     baseline: str | None = None,
@@ -91,7 +89,7 @@ def compare_scored(
     anyway: bool = False,
 ) -> Comparison:
     """`compare` for scores that may come from an earlier report."""
-    names = [each.name for each in scored]
+    names = [own.name for own in scores]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(
@@ -100,67 +98,67 @@ def compare_scored(
         )
     if baseline is not None and baseline not in names:
         raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
-    cautions = list(check_comparable(scored, anyway=anyway))
-    chosen = _metrics(scored, metrics, cautions)
-    aligned = Aligned.of(scored, chosen, cautions)
-    first = names[0] if baseline is None else baseline
+    baseline = names[0] if baseline is None else baseline
+    cautions = list(check_comparable(scores, anyway=anyway))
+    metrics = _metrics(scores, metrics, cautions)
+    aligned = Aligned.of(scores, metrics, cautions)
     # Over the queries that all have, so that differences are those of the means.
-    shared, whole = aligned.means(), len(aligned.query_ids)
-    means = {s.name: s.means if len(s.query_ids) == whole else shared[s.name] for s in scored}
-    view = aligned.view(first, settings, means)
-    n_tests = sum(each.p is not None for each in view.differences)
+    shared, n = aligned.means(), len(aligned.query_ids)
+    means = {own.name: own.means if len(own.query_ids) == n else shared[own.name] for own in scores}
+    view = aligned.view(baseline, settings, means)
+    n_tests = sum(difference.p is not None for difference in view.differences)
     if settings.correction == "holm" and n_tests > settings.alpha * (settings.resamples + 1):
         cautions.append(
             f"{n_tests} tests are corrected together: with {settings.resamples} resamples no p "
             "can be small enough; raise 'resamples' or name fewer metrics"
         )
-    flipping = flips_warning(flips_of(scored, chosen))
+    flipping = flips_warning(flips_of(scores, metrics))
     if flipping is not None:
         cautions.append(flipping)
-    parts = _slices(aligned, slices, dataset, scored[0], first, settings) if slices else ()
     return Comparison(
-        match=scored[0].match,
+        match=scores[0].match,
         retrievers=tuple(names),
-        baseline=first,
-        metrics=tuple(chosen),
-        better={name: scored[0].better[name] for name in chosen},
-        run_level=tuple(name for name in chosen if name not in aligned.tested),
+        baseline=baseline,
+        metrics=aligned.metrics,
+        better=aligned.better,
+        run_level=tuple(metric for metric in metrics if metric not in aligned.tested),
         query_ids=aligned.query_ids,
         statistics=settings,
         overall=view,
-        slices=parts,
+        slices=tuple(_slices(aligned, slices, dataset, scores[0], baseline, settings)),
         cautions=tuple(cautions),
     )
 
 
-def flips_of(scored: Sequence[Scored], metrics: Sequence[str]) -> tuple[Flips, ...]:
+def flips_of(scores: Sequence[RetrieverScores], metrics: Sequence[str]) -> tuple[Flips, ...]:
     """Where the order is another at a threshold near the chosen one, metric by metric."""
-    if any(each.settings["match"] != scored[0].settings["match"] for each in scored):
+    if any(own.settings["match"] != scores[0].settings["match"] for own in scores):
         return ()
-    better = scored[0].better
+    better = scores[0].better
     higher = {name: better[name] == "higher" for name in metrics if better[name] != "neither"}
-    names, nearby = [each.name for each in scored], [each.nearby for each in scored]
+    names, nearby = [own.name for own in scores], [own.nearby for own in scores]
     return tuple(flips_between(names, nearby, higher).values())
 
 
 def _metrics(
-    scored: Sequence[Scored], asked: Sequence[str] | None, cautions: list[str]
+    scores: Sequence[RetrieverScores], metrics: Sequence[str] | None, cautions: list[str]
 ) -> list[str]:
-    """The metrics to compare: those asked for, else those that all have."""
-    if asked is not None:
-        for name in asked:
-            for each in scored:
-                if name not in each.means:
-                    hint = nearest(name, each.means)
-                    raise UsageError(f"metric {name!r} was not computed for {each.name!r}; {hint}")
-        return list(dict.fromkeys(asked))
-    shared = [name for name in scored[0].means if all(name in each.means for each in scored)]
+    """The metrics to compare: those that were named, else those that all have."""
+    for metric in metrics or ():
+        for own in scores:
+            if metric not in own.means:
+                hint = nearest(metric, own.means)
+                raise UsageError(f"metric {metric!r} was not computed for {own.name!r}; {hint}")
+    if metrics is not None:
+        return list(dict.fromkeys(metrics))
+    every = dict.fromkeys(metric for own in scores for metric in own.means)
+    shared = [metric for metric in every if all(metric in own.means for own in scores)]
     if not shared:
         raise UsageError(
             "the evaluations have no metric in common; compute the same metrics for each, for "
             "example with .with_metrics([...])"
         )
-    left_out = dict.fromkeys(name for each in scored for name in each.means if name not in shared)
+    left_out = [metric for metric in every if metric not in shared]
     if left_out:
         cautions.append(f"not compared, as not all have it: {', '.join(left_out)}")
     return shared
@@ -170,25 +168,25 @@ def _slices(
     aligned: Aligned,
     fields: Sequence[str],
     dataset: GoldDataset | None,
-    scored: Scored,
+    scores: RetrieverScores,
     baseline: str,
     settings: Settings,
-) -> tuple[Slice, ...]:
+) -> Iterator[Slice]:
+    if not fields:
+        return
     if dataset is None:
         raise UsageError(
             "slices: the evaluations did not keep the gold set that the fields are read from; "
             "pass it as dataset=..."
         )
-    unknown = [query_id for query_id in aligned.query_ids if query_id not in dataset]
-    if unknown:
+    unknown = next((own for own in aligned.query_ids if own not in dataset), None)
+    if unknown is not None:
         raise UsageError(
-            f"dataset: query {unknown[0]!r} of the evaluations is not in {dataset.name!r}; pass "
-            f"the gold set {scored.settings['dataset']['name']!r} that they were made with"
+            f"dataset: query {unknown!r} of the evaluations is not in {dataset.name!r}; pass "
+            f"the gold set {scores.settings['dataset']['name']!r} that they were made with"
         )
-    queries: list[Query] = [dataset[query_id] for query_id in aligned.query_ids]
-    parts = []
+    queries = [dataset[query_id] for query_id in aligned.query_ids]
     for field, value, rows in sliced(queries, fields):
         part = aligned.rows(rows)
         view = part.view(baseline, settings, part.means())
-        parts.append(Slice(**vars(view), field=field, value=value, query_ids=part.query_ids))
-    return tuple(parts)
+        yield Slice(**vars(view), field=field, value=value, query_ids=part.query_ids)

@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.comparison.comparison import Settings
 from kragx.comparison.estimate import Difference, Estimate, Verdict
-from kragx.comparison.scored import Scored
+from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
 from kragx.comparison.view import Leader, View
 from kragx.errors import UsageError
@@ -41,28 +41,32 @@ class Aligned:
     values: Mapping[str, Floats]
 
     @classmethod
-    def of(cls, scored: Sequence[Scored], metrics: Sequence[str], cautions: list[str]) -> Aligned:
+    def of(
+        cls, scores: Sequence[RetrieverScores], metrics: Sequence[str], cautions: list[str]
+    ) -> Aligned:
         """Join by query id; what not all have is left out, and `cautions` says so.
 
         Raises:
             UsageError: no query is common to all.
         """
-        rows = [{query_id: row for row, query_id in enumerate(s.query_ids)} for s in scored]
-        shared = tuple(each for each in rows[0] if all(each in other for other in rows[1:]))
+        others = [set(own.query_ids) for own in scores[1:]]
+        shared = tuple(
+            query_id for query_id in scores[0].query_ids if all(query_id in ids for ids in others)
+        )
         if not shared:
             raise UsageError("the evaluations have no query in common; queries join by id")
-        left_out = max(map(len, rows)) - len(shared)
+        left_out = max(len(own.query_ids) for own in scores) - len(shared)
         if left_out:
             cautions.append(f"queries that not all have, left out of the comparison: {left_out}")
-        values = {
-            each.name: np.stack([each.values[name] for name in metrics], axis=1)[
-                [at[query_id] for query_id in shared]
-            ]
-            for each, at in zip(scored, rows)
-        }
-        tested = frozenset(name for name in metrics if all(s.is_mean(name) for s in scored))
-        better = {name: scored[0].better[name] for name in metrics}
-        return cls(shared, tuple(metrics), tested, better, values)
+        return cls(
+            query_ids=shared,
+            metrics=tuple(metrics),
+            tested=frozenset(
+                metric for metric in metrics if all(own.is_mean(metric) for own in scores)
+            ),
+            better={metric: scores[0].better[metric] for metric in metrics},
+            values={own.name: own.table(metrics, shared) for own in scores},
+        )
 
     def rows(self, rows: Sequence[int]) -> Aligned:
         """The same for some of the queries."""
@@ -98,44 +102,36 @@ class Aligned:
         """
         best = self._best(means)
         others = [name for name in self.values if name != baseline]
-        against_baseline = [(metric, name, baseline) for metric in self.metrics for name in others]
-        against_best = [
+        to_baseline = [(metric, name, baseline) for metric in self.metrics for name in others]
+        to_best = [
             (metric, top, name)
             for metric, top in best.items()
             for name in self.values
             if name != top and means[name][metric] is not None
         ]
-        # One table of columns, so that means and differences see the same resamples.
-        own = [(metric, name) for name in self.values for metric in self.metrics]
-        pairs = list(dict.fromkeys(against_baseline + against_best))
+        pairs = list(dict.fromkeys(to_baseline + to_best))
         tested = [pair for pair in pairs if pair[0] in self.tested]
-        columns = np.stack(
-            [self._column(name, metric) for metric, name in own]
-            + [
-                self._column(one, metric) - self._column(other, metric)
-                for metric, one, other in tested
-            ],
-            axis=1,
-        )
+        # One table of columns, so that means and differences see the same resamples.
+        own = np.hstack(list(self.values.values()))
+        columns = np.hstack([own, *(self._difference(pair)[:, None] for pair in tested)])
         ends = mean_intervals(columns, settings.confidence, settings.resamples, settings.seed)
-        estimates: dict[str, dict[str, Estimate]] = {name: {} for name in self.values}
-        for at, (metric, name) in enumerate(own):
-            low, high = map(_known, ends[:, at]) if metric in self.tested else (None, None)
-            n = int((~np.isnan(columns[:, at])).sum())
-            estimates[name][metric] = Estimate(means[name][metric], low, high, n)
-        found = {pair: _untested(*pair, estimates) for pair in pairs}
-        found |= self._tested(tested, columns[:, len(own) :], ends[:, len(own) :], settings)
-        to_best = self._decided([found[pair] for pair in against_best], settings)
+        estimates = self._estimates(columns, ends, means)
+        differences = {pair: _untested(*pair, estimates) for pair in pairs}
+        first = own.shape[1]
+        differences |= self._tested(tested, columns[:, first:], ends[:, first:], settings)
+        to_best_decided = self._decided([differences[pair] for pair in to_best], settings)
         return View(
             n=len(self.query_ids),
             means=estimates,
-            leaders=self._leaders(best, to_best, means),
-            differences=self._decided([found[pair] for pair in against_baseline], settings),
+            leaders=self._leaders(best, to_best_decided, means),
+            differences=self._decided([differences[pair] for pair in to_baseline], settings),
         )
 
-    def _column(self, name: str, metric: str) -> Floats:
-        column: Floats = self.values[name][:, self.metrics.index(metric)]
-        return column
+    def _difference(self, pair: Pair) -> Floats:
+        metric, retriever, against = pair
+        column = self.metrics.index(metric)
+        difference: Floats = self.values[retriever][:, column] - self.values[against][:, column]
+        return difference
 
     def _best(self, means: Means) -> dict[str, str]:
         """For each metric the first retriever with the best value."""
@@ -147,35 +143,45 @@ class Aligned:
                 best[metric] = top(known, key=lambda name: means[name][metric] or 0.0)
         return best
 
+    def _estimates(
+        self, columns: Floats, ends: Floats, means: Means
+    ) -> dict[str, dict[str, Estimate]]:
+        """The means with the intervals of their columns: retriever by retriever its metrics."""
+        estimates: dict[str, dict[str, Estimate]] = {}
+        counts = (~np.isnan(columns)).sum(axis=0)
+        own = zip(ends.T, counts.tolist())
+        for name in self.values:
+            estimates[name] = {}
+            for metric, ((low, high), n) in zip(self.metrics, own):
+                interval = (_known(low), _known(high)) if metric in self.tested else (None, None)
+                estimates[name][metric] = Estimate(means[name][metric], *interval, n)
+        return estimates
+
     def _tested(
         self, pairs: Sequence[Pair], columns: Floats, ends: Floats, settings: Settings
     ) -> dict[Pair, Difference]:
         """The differences of (q, len(pairs)) columns, before any correction."""
         p = sign_flip_p(columns, settings.resamples, settings.seed)
-        effects = effect_sizes(columns)
         above, equal, below = tally(columns)
-        found = {}
-        for at, pair in enumerate(pairs):
-            metric, retriever, against = pair
-            n = int(above[at] + equal[at] + below[at])
-            wins, losses = int(above[at]), int(below[at])
-            if self.better[metric] == "lower":
+        differences = {}
+        for column, (pair, effect) in enumerate(zip(pairs, effect_sizes(columns))):
+            wins, ties, losses = (int(count[column]) for count in (above, equal, below))
+            n = wins + ties + losses
+            if self.better[pair[0]] == "lower":
                 wins, losses = losses, wins
-            found[pair] = Difference(
-                metric=metric,
-                retriever=retriever,
-                against=against,
-                value=_mean(columns[:, at]),
-                low=_known(ends[0, at]),
-                high=_known(ends[1, at]),
+            differences[pair] = Difference(
+                *pair,
+                value=_mean(columns[:, column]),
+                low=_known(ends[0, column]),
+                high=_known(ends[1, column]),
                 n=n,
-                p=float(p[at]) if n else None,
-                effect=_known(effects[at]),
+                p=float(p[column]) if n else None,
+                effect=_known(effect),
                 wins=wins,
-                ties=int(equal[at]),
+                ties=ties,
                 losses=losses,
             )
-        return found
+        return differences
 
     def _decided(
         self, differences: Sequence[Difference], settings: Settings
@@ -184,38 +190,42 @@ class Aligned:
         p = np.array([np.nan if each.p is None else each.p for each in differences])
         adjusted = map(_known, holm(p) if settings.correction == "holm" else p)
         return tuple(
-            replace(each, p_adjusted=own, verdict=self._verdict(each, own, settings))
-            for each, own in zip(differences, adjusted)
+            replace(
+                difference,
+                p_adjusted=p_adjusted,
+                verdict=self._verdict(difference, p_adjusted, settings),
+            )
+            for difference, p_adjusted in zip(differences, adjusted)
         )
 
-    def _verdict(self, found: Difference, p: float | None, settings: Settings) -> Verdict:
+    def _verdict(self, difference: Difference, p: float | None, settings: Settings) -> Verdict:
+        low, high = difference.low, difference.high
         if p is None:
             return "untested"
-        if p > settings.alpha or found.low is None or found.high is None:
+        if p > settings.alpha or low is None or high is None or low <= 0 <= high:
             return "undecided"
-        if found.low <= 0 <= found.high:
-            return "undecided"
-        if self.better[found.metric] == "neither":
+        better = self.better[difference.metric]
+        if better == "neither":
             return "different"
-        return "better" if (found.low > 0) == (self.better[found.metric] == "higher") else "worse"
+        return "better" if (low > 0) == (better == "higher") else "worse"
 
     def _leaders(
         self, best: Mapping[str, str], differences: Sequence[Difference], means: Means
     ) -> dict[str, Leader]:
         leaders = {}
         for metric, top in best.items():
-            own = tuple(each for each in differences if each.metric == metric)
             tested = metric in self.tested
+            to_others = tuple(each for each in differences if each.metric == metric)
             tied = tuple(
                 each.against
-                for each in own
+                for each in to_others
                 if (
                     not each.decided
                     if tested
                     else means[each.against][metric] == means[top][metric]
                 )
             )
-            leaders[metric] = Leader(metric, top, tied, own, tested)
+            leaders[metric] = Leader(metric, top, tied, to_others, tested)
         return leaders
 
 
