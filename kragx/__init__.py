@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from kragx.matchers import Matcher as Matcher
     from kragx.matchers import matcher as matcher
     from kragx.report.figures.comparison import write_figures as write_figures
-    from kragx.report.page.write import write_html as write_html
+    from kragx.report.html_page.page import write_html as write_html
 
 _PUBLIC = {
     "agreement": ("Agreement", "agree", "read_labels"),
@@ -104,7 +104,7 @@ _PUBLIC = {
     "krag.rag_evaluator": ("RAGEvaluator",),
     "matchers": ("Matcher", "matcher"),
     "report.figures.comparison": ("write_figures",),
-    "report.page.write": ("write_html",),
+    "report.html_page.page": ("write_html",),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}
 

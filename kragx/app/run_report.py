@@ -37,9 +37,9 @@ from kragx.evaluation.source import arranged
 from kragx.matchers import Matcher, MatchItem, judge_of
 from kragx.report.figures.comparison import write_figures
 from kragx.report.files import means_csv, queries_csv, write_text
+from kragx.report.html_page.details import Reasons
+from kragx.report.html_page.page import write_html
 from kragx.report.markdown import report_markdown
-from kragx.report.page.details import Reasons
-from kragx.report.page.write import write_html
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class RunReport:
     def to_html(
         self, path: str | Path, *, max_docs: int | None = None, max_chars: int | None = None
     ) -> None:
-        """Write the report for people as one HTML file; see `kragx.report.page`.
+        """Write the report for people as one HTML file; see `kragx.report.html_page`.
 
         Args:
             path: the file.

@@ -30,9 +30,9 @@ from kragx import (
 from kragx.comparison.standings import fields_of
 from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
-from kragx.report.page.decisions import member_label
-from kragx.report.page.packing import Texts, packed
-from kragx.report.page.rounding import rounded_score
+from kragx.report.html_page.decisions import member_label
+from kragx.report.html_page.packing import Texts, packed
+from kragx.report.html_page.rounding import rounded_score
 
 HOSTILE = "</script><script>alert(1)</script> <!-- {{script}} \u2028 \u202e \ud800 '\"&"
 
@@ -129,7 +129,7 @@ def test_the_script_never_makes_markup_of_data():
     """No part of the script uses a way to parse markup or code."""
     from importlib.resources import files
 
-    parts_ = [each for each in files("kragx.report.page").iterdir() if each.name.endswith(".js")]
+    parts_ = list(files("kragx.report.html_page").joinpath("script").iterdir())
     assert len(parts_) == 10
     for part in parts_:
         text = part.read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ def test_english_and_korean_have_the_same_words():
     """Every phrase has both languages, with the same places to fill in."""
     from importlib.resources import files
 
-    text = files("kragx.report.page").joinpath("words.js").read_text(encoding="utf-8")
+    text = files("kragx.report.html_page").joinpath("script/words.js").read_text(encoding="utf-8")
     english, korean = text.split("  ko: {", 1)
     pattern = r'(\w+): "((?:[^"\\]|\\.)*)"'
     one, other = (dict(re.findall(pattern, each)) for each in (english, korean))
@@ -275,8 +275,8 @@ def test_the_page_is_packed_with_the_package():
     """Template, styles and scripts are package data."""
     from importlib.resources import files
 
-    names = {each.name for each in files("kragx.report.page").iterdir()}
-    assert {"page.html", "page.css", "main.js", "words.js"} <= names
+    for name in ("template.html", "style.css", "script/main.js", "script/words.js"):
+        assert files("kragx.report.html_page").joinpath(name).is_file()
 
 
 def test_slices_of_the_page_are_positions(tmp_path, gold, run):
@@ -418,7 +418,7 @@ def test_every_kind_of_advice_has_words_in_both_languages():
 
     kinds = set(re.findall(r'Recommendation\(\s*"(\w+)"', inspect.getsource(recommendations)))
     assert len(kinds) >= 12
-    text = files("kragx.report.page").joinpath("advice.js").read_text(encoding="utf-8")
+    text = files("kragx.report.html_page").joinpath("script/advice.js").read_text(encoding="utf-8")
     english, korean = text.split("  ko: {", 1)
     for part, hangul in ((english, False), (korean, True)):
         own = dict(re.findall(r"^    (\w+): (.*(?:\n      .*)*)", part, re.MULTILINE))

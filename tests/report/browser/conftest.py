@@ -10,7 +10,7 @@ import pytest
 
 from kragx import Gold, GoldDataset, Query, Retrieved, Run, evaluate
 from kragx.matchers import matcher
-from kragx.report.page.write import write_html
+from kragx.report.html_page.page import write_html
 
 CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
 SILENT = ("--disable-background-networking", "--disable-component-update", "--disable-sync")

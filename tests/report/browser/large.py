@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from kragx import Gold, GoldDataset, Query, Run, evaluate
-from kragx.report.page.write import write_html
+from kragx.report.html_page.page import write_html
 
 _SYLLABLES = "가나다라마바사아자차카타파하고노도로모보소오조초코토포호구누두루무부수우주추쿠투푸후"
 

@@ -12,7 +12,7 @@ from kragx.matchers import MatchItem
 from kragx.matchers.combine import Asked, CombinedMatcher
 from kragx.matchers.reasons import Reason, combined_reasons, offline, strength
 from kragx.metrics.table import Bools
-from kragx.report.page.rounding import rounded_score
+from kragx.report.html_page.rounding import rounded_score
 
 _LETTERS = {"match": "m", "no match": "n", "open": "o", "unknown": "u"}
 

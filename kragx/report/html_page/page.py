@@ -23,19 +23,19 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.source import as_dataset, as_run
 from kragx.matchers import Matcher
-from kragx.report.page.details import Reasons, Sources
-from kragx.report.page.payload import Payload, payload
+from kragx.report.html_page.details import Reasons, Sources
+from kragx.report.html_page.payload import Payload, payload
 
 _SCRIPTS = (
     "words",
-    "base",
-    "model",
-    "marks",
-    "summary",
+    "dom",
+    "state",
+    "shared_words",
+    "verdict",
     "advice",
-    "charts",
-    "questions",
-    "detail",
+    "figures",
+    "questions_table",
+    "question",
     "main",
 )
 
@@ -104,9 +104,9 @@ def page(packed: Payload, name: str) -> str:
     The policy names style and script by their hashes, so nothing else can run, and it allows no
     request at all.
     """
-    style = _part("page.css")
+    style = _part("style.css")
     script = "\n".join(
-        ['"use strict";', "(() => {", *(_part(f"{each}.js") for each in _SCRIPTS), "})();"]
+        ['"use strict";', "(() => {", *(_part(f"script/{each}.js") for each in _SCRIPTS), "})();"]
     )
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
@@ -126,11 +126,11 @@ def page(packed: Payload, name: str) -> str:
         "data": data,
         "script": script,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _part("page.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _part("template.html"))
 
 
 def _part(name: str) -> str:
-    return files("kragx.report.page").joinpath(name).read_text(encoding="utf-8")
+    return files("kragx.report.html_page").joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

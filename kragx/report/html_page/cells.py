@@ -17,7 +17,7 @@ from kragx.evaluation.curves import Curve, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Budget
 from kragx.metrics.measures import MeasureScores, measure
-from kragx.report.page.rounding import rounded_score
+from kragx.report.html_page.rounding import rounded_score
 from kragx.report.rows import remarks
 
 

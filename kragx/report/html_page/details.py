@@ -13,9 +13,9 @@ from kragx.data.runs import Run
 from kragx.errors import UsageError
 from kragx.matchers import Matcher, MatchItem, MatchWarning
 from kragx.matchers.combine import CombinedMatcher
-from kragx.report.page.cells import Cell, pairs
-from kragx.report.page.decisions import Decision, Decisions
-from kragx.report.page.packing import Texts
+from kragx.report.html_page.cells import Cell, pairs
+from kragx.report.html_page.decisions import Decision, Decisions
+from kragx.report.html_page.packing import Texts
 
 Reasons = Mapping[tuple[str, str, str], tuple[int | None, str]]
 """What a judge said: for (query id, document text, gold text) its grade and its reason."""

@@ -20,9 +20,9 @@ from kragx.evaluation.explain import NEAR
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.metrics import METRICS
 from kragx.metrics.measures import higher_is_better, measure
-from kragx.report.page.cells import Cell, cell_values
-from kragx.report.page.details import QUERIES_A_BLOCK, Details, Sources
-from kragx.report.page.packing import Texts, packed, starts
+from kragx.report.html_page.cells import Cell, cell_values
+from kragx.report.html_page.details import QUERIES_A_BLOCK, Details, Sources
+from kragx.report.html_page.packing import Texts, packed, starts
 from kragx.report.rows import match_label, metric_names, profile_label
 
 
