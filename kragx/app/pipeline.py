@@ -22,7 +22,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.pooling import pooled
 from kragx.judging import read_judge
 from kragx.judging.setup import adjusted
-from kragx.matchers import JudgeMatcher, Matcher, MatchItem, label, matcher
+from kragx.matchers import BaseMatcher, MatchItem, label, matcher
 
 
 def run(
@@ -103,7 +103,7 @@ def evaluated(
     dataset: GoldDataset,
     runs: Mapping[str, Run],
     judging: Mapping[str, Any] | None = None,
-    matchers: Mapping[str, Matcher] | None = None,
+    matchers: Mapping[str, BaseMatcher] | None = None,
 ) -> tuple[Evaluation, ...]:
     """The evaluation of each run under each matcher of a config; `matchers` are those, if made."""
     evaluations = []
@@ -112,9 +112,7 @@ def evaluated(
     for name, made in (_matchers(config, judging) if matchers is None else matchers).items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         chosen = made
-        if isinstance(chosen, JudgeMatcher) and chosen.needs_pool(
-            MatchItem(query, ()) for query in dataset
-        ):
+        if chosen.needs_pool(MatchItem(query, ()) for query in dataset):
             chosen = pooled(dataset, runs.values(), match=chosen, profile=config.chosen_profile)
         for found in runs.values():
             try:
@@ -134,7 +132,9 @@ def evaluated(
     return tuple(evaluations)
 
 
-def _matchers(config: RunConfig, judging: Mapping[str, Any] | None = None) -> dict[str, Matcher]:
+def _matchers(
+    config: RunConfig, judging: Mapping[str, Any] | None = None
+) -> dict[str, BaseMatcher]:
     """The matchers of a config, by the name that evaluations give them."""
     options = _match_options(config, judging)
     return {

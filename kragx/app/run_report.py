@@ -34,7 +34,7 @@ from kragx.data.runs import Run
 from kragx.data.text import file_names
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.source import arranged
-from kragx.matchers import Matcher, MatchItem, judge_of
+from kragx.matchers import BaseMatcher, MatchItem
 from kragx.report.figures.comparison import write_figures
 from kragx.report.files import means_csv, queries_csv, write_text
 from kragx.report.html_page.details import Reasons
@@ -62,7 +62,7 @@ class RunReport:
     evaluations: tuple[Evaluation, ...]
     earlier: Results | None = None
     anyway: bool = False
-    matchers: Mapping[str, Matcher] = field(default_factory=dict, repr=False, compare=False)
+    matchers: Mapping[str, BaseMatcher] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -207,8 +207,7 @@ class RunReport:
         found: dict[str, Reasons] = {}
         in_order = arranged(self.config.chosen_profile)
         for match_name, chosen in self.matchers.items():
-            judge = judge_of(chosen)
-            if judge is None:
+            if not chosen.judges:
                 continue
             pooled_ = any(
                 "pool" in each.settings
@@ -221,7 +220,7 @@ class RunReport:
                 for query in self.dataset
                 if (got := run.results.get(query.id)) is not None and got.error is None
             )
-            found[match_name] = judge.said(items, relevance=pooled_)
+            found[match_name] = chosen.said(items, relevance=pooled_)
         return found
 
     def write(self, folder: Path) -> None:

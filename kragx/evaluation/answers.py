@@ -15,7 +15,7 @@ from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.source import arranged
 from kragx.matchers import MatchItem
-from kragx.matchers.base import Status
+from kragx.matchers.items import Status
 from kragx.metrics.table import Bools, Floats, Ints, MatchTable
 
 

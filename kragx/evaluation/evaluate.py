@@ -84,13 +84,11 @@ def evaluate(
     )
     spec = named.match if match is None else match
     matcher = matchers.matcher(spec, named.match_options)
-    filtered = isinstance(matcher, matchers.CombinedMatcher) and matcher.filters
-    if filtered or isinstance(matcher, matchers.RougeMatcher):
-        named = named.for_scores(filtered=filtered)
+    named = matcher.profile_for(named)
     asked = wanted(metrics, named)
     facts = facts_matcher(asked.measures, facts_match, matcher, named)
     from_judge = [spec for spec in asked.metrics if spec.gain_from == "judge"]
-    if from_judge and not hasattr(matcher, "top"):
+    if from_judge and matcher.top is None:
         raise UsageError(
             f"metric {from_judge[0]}: gain_from=judge needs a matcher that gives grades; use "
             "match llm"
@@ -105,7 +103,7 @@ def evaluate(
     if asked.looks:
         source.answers = []
     pool = None
-    if matchers.judge_of(matcher) is None:
+    if not matcher.judges:
         table = source.match(matcher, chosen, notes)
     else:
         left_out = chosen.missing == "left_out"
@@ -113,8 +111,8 @@ def evaluate(
         matcher, items, chosen = judged(matcher, items, chosen)
         asked = asked.replaced(in_pool(matcher, asked.metrics, chosen))
         table = match_items(items, matcher, notes)
-        if isinstance(matcher, matchers.PoolMatcher):
-            table, pool = matcher.unknown(table), matcher.pool.settings
+        if matcher.pool is not None:
+            table, pool = matcher.graded(table, items), matcher.pool.settings
     evidence = held = None
     if source.answers is not None:
         in_order = [arranged(chosen)(MatchItem(a.query, a.docs)) for a in source.answers]
@@ -139,10 +137,10 @@ def evaluate(
         settings={
             "profile": asdict(named),
             "deviations": deviations(asked.metrics, named, chosen),
-            "match": matchers.describe(matcher),
+            "match": matcher.settings,
             "metrics": asked.names,
             "dataset": source.dataset_settings(),
-            **({} if facts is None else {"facts_match": matchers.describe(facts)}),
+            **({} if facts is None else {"facts_match": facts.settings}),
             "run": {"name": source.name, **source.run_settings},
             **({"pool": pool} if pool else {}),
             **text_settings(evidence),
@@ -235,7 +233,7 @@ def match_pairs(
     """
     chosen = profile_named(profile)
     matcher = matchers.matcher(chosen.match if match is None else match, chosen.match_options)
-    if isinstance(matcher, matchers.JudgeMatcher) and matcher.mode == "relevance":
+    if not matcher.uses_gold:
         raise UsageError("match: a judge of relevance uses no gold, so there are no pairs with it")
     source, _ = source_of(dataset, run, chosen)
     ids: list[tuple[str, list[str | None], list[str | None]]] = []

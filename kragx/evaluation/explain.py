@@ -21,12 +21,11 @@ from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.highlights import Spans, shared_spans, shown_text
 from kragx.evaluation.source import arranged, source_of
-from kragx.matchers import Matcher, MatchItem, MatchWarning
-from kragx.matchers.base import Status
-from kragx.matchers.judge import JudgeMatcher
+from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
+from kragx.matchers.items import Status
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
-from kragx.matchers.reasons import Reason, best_targets, offline, reasons
+from kragx.matchers.reasons import Reason, best_targets, reasons
 from kragx.metrics import Profile, profile_for
 from kragx.metrics.table import Floats
 
@@ -238,9 +237,9 @@ def _likely(given: str, ids: Sequence[str]) -> str:
     return f"perhaps you meant {' or '.join(map(repr, best))}?"
 
 
-def standard_panel(matcher: Matcher) -> dict[str, Matcher]:
+def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
     """Every built-in matcher that asks no model, with the tokenizer of `matcher` if it has one."""
-    defaults = {"tokenizer": matcher.tokenizer} if hasattr(matcher, "tokenizer") else {}
+    defaults = {} if matcher.tokenizer is None else {"tokenizer": matcher.tokenizer}
     return {
         method: matchers.matcher(method, defaults)
         for method in matchers.METHODS
@@ -250,22 +249,22 @@ def standard_panel(matcher: Matcher) -> dict[str, Matcher]:
 
 def explain_item(
     item: MatchItem,
-    matcher: Matcher,
-    panel: Mapping[str, Matcher] = MappingProxyType({}),
+    matcher: BaseMatcher,
+    panel: Mapping[str, BaseMatcher] = MappingProxyType({}),
     *,
     run: str = "run",
     near: float = NEAR,
 ) -> Explanation:
     """`explain` for a query that is at hand with its documents."""
     repeated = repeats(item.docs)
-    if isinstance(matcher, JudgeMatcher) and matcher.needs_pool([item]):
+    if matcher.needs_pool([item]):
         return _judged(item, matcher, repeated, run)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
         grid = reasons(matcher, item)
         others = {name: _scores(item, each) for name, each in panel.items()}
     best = best_targets(item, grid)
-    unit = 1.0 if hasattr(matcher, "top") else near
+    unit = near if matcher.top is None else 1.0
     pairs = tuple(
         _pair(item, row, column, grid[row][at], at, others, unit)
         for row, columns in enumerate(best)
@@ -287,7 +286,7 @@ def explain_item(
         query_id=item.query.id,
         query=item.query.text,
         status=item.status,
-        match=matchers.describe(matcher),
+        match=matcher.settings,
         docs=tuple(
             ExplainedDoc(
                 row + 1, doc.id, _shown(doc.text), repeated[row], tuple(matched[row]), finds[row]
@@ -333,23 +332,20 @@ def _pair(
     return Pair(row + 1, column + 1, reason, scores, *spans, is_near)
 
 
-def _scores(item: MatchItem, matcher: Matcher) -> tuple[Floats | str, float]:
+def _scores(item: MatchItem, matcher: BaseMatcher) -> tuple[Floats | str, float]:
     """The n x m scores of a matcher, or why it has none; and its threshold."""
     try:
-        return match_items([item], offline(matcher), Counter()).dense(0), matcher.threshold
+        return match_items([item], matcher.offline(), Counter()).dense(0), matcher.threshold
     except DataError as error:
         return str(error), matcher.threshold
 
 
 def _judged(
-    item: MatchItem, matcher: JudgeMatcher, repeated: Sequence[bool], run: str
+    item: MatchItem, matcher: BaseMatcher, repeated: Sequence[bool], run: str
 ) -> Explanation:
     """Without gold: the judge's grade of each document's relevance, as the store has it."""
-    asked = offline(matcher)
-    assert isinstance(asked, JudgeMatcher)  # offline keeps the kind
-    pool = asked.pooled([[item]]).pool
-    assert pool is not None  # pooled makes one
-    judgements = pool.judgements[item.query.id]
+    pool = matcher.offline().pooled([[item]]).pool
+    judgements = {} if pool is None else pool.judgements[item.query.id]
     docs = []
     for row, doc in enumerate(item.docs):
         found = judgements.get(normalise(doc.text or ""))
@@ -365,7 +361,7 @@ def _judged(
         query_id=item.query.id,
         query=item.query.text,
         status=item.status,
-        match={**matchers.describe(matcher), "judges": "relevance"},
+        match={**matcher.settings, "judges": "relevance"},
         docs=tuple(docs),
         golds=(),
         pairs=(),

@@ -29,18 +29,16 @@ FACTS_HAVE_NO_IDS = (
 def facts_matcher(
     measured: Sequence[MeasureSpec],
     spec: object,
-    matcher: matchers.Matcher,
+    matcher: matchers.BaseMatcher,
     named: Profile,
-) -> matchers.Matcher | None:
+) -> matchers.BaseMatcher | None:
     """What matches facts; None where no measure needs it."""
     if all(each.name != "context_completeness" for each in measured):
         return None
     chosen = matcher if spec is None else matchers.matcher(spec, named.match_options)
-    if isinstance(chosen, matchers.IdMatcher):
+    if chosen.reads == "ids":
         raise UsageError(f"facts_match: {FACTS_HAVE_NO_IDS}")
-    if isinstance(chosen, matchers.JudgeMatcher):
-        return replace(chosen, mode="support")
-    return chosen
+    return chosen.against_gold()
 
 
 def facts_depth(measured: Sequence[MeasureSpec]) -> int | None:
@@ -63,7 +61,7 @@ class Facts:
     def __init__(
         self,
         answers: Sequence[Answer],
-        matcher: matchers.Matcher | None,
+        matcher: matchers.BaseMatcher | None,
         depth: int | None,
         *,
         follows: bool = False,

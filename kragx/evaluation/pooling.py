@@ -10,7 +10,7 @@ from typing import Any
 from kragx import matchers
 from kragx.errors import UsageError
 from kragx.evaluation.source import arranged, as_dataset, source_of
-from kragx.matchers import MatchItem
+from kragx.matchers import BaseMatcher, MatchItem
 from kragx.metrics import MetricSpec, Profile
 from kragx.metrics import profile as profile_named
 from kragx.metrics.spec import Cut
@@ -22,7 +22,7 @@ def pooled(
     *,
     match: object = "llm",
     profile: str | Profile = "kragx",
-) -> matchers.Matcher:
+) -> BaseMatcher:
     """Judge what several runs found, without gold; evaluate each run with the matcher returned.
 
     Args:
@@ -37,8 +37,6 @@ def pooled(
     """
     chosen = profile_named(profile)
     matcher = matchers.matcher(match, chosen.match_options)
-    if not isinstance(matcher, matchers.JudgeMatcher):
-        raise UsageError(f"match: {match!r} is no LLM judge, and a pool is what one judged")
     gold = as_dataset(dataset)
     return matcher.pooled(
         [map(arranged(chosen), source_of(gold, run, chosen)[0].items()) for run in runs]
@@ -46,23 +44,20 @@ def pooled(
 
 
 def judged(
-    matcher: matchers.Matcher, items: list[MatchItem], chosen: Profile
-) -> tuple[matchers.Matcher, list[MatchItem], Profile]:
+    matcher: BaseMatcher, items: list[MatchItem], chosen: Profile
+) -> tuple[BaseMatcher, list[MatchItem], Profile]:
     """The matcher, queries and profile of a judged evaluation: pooled, if there is no gold."""
     if chosen.name == "krag":
         raise UsageError(
             "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use profile "
             "kragx"
         )
-    if not isinstance(matcher, matchers.JudgeMatcher):
-        return matcher, items, chosen
-    if matcher.pool is None:
-        if not matcher.needs_pool(items):
-            return replace(matcher, mode="support"), items, chosen
+    if matcher.pool is None and matcher.needs_pool(items):
         matcher = matcher.pooled([items])
-    with_pool = matchers.PoolMatcher(matcher)
-    rel = chosen.rel or float(with_pool.pool.cut)
-    return with_pool, [with_pool.item(item) for item in items], replace(chosen, rel=rel)
+    if matcher.pool is None:
+        return matcher.against_gold(), items, chosen
+    rel = chosen.rel or float(matcher.pool.cut)
+    return matcher, [matcher.with_gold(item) for item in items], replace(chosen, rel=rel)
 
 
 def beyond(cut: Cut, depth: int | None) -> bool:
@@ -71,12 +66,12 @@ def beyond(cut: Cut, depth: int | None) -> bool:
 
 
 def in_pool(
-    matcher: matchers.Matcher,
+    matcher: BaseMatcher,
     specs: tuple[MetricSpec, ...],
     chosen: Profile,
 ) -> tuple[MetricSpec, ...]:
     """The metrics, those of a pool with the grade from which a document is relevant."""
-    if not isinstance(matcher, matchers.PoolMatcher):
+    if matcher.pool is None:
         return specs
     depth = matcher.pool.depth
     for spec in specs:
@@ -92,14 +87,13 @@ def in_pool(
     )
 
 
-def judging_counts(matcher: matchers.Matcher, notes: Counter[str]) -> dict[str, Any]:
+def judging_counts(matcher: BaseMatcher, notes: Counter[str]) -> dict[str, Any]:
     """What judging took, out of the notes: ``{"judging": {...}}``, nothing without a judge."""
-    judged = matchers.judge_of(matcher)
-    if judged is None:
+    if not matcher.judges:
         return {}
     found = {
         name.removeprefix("judge."): notes.pop(name)
         for name in sorted(notes)
         if name.startswith("judge.")
     }
-    return {"judging": judged.summary(found)}
+    return {"judging": matcher.summary(found)}

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from kragx import matchers
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import file_name, iter_results, read_gold, read_results
 from kragx.data.gold import GoldDataset, Query, hash_of, query_hash
@@ -19,8 +18,8 @@ from kragx.data.runs import Retrieved, Run, rank_by_score
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_calls import is_retriever
-from kragx.matchers import MatchItem
-from kragx.matchers.base import Status
+from kragx.matchers import BaseMatcher, MatchItem
+from kragx.matchers.items import Status
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
 from kragx.matchers.scored import Scored, match_scored, read_scored
@@ -111,7 +110,7 @@ class Source:
             return dict(self.gold.settings)
         return {"name": self.dataset_name, "version": None, "hash": hash_of(self._hashes)}
 
-    def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
+    def match(self, matcher: BaseMatcher, profile: Profile, notes: Counter[str]) -> MatchTable:
         """Match the whole stream."""
         items = self.items(leave_out_missing=profile.missing == "left_out")
         return match_items(map(arranged(profile), items), matcher, notes)
@@ -130,7 +129,7 @@ class _Scored(Source):
     def dataset_settings(self) -> Mapping[str, Any]:
         return _ScoredSettings(self.dataset_name, self._read)
 
-    def match(self, matcher: matchers.Matcher, profile: Profile, notes: Counter[str]) -> MatchTable:
+    def match(self, matcher: BaseMatcher, profile: Profile, notes: Counter[str]) -> MatchTable:
         return match_scored(self._read)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from kragx.data.tokenizers import describe, tokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.errors import DataError
-from kragx.matchers.base import MatchWarning
+from kragx.matchers.items import MatchWarning
 from kragx.metrics.measures.base import Answer, Evidence
 from kragx.metrics.measures.span_options import Reading
 from kragx.metrics.spans.align import align

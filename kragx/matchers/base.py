@@ -1,95 +1,27 @@
-"""What every matcher is given and what it gives back."""
+"""What a matcher is: the least that one must have, and all that it may also be able to do."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from kragx.data.documents import Doc
-from kragx.data.gold import Query
-from kragx.errors import DataError
+from kragx import plugins
+from kragx.data.tokenizers import Tokenizer
+from kragx.data.tokenizers import describe as describe_tokenizer
+from kragx.errors import UsageError
+from kragx.matchers.items import MatchItem
+from kragx.matchers.options import check_options
+from kragx.metrics.profiles import Profile
+from kragx.metrics.table import Bools, Floats, MatchTable
 
-Status = Literal["answered", "missing", "failed"]
-
-
-class MatchWarning(UserWarning):
-    """Something about the texts makes matches less than they seem; said once per evaluation."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One thing that a retrieved document may match: a gold item or one of its alternatives.
-
-    Attributes:
-        gold: position of the gold item in the query, from 0.
-        id, text, metadata: those of the gold item or of the alternative.
-    """
-
-    gold: int
-    id: str | None
-    text: str | None
-    metadata: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class MatchItem:
-    """One query with its ranked documents (n of them) and the targets they may match (t of them).
-
-    A gold item without alternatives is one target; with them it is several, and it is matched
-    if any of them is. `status` says whether the retriever answered, if only with an empty list.
-    """
-
-    query: Query
-    docs: tuple[Doc, ...]
-    status: Status = "answered"
-    targets: tuple[Target, ...] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        targets = tuple(
-            target
-            for position, gold in enumerate(self.query.gold)
-            for target in (
-                Target(position, gold.id, gold.text, gold.metadata),
-                *(Target(position, doc.id, doc.text, doc.metadata) for doc in gold.alternatives),
-            )
-        )
-        object.__setattr__(self, "targets", targets)
-
-    def doc_texts(self, method: str) -> list[str]:
-        """The text of every retrieved document.
-
-        Raises:
-            DataError: one has none; the message names query and rank.
-        """
-        texts: list[str] = []
-        for rank, doc in enumerate(self.docs, start=1):
-            if doc.text is None:
-                raise DataError(
-                    f"query {self.query.id!r}, rank {rank}: document {doc.id!r} has no text, "
-                    f"and the match method {method!r} compares texts; add it, or match by 'id'"
-                )
-            texts.append(doc.text)
-        return texts
-
-    def target_texts(self, method: str) -> dict[int, str]:
-        """The text of every target that has one, by its position among the targets.
-
-        Raises:
-            DataError: a gold item has no text, nor has any of its alternatives.
-        """
-        texts = {at: t.text for at, t in enumerate(self.targets) if t.text is not None}
-        with_text = {self.targets[at].gold for at in texts}
-        for position, gold in enumerate(self.query.gold):
-            if position not in with_text:
-                raise DataError(
-                    f"query {self.query.id!r}, gold {position + 1}: {gold.id!r} has no text, "
-                    f"and the match method {method!r} compares texts; add it, or match by 'id'"
-                )
-        return texts
+if TYPE_CHECKING:
+    from kragx.data.tokens import TokenCorpus
+    from kragx.judging.pool import Pool
 
 
 @runtime_checkable
@@ -97,7 +29,8 @@ class Matcher(Protocol):
     """Says how well each retrieved document matches each target.
 
     Write one of your own with `threshold` and `scores`, and name it by its import path:
-    ``match: {method: "my_package.matchers:BgeMatcher", args: {model: small}}``.
+    ``match: {method: "my_package.matchers:BgeMatcher", args: {model: small}}``. One that can do
+    more (grades, answers for some pairs only) derives from `BaseMatcher`.
     """
 
     @property
@@ -114,3 +47,202 @@ class Matcher(Protocol):
         metrics then come with bounds.
         """
         ...
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a matcher was asked for one query with n documents and t targets, and what it said.
+
+    Attributes:
+        matcher: who was asked.
+        scores: (n x t) its scores; NaN where it does not know.
+        open: (n x t) the pairs that nothing had decided before.
+        limits: from which score on it makes a match, and below which it rules a pair out (None:
+            it does not); None altogether where its own threshold decides.
+        members: of a combination: what its members were asked, in order.
+    """
+
+    matcher: BaseMatcher
+    scores: Floats
+    open: Bools
+    limits: tuple[float | None, float | None] | None = None
+    members: tuple[Trace, ...] = ()
+
+
+class BaseMatcher:
+    """A matcher, with everything that one may also be able to do; derive from it to say so.
+
+    Attributes:
+        threshold: the least score that counts as a match.
+        name: of the method, in results; empty for the class's import path.
+        needs: options without which a built-in method makes no matcher.
+        reads: whether ids or texts are compared.
+        yes_or_no: whether scores are 0 and 1 alone, so that no other threshold has a meaning.
+        top: the highest grade, of a matcher whose scores are grades; None if they are none.
+        may_not_know: whether a score may be NaN, for one that could not be found out.
+        asks: whether it asks a model or service, so that it is never used unasked.
+        judges: whether its scores are judgements that are paid for: `scores_where` asks for the
+            pairs of the mask alone, combinations ask it last, and results tell what it took.
+        uses_gold: whether the gold is what documents are matched with.
+        pool: the judged documents that are the gold instead.
+        tokenizer: what cuts texts into tokens, if anything does.
+        members: of a combination, in the order in which they are asked.
+    """
+
+    threshold: float = 1.0
+    name: str = ""
+    needs: tuple[str, ...] = ()
+    reads: Literal["ids", "texts"] = "texts"
+    yes_or_no: bool = False
+    top: float | None = None
+    may_not_know: bool = False
+    asks: bool = False
+    judges: bool = False
+    uses_gold: bool = True
+    pool: Pool | None = None
+    tokenizer: Tokenizer | None = None
+    members: tuple[BaseMatcher, ...] = ()
+
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[ArrayLike]:
+        """Yield n x t scores for each item in order; see `Matcher.scores`."""
+        raise NotImplementedError
+
+    def scores_where(
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Counter[str]
+    ) -> Iterator[ArrayLike]:
+        """`scores` of the pairs that a mask (n x t) asks for; the others may be anything."""
+        return self.scores((item for item, _ in items), notes)
+
+    def traces(
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Counter[str]
+    ) -> Iterator[Trace]:
+        """`scores_where` with what was asked of whom."""
+        items = list(items)
+        for (_, mask), matrix in zip(items, self.scores_where(items, notes), strict=True):
+            scores = np.asarray(matrix, np.float64)
+            yield Trace(self, scores, np.ones(scores.shape, bool) if mask is None else mask)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result records: the method and every option, the tokenizer with its version."""
+        return _settings(self, self)
+
+    def offline(self) -> Self:
+        """This matcher with judges that answer from their store alone, so that asking is free."""
+        return self
+
+    def sharing(self, corpora: dict[Tokenizer, TokenCorpus]) -> Self:
+        """This matcher with the tokens of another one with the same tokenizer, where it can."""
+        return self
+
+    def profile_for(self, profile: Profile) -> Profile:
+        """What a profile's numbers mean for the scores of this matcher."""
+        return profile
+
+    # -- judging -----------------------------------------------------------------------------
+
+    def summary(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        """What judging took, for a result; of a matcher that judges."""
+        return dict(counts)
+
+    def said(
+        self, items: Iterable[MatchItem], *, relevance: bool = False
+    ) -> dict[tuple[str, str, str], tuple[int | None, str]]:
+        """Grades and reasons that a judge's store has for these pairs; nothing is asked.
+
+        Args:
+            items: queries with their documents.
+            relevance: whether relevance to the query was judged, not support of the gold.
+
+        Returns:
+            For (query id, document text, gold text, empty for relevance) the grade and the reason;
+            the grade is None, and the reason what went wrong, where there is no grade.
+        """
+        return {}
+
+    def against_gold(self) -> Self:
+        """This matcher as it is asked where there is gold for sure."""
+        return self
+
+    def needs_pool(self, items: Iterable[MatchItem]) -> bool:
+        """Whether these queries are judged without gold, so that a pool must be made first."""
+        return not self.uses_gold
+
+    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> BaseMatcher:
+        """The matcher with the pool of several runs over the same queries as gold.
+
+        Raises:
+            UsageError: this is no judge of relevance.
+        """
+        raise UsageError(f"{self.name!r} is no LLM judge, and a pool is what one judged")
+
+    def with_gold(self, item: MatchItem) -> MatchItem:
+        """The query with the gold that it is matched with: its own, or the pool's documents."""
+        return item
+
+    def graded(self, table: MatchTable, items: Iterable[MatchItem]) -> MatchTable:
+        """The match table of these queries (`with_gold`) with the grades of their gold."""
+        return table
+
+    # -- being made --------------------------------------------------------------------------
+
+    @property
+    def class_name(self) -> str:
+        """For messages about what it gave."""
+        return type(self).__name__
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def _set(self, **values: Any) -> None:
+        """Set what follows from the options while a frozen dataclass is being made."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+class Adapted(BaseMatcher):
+    """Somebody's object with `threshold` and `scores`, as a `BaseMatcher`."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self.inner = matcher
+        self.threshold = matcher.threshold
+        self.name = getattr(matcher, "name", _import_path(matcher))
+        self.top = getattr(matcher, "top", None)
+        self.may_not_know = getattr(matcher, "may_not_know", False)
+        self.tokenizer = getattr(matcher, "tokenizer", None)
+
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[ArrayLike]:
+        """Those of the object."""
+        return self.inner.scores(items, notes)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The object's name and options."""
+        return _settings(self, self.inner)
+
+    @property
+    def class_name(self) -> str:
+        """The object's class."""
+        return type(self.inner).__name__
+
+
+def adapted(matcher: Matcher) -> BaseMatcher:
+    """A matcher with the whole contract; an object that has the least of it is wrapped."""
+    return matcher if isinstance(matcher, BaseMatcher) else Adapted(matcher)
+
+
+def _import_path(value: object) -> str:
+    return f"{type(value).__module__}:{type(value).__qualname__}"
+
+
+def _settings(matcher: BaseMatcher, made: object) -> dict[str, Any]:
+    """The method, and the options of what a user, or kragx, made."""
+    settings: dict[str, Any] = {"method": matcher.name or _import_path(made)}
+    for option, value in plugins.options(made).items():
+        settings[option] = describe_tokenizer(value) if isinstance(value, Tokenizer) else value
+    if not matcher.yes_or_no:
+        settings.setdefault("threshold", matcher.threshold)
+    return settings
+
+
+__all__ = ["Adapted", "BaseMatcher", "Matcher", "Trace", "adapted"]

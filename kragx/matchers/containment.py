@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.text import normalise
-from kragx.errors import UsageError, nearest
-from kragx.matchers.base import MatchItem
-from kragx.matchers.equality import check_flag, normalised_targets
+from kragx.matchers.base import BaseMatcher
+from kragx.matchers.equality import normalised_targets
+from kragx.matchers.items import MatchItem
+from kragx.metrics.table import Floats
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
 
@@ -26,7 +26,7 @@ _TESTS: Mapping[Direction, Callable[[str, str], bool]] = {
 
 
 @dataclass(frozen=True)
-class ContainsMatcher:
+class ContainsMatcher(BaseMatcher):
     """One text contains the other, after normalisation (NFC, white space collapsed, stripped).
 
     Attributes:
@@ -36,26 +36,16 @@ class ContainsMatcher:
 
     direction: Direction = "either"
     casefold: bool = False
-    name: ClassVar[str] = "contains"
-    threshold: ClassVar[float] = 1.0
+    name = "contains"
+    yes_or_no = True
 
-    def __post_init__(self) -> None:
-        check_flag(self.casefold, "casefold")
-        if self.direction not in get_args(Direction):
-            raise UsageError(
-                f"match.direction: unknown value {self.direction!r}; "
-                f"{nearest(str(self.direction), get_args(Direction))}"
-            )
-
-    def scores(
-        self, items: Iterable[MatchItem], notes: Counter[str]
-    ) -> Iterator[NDArray[np.float64]]:
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
         """Yield 1 where one text contains the other, else 0."""
         return containment(items, self.name, self.direction, casefold=self.casefold)
 
 
 @dataclass(frozen=True)
-class TextMatcher:
+class TextMatcher(BaseMatcher):
     """The gold text is contained in the document (K-RAG's meaning of the word; equality included).
 
     Attributes:
@@ -66,23 +56,17 @@ class TextMatcher:
 
     casefold: bool = False
     normalised: bool = True
-    name: ClassVar[str] = "text"
-    threshold: ClassVar[float] = 1.0
+    name = "text"
+    yes_or_no = True
 
-    def __post_init__(self) -> None:
-        check_flag(self.casefold, "casefold")
-        check_flag(self.normalised, "normalised")
-
-    def scores(
-        self, items: Iterable[MatchItem], notes: Counter[str]
-    ) -> Iterator[NDArray[np.float64]]:
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
         """Yield 1 where the document contains the gold text, else 0."""
         if not self.normalised:
             return _raw_containment(items, self.name)
         return containment(items, self.name, "gold_in_document", casefold=self.casefold)
 
 
-def _raw_containment(items: Iterable[MatchItem], method: str) -> Iterator[NDArray[np.float64]]:
+def _raw_containment(items: Iterable[MatchItem], method: str) -> Iterator[Floats]:
     for item in items:
         docs = item.doc_texts(method)
         scores = np.zeros((len(docs), len(item.targets)))
@@ -93,7 +77,7 @@ def _raw_containment(items: Iterable[MatchItem], method: str) -> Iterator[NDArra
 
 def containment(
     items: Iterable[MatchItem], method: str, direction: Direction, *, casefold: bool
-) -> Iterator[NDArray[np.float64]]:
+) -> Iterator[Floats]:
     """Yield, for each item, n x t ones and zeros: whether the texts contain one another."""
     test = _TESTS[direction]
     for item in items:

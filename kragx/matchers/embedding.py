@@ -10,22 +10,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx import plugins
 from kragx.data.text import normalise
-from kragx.errors import UsageError, nearest, shorten
-from kragx.matchers.base import MatchItem, MatchWarning
-from kragx.matchers.equality import check_flag
-from kragx.matchers.rouge import check_threshold
+from kragx.errors import UsageError, shorten
+from kragx.matchers.base import BaseMatcher
+from kragx.matchers.items import MatchItem, MatchWarning
+from kragx.matchers.options import check_threshold, whole
+from kragx.metrics.table import Floats
 
 if TYPE_CHECKING:
     from kragx.matchers.vectors import Vectors
 
-Floats = NDArray[np.float64]
 EmbedAs = Literal["documents", "queries"]
 
 _BATCH = 256  # queries
@@ -34,7 +33,7 @@ _SECRET = ("key", "token", "secret", "password")
 
 
 @dataclass(frozen=True)
-class EmbeddingMatcher:
+class EmbeddingMatcher(BaseMatcher):
     """Cosine similarity between each document and each gold text, a match from the threshold on.
 
     A negative cosine is a score of 0; equal texts score 1. A zero vector is similar to nothing.
@@ -60,59 +59,58 @@ class EmbeddingMatcher:
     embeddings: Any = None
     threshold: Any = None
     args: Mapping[str, Any] | None = None
-    batch_size: int = 64
+    batch_size: Annotated[int, whole(1)] = 64
     cache: str | Path | None = None
     model: str | None = None
     embed_as: EmbedAs = "documents"
     normalised: bool = True
-    name: ClassVar[str] = "embedding"
-    needs: ClassVar[tuple[str, ...]] = ("embeddings", "threshold")
-    asks: ClassVar[bool] = True
+    name = "embedding"
+    needs = ("embeddings", "threshold")
+    asks = True
 
     def __post_init__(self) -> None:
         self._check_embeddings()
-        check_flag(self.normalised, "normalised")
-        if self.embed_as not in get_args(EmbedAs):
-            hint = nearest(str(self.embed_as), get_args(EmbedAs))
-            raise UsageError(f"match.embed_as: unknown value {self.embed_as!r}; {hint}")
-        size = self.batch_size
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise UsageError(f"match.batch_size: {size!r} is not a whole number from 1 on")
+        super().__post_init__()
         if self.model is not None and not (isinstance(self.model, str) and self.model):
-            raise UsageError(f"match.model: a name is expected, not {self.model!r}")
+            raise UsageError(f"a name is expected, not {self.model!r}", field="model")
         if self.cache is not None and not isinstance(self.cache, (str, Path)):
-            raise UsageError(f"match.cache: the path of a file is expected, not {self.cache!r}")
+            raise UsageError(f"the path of a file is expected, not {self.cache!r}", field="cache")
         if self.cache is not None and not isinstance(self.embeddings, str) and not self._named:
             raise UsageError(
-                "match.cache: it is kept by model, and these embeddings do not say theirs; "
-                "name it with 'model'"
+                "it is kept by model, and these embeddings do not say theirs",
+                field="cache",
+                remedy="name it with 'model'",
             )
         if self.threshold is None:
             raise UsageError(
-                "match.threshold: 'embedding' has no default, as models differ in what they give "
-                "unrelated texts; name one (kragx threshold calibrate finds it from labelled pairs)"
+                "'embedding' has no default, as models differ in what they give unrelated texts",
+                field="threshold",
+                remedy="name one (kragx threshold calibrate finds it from labelled pairs)",
             )
-        object.__setattr__(self, "threshold", check_threshold(self.threshold))
+        self._set(threshold=check_threshold(self.threshold))
 
     def _check_embeddings(self) -> None:
-        given = self.embeddings
+        embeddings = self.embeddings
         if self.args is not None and not isinstance(self.args, Mapping):
-            raise UsageError(f"match.args: a mapping of arguments is expected, not {self.args!r}")
-        if given is None:
+            raise UsageError(f"a mapping of arguments is expected, not {self.args!r}", field="args")
+        if embeddings is None:
             raise UsageError(
-                "match.embeddings: missing; name a class by its import path, such as "
-                "'langchain_openai:OpenAIEmbeddings', or pass an Embeddings object"
+                "missing",
+                field="embeddings",
+                remedy="name a class by its import path, such as "
+                "'langchain_openai:OpenAIEmbeddings', or pass an Embeddings object",
             )
-        if isinstance(given, str):
-            made = plugins.load(given)  # what it makes is made when it is needed: models are large
-            if callable(made):
-                plugins.check_arguments(made, self.args or {}, f"match.embeddings: {given}")
+        if isinstance(embeddings, str):
+            kind = plugins.load(embeddings)  # made when it is needed: models are large
+            if callable(kind):
+                plugins.check_arguments(kind, self.args or {}, f"embeddings: {embeddings}")
         elif self.args is not None:
-            raise UsageError("match.args: belong to an import path; this is an object already")
-        elif not _embeds(given):
+            raise UsageError("belong to an import path; this is an object already", field="args")
+        elif not _embeds(embeddings):
             raise UsageError(
-                f"match.embeddings: {shorten(given)} has no 'embed_documents'; pass an import "
-                "path 'package.module:name' or a langchain-core Embeddings"
+                f"{shorten(embeddings)} has no 'embed_documents'",
+                field="embeddings",
+                remedy="pass an import path 'package.module:name' or a langchain-core Embeddings",
             )
 
     @property
@@ -121,52 +119,55 @@ class EmbeddingMatcher:
         if self.model is not None:
             return self.model
         for name in _NAMES:
-            given = (
+            value = (
                 (self.args or {}).get(name)
                 if isinstance(self.embeddings, str)
                 else getattr(self.embeddings, name, None)
             )
-            if isinstance(given, str) and given:
-                return given
+            if isinstance(value, str) and value:
+                return value
         return None
 
-    def described(self) -> dict[str, Any]:
+    @property
+    def settings(self) -> dict[str, Any]:
         """What a result records: the class, the model, and what it was made with but secrets."""
-        given = self.embeddings
-        kind = type(given)
-        path = given if isinstance(given, str) else f"{kind.__module__}:{kind.__qualname__}"
-        found: dict[str, Any] = {"method": self.name, "embeddings": path, "model": self._named}
+        kind = type(self.embeddings)
+        is_path = isinstance(self.embeddings, str)
         args = {
             name: value
             for name, value in (self.args or {}).items()
             if name not in _NAMES and not any(part in name.lower() for part in _SECRET)
         }
-        found |= {"args": args or None, "threshold": self.threshold}
-        if self.embed_as == "queries":
-            found["embed_as"] = "queries"
-        if not self.normalised:
-            found["normalised"] = False
-        return {name: value for name, value in found.items() if value is not None}
+        settings = {
+            "method": self.name,
+            "embeddings": self.embeddings if is_path else f"{kind.__module__}:{kind.__qualname__}",
+            "model": self._named,
+            "args": args or None,
+            "threshold": self.threshold,
+            "embed_as": None if self.embed_as == "documents" else self.embed_as,
+            "normalised": None if self.normalised else False,
+        }
+        return {name: value for name, value in settings.items() if value is not None}
 
     @cached_property
     def _vectors(self) -> Vectors:
         """The vectors seen so far; kept, so that a second run of the same texts is free."""
-        made = self.embeddings
-        if isinstance(made, str):
-            made = plugins.build(made, self.args)
-            if not _embeds(made):
+        embeddings = self.embeddings
+        if isinstance(embeddings, str):
+            embeddings = plugins.build(embeddings, self.args)
+            if not _embeds(embeddings):
                 raise UsageError(
-                    f"match.embeddings: {self.embeddings} made a {type(made).__name__}, which has "
-                    "no 'embed_documents'"
+                    f"match.embeddings: {self.embeddings} made a {type(embeddings).__name__}, "
+                    "which has no 'embed_documents'"
                 )
-        own = self.described()
+        settings = self.settings
         # A model that the user has named is that model, whatever class asks it.
-        identity = [self.model] if self.model else [own["embeddings"], own.get("model")]
-        identity += [own.get("args"), own.get("embed_as")]
+        identity = [self.model] if self.model else [settings["embeddings"], settings.get("model")]
+        identity += [settings.get("args"), settings.get("embed_as")]
         from kragx.matchers.vectors import Vectors
 
         return Vectors(
-            lambda texts: _embedded(made, texts, self.embed_as),
+            lambda texts: _embedded(embeddings, texts, self.embed_as),
             json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr),
             self.batch_size,
             self.cache,

@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.documents import Doc
 from kragx.data.metadata import value_at
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import MatchItem, Target
+from kragx.matchers.base import BaseMatcher
+from kragx.matchers.items import MatchItem, Target
+from kragx.matchers.options import optional
+from kragx.metrics.table import Floats
+
+
+def _key(value: object) -> object:
+    if not (isinstance(value, str) and value):
+        raise UsageError(f"{value!r} is not a metadata key or path such as 'metadata.parent_id'")
+    return value
+
+
+IdKey = Annotated[str | None, optional(_key)]
 
 
 @dataclass(frozen=True)
-class IdMatcher:
+class IdMatcher(BaseMatcher):
     """Equal ids.
 
     Attributes:
@@ -28,22 +39,13 @@ class IdMatcher:
         gold_id_key: the same for gold. Default: as `id_key`, else the gold item's own id.
     """
 
-    id_key: str | None = None
-    gold_id_key: str | None = None
-    name: ClassVar[str] = "id"
-    threshold: ClassVar[float] = 1.0
+    id_key: IdKey = None
+    gold_id_key: IdKey = None
+    name = "id"
+    reads = "ids"
+    yes_or_no = True
 
-    def __post_init__(self) -> None:
-        for option, key in (("id_key", self.id_key), ("gold_id_key", self.gold_id_key)):
-            if key is not None and not (isinstance(key, str) and key):
-                raise UsageError(
-                    f"match.{option}: {key!r} is not a metadata key or path such as "
-                    "'metadata.parent_id'"
-                )
-
-    def scores(
-        self, items: Iterable[MatchItem], notes: Counter[str]
-    ) -> Iterator[NDArray[np.float64]]:
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
         """Yield 1 where the ids are equal, else 0."""
         for item in items:
             if not (item.docs and item.targets):
@@ -86,7 +88,7 @@ class IdMatcher:
 
 
 @dataclass(frozen=True)
-class ExactMatcher:
+class ExactMatcher(BaseMatcher):
     """Equal texts after normalisation (NFC, white space collapsed, stripped).
 
     Attributes:
@@ -94,15 +96,10 @@ class ExactMatcher:
     """
 
     casefold: bool = False
-    name: ClassVar[str] = "exact"
-    threshold: ClassVar[float] = 1.0
+    name = "exact"
+    yes_or_no = True
 
-    def __post_init__(self) -> None:
-        check_flag(self.casefold, "casefold")
-
-    def scores(
-        self, items: Iterable[MatchItem], notes: Counter[str]
-    ) -> Iterator[NDArray[np.float64]]:
+    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
         """Yield 1 where the texts are equal, else 0."""
         for item in items:
             docs = [normalise(text, casefold=self.casefold) for text in item.doc_texts(self.name)]
@@ -110,13 +107,7 @@ class ExactMatcher:
             yield equal(docs, [golds.get(at) for at in range(len(item.targets))])
 
 
-def check_flag(value: object, option: str) -> None:
-    """Raise a `UsageError` if an option that is true or false is neither."""
-    if not isinstance(value, bool):
-        raise UsageError(f"match.{option}: {value!r} is neither true nor false")
-
-
-def equal(docs: Sequence[str], targets: Sequence[str | None]) -> NDArray[np.float64]:
+def equal(docs: Sequence[str], targets: Sequence[str | None]) -> Floats:
     """1 where a document's key equals a target's, else 0; None equals nothing."""
     scores = np.zeros((len(docs), len(targets)))
     columns: dict[str, list[int]] = {}

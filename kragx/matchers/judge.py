@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kragx.data.gold import Gold
 from kragx.data.text import normalise
-from kragx.errors import DataError, JudgingError, UsageError, nearest
-from kragx.matchers.base import MatchItem
-from kragx.metrics.table import MatchTable
+from kragx.errors import DataError, JudgingError, UsageError
+from kragx.matchers.base import BaseMatcher
+from kragx.matchers.items import MatchItem
+from kragx.matchers.options import optional, whole
+from kragx.metrics.table import Bools, Floats, MatchTable
 
 if TYPE_CHECKING:
     from kragx.judging import Judge, Judgement, Question
     from kragx.judging.pool import Pool
 
 Mode = Literal["auto", "support", "relevance"]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # Pairs judged in one go: enough to keep every worker busy, few enough to hold in memory.
 _BATCH = 4096
 
-# A gold item's grade must be a number; until the table is made this stands for an unknown one.
-_MISSING = -1.0
-
 
 @dataclass(frozen=True)
-class JudgeMatcher:
+class JudgeMatcher(BaseMatcher):
     """An LLM judge's grade, a match at or above the threshold.
 
     With gold the judge grades *support*: does the document carry the gold text's information?
@@ -46,7 +42,6 @@ class JudgeMatcher:
             ``auto``: support if any query has gold.
         threshold: the least grade that is a match; None for the rubric's (2 of 3).
         depth: of relevance, how many documents of each list are pooled; None for all.
-        pool: the documents judged together with other runs (`kragx.evaluation.pooling.pooled`).
 
     Raises:
         UsageError: no judge is named, or an option is wrong.
@@ -55,52 +50,51 @@ class JudgeMatcher:
     judge: Any = None
     mode: Mode = "auto"
     threshold: Any = None
-    depth: int | None = None
-    pool: Pool | None = None
-    name: ClassVar[str] = "llm"
-    asks: ClassVar[bool] = True
-    may_not_know: ClassVar[bool] = True
+    depth: Annotated[int | None, optional(whole(1))] = None
+    top: int = field(init=False)
+    name = "llm"
+    asks = True
+    judges = True
+    may_not_know = True
 
     def __post_init__(self) -> None:
         from kragx.judging import read_judge
 
-        if self.mode not in get_args(Mode):
-            hint = nearest(str(self.mode), get_args(Mode))
-            raise UsageError(f"match.mode: unknown value {self.mode!r}; {hint}")
-        depth = self.depth
-        if depth is not None and (isinstance(depth, bool) or depth < 1):
-            raise UsageError(f"match.depth: {depth!r} is not a whole number of at least 1")
+        super().__post_init__()
         judge = read_judge(self.judge)
-        object.__setattr__(self, "judge", judge)
-        own = judge.rubric
-        if self.mode == "auto" and own is not None:
-            object.__setattr__(self, "mode", own.asks)
-        default = 2 if own is None else own.match_from
+        rubric = judge.rubric
+        mode = rubric.asks if self.mode == "auto" and rubric is not None else self.mode
+        top, default = (3, 2) if rubric is None else (rubric.top, rubric.match_from)
         cut = default if self.threshold is None else self.threshold
-        if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 0 < cut <= self.top:
+        if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 0 < cut <= top:
             raise UsageError(
-                f"match.threshold: {cut!r} is no grade of the rubric; give one from 1 to {self.top}"
+                f"{cut!r} is no grade of the rubric",
+                field="threshold",
+                remedy=f"give one from 1 to {top}",
             )
-        object.__setattr__(self, "threshold", float(cut))
+        self._set(judge=judge, mode=mode, top=top, threshold=float(cut))
+        self._set(uses_gold=mode != "relevance")
 
     @property
-    def top(self) -> int:
-        """The highest grade of the scale."""
-        rubric = self.judge.rubric
-        return 3 if rubric is None else int(rubric.top)
-
-    def described(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """What a result records: the question, model, rubric, grade cut and scale."""
         judge: Judge = self.judge
-        asks = "relevance" if self.pool is not None else self.mode
         return {
             "method": self.name,
-            "judges": asks,
+            "judges": self.mode,
             "model": judge.model,
-            "rubric": judge.rubric.id if judge.rubric else f"{asks}-{judge.language}-1",
+            "rubric": judge.rubric.id if judge.rubric else f"{self.mode}-{judge.language}-1",
             "threshold": self.threshold,
             "top": self.top,
         }
+
+    def offline(self) -> Self:
+        """The same, answering from the judge's store alone."""
+        return replace(self, judge=replace(self.judge, dry_run=True, progress=False))
+
+    def against_gold(self) -> Self:
+        """The same, judging support whatever there is."""
+        return replace(self, mode="support")
 
     def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
         """Yield n x t grades; NaN where a judgement failed, 0 for a target without text.
@@ -109,12 +103,10 @@ class JudgeMatcher:
             JudgingError: more judgements are missing than `max_missing` allows, or judging had to
                 stop; what was judged is stored.
         """
-        if self.pool is not None:
-            raise UsageError("a pool's matcher is used by evaluate alone")
         return self.scores_where(((item, None) for item in items), notes)
 
     def scores_where(
-        self, items: Iterable[tuple[MatchItem, Mask | None]], notes: Counter[str]
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Counter[str]
     ) -> Iterator[Floats]:
         """`scores` of the pairs that a mask (n x t) asks for; the others are 0."""
         stream = iter(items)
@@ -177,18 +169,9 @@ class JudgeMatcher:
             )
 
     def said(
-        self, items: Iterable[MatchItem], *, relevance: bool
+        self, items: Iterable[MatchItem], *, relevance: bool = False
     ) -> dict[tuple[str, str, str], tuple[int | None, str]]:
-        """What the judge has said of these pairs, from its store; nothing is asked.
-
-        Args:
-            items: queries with their documents.
-            relevance: whether it was asked for relevance, not support.
-
-        Returns:
-            For (query id, document text, gold text, empty for relevance) the grade and the reason;
-            the grade is None, and the reason what went wrong, where there is no grade.
-        """
+        """What the judge has said of these pairs, from its store; see `BaseMatcher.said`."""
         questions: list[Question] = []
         for item in items:
             if relevance:
@@ -285,8 +268,8 @@ class JudgeMatcher:
             return not any(item.query.gold for item in items)
         return self.mode == "relevance"
 
-    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> JudgeMatcher:
-        """This matcher with the pool of several runs over the same queries.
+    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> PoolMatcher:
+        """The matcher with the pool of several runs over the same queries as gold.
 
         Raises:
             DataError: a query or a document has no text.
@@ -308,72 +291,77 @@ class JudgeMatcher:
             judgements[query_id][text] = judgement
         self.check_missing(notes)
         pool = Pool(judgements, self.depth, int(self.threshold), self.top, notes)
-        return replace(self, pool=pool, mode="relevance")
+        return PoolMatcher(replace(self, mode="relevance"), pool)
 
 
 @dataclass(frozen=True)
-class PoolMatcher:
+class PoolMatcher(BaseMatcher):
     """Matches a document with the pool's judgement of the same text.
 
     Attributes:
-        judge: the matcher that judged, with its pool.
+        judge: the matcher that judged.
+        pool: what it judged; `top` is the highest grade that a document without a judgement may
+            have.
     """
 
     judge: JudgeMatcher
-    threshold: ClassVar[float] = 1.0
-    may_not_know: ClassVar[bool] = True
+    pool: Pool
+    judges = True
+    may_not_know = True
+
+    def __post_init__(self) -> None:
+        self._set(top=self.pool.top)
 
     @property
-    def pool(self) -> Pool:
-        """The pool."""
-        assert self.judge.pool is not None
-        return self.judge.pool
+    def settings(self) -> dict[str, Any]:
+        """Those of the judge."""
+        return self.judge.settings
 
-    @property
-    def top(self) -> int:
-        """The highest grade that a document without a judgement may have."""
-        return self.pool.top
+    def summary(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        """As the judge's."""
+        return self.judge.summary(counts)
 
-    def item(self, item: MatchItem) -> MatchItem:
-        """The query with the pool's documents as its gold, each with its grade."""
-        of_query = self.pool.judgements.get(item.query.id, {})
+    def with_gold(self, item: MatchItem) -> MatchItem:
+        """The query with the pool's documents as its gold."""
+        judgements = self.pool.judgements.get(item.query.id, {})
         docs = item.docs[: self.pool.depth]
-        known = {normalise(doc.text or "") for doc in docs} - of_query.keys()
-        if known:
+        outside = {normalise(doc.text or "") for doc in docs} - judgements.keys()
+        if outside:
             raise UsageError(
-                f"query {item.query.id!r}: {len(known)} retrieved documents are not in the pool; "
+                f"query {item.query.id!r}: {len(outside)} retrieved documents are not in the pool; "
                 "a run is scored in a pool that it is a part of (kragx.evaluation.pooling.pooled)"
             )
-        gold = tuple(
-            Gold(text=text, grade=_MISSING if found.grade is None else float(found.grade))
-            for text, found in of_query.items()
-        )
+        gold = tuple(Gold(text=text) for text in judgements)
         return replace(item, query=replace(item.query, gold=gold), docs=docs)
 
-    def unknown(self, table: MatchTable) -> MatchTable:
-        """The match table with the grade of a document without a judgement not known (NaN)."""
-        return replace(table, grade=np.where(table.grade == _MISSING, np.nan, table.grade))
+    def graded(self, table: MatchTable, items: Iterable[MatchItem]) -> MatchTable:
+        """The match table of these queries with the pool's grades; not known (NaN) where missing.
 
-    def described(self) -> dict[str, Any]:
-        """As the judge."""
-        return self.judge.described()
+        A gold item's own grade must be a number, so the grades come into the table at last.
+        """
+        grades = [
+            np.nan if judgement.grade is None else judgement.grade
+            for item in items
+            for judgement in self.pool.judgements.get(item.query.id, {}).values()
+        ]
+        return replace(table, grade=np.array(grades, np.float64))
 
     def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
         """Yield 1 for a document and its own judgement, NaN if that one is missing, else 0."""
         notes.update(self.pool.counts)
         for item in items:
-            columns = {target.text: at for at, target in enumerate(item.targets)}
+            judgements = self.pool.judgements[item.query.id] if item.targets else {}
+            columns = {text: column for column, text in enumerate(judgements)}
             grid = np.zeros((len(item.docs), len(item.targets)))
-            for row, text in enumerate(item.doc_texts("llm")):
-                at = columns[normalise(text)]
-                missing = item.query.gold[at].grade == _MISSING
-                grid[row, at] = np.nan if missing else 1.0
+            for row, text in enumerate(map(normalise, item.doc_texts("llm"))):
+                missing = judgements[text].grade is None
+                grid[row, columns[text]] = np.nan if missing else 1.0
             yield grid
 
 
 def _up_to(
-    stream: Iterator[tuple[MatchItem, Mask | None]], pairs: int
-) -> Iterator[tuple[MatchItem, Mask | None]]:
+    stream: Iterator[tuple[MatchItem, Bools | None]], pairs: int
+) -> Iterator[tuple[MatchItem, Bools | None]]:
     """The next queries, until they hold so many pairs."""
     for item, mask in stream:
         yield item, mask

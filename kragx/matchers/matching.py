@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from kragx.data.documents import Doc
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import Matcher, MatchItem
+from kragx.matchers.base import BaseMatcher, Matcher, adapted
+from kragx.matchers.items import MatchItem
 from kragx.metrics.table import Floats, Ints, MatchTable
 
 
@@ -26,6 +27,7 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
     Raises:
         DataError: what the matcher gave does not fit the items.
     """
+    matcher = adapted(matcher)
     n_docs: list[int] = []
     grades: list[list[float]] = []
     repeated: list[list[bool]] = []
@@ -46,12 +48,12 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
     doc_offset = gold_offset = 0
     if not 0 < matcher.threshold < np.inf:
         raise UsageError(
-            f"{type(matcher).__name__}.threshold: {matcher.threshold!r} must be a number above 0"
+            f"{matcher.class_name}.threshold: {matcher.threshold!r} must be a number above 0"
         )
     stream = handed_out()
     for matrix in matcher.scores(stream, notes):
         if not waiting:
-            raise DataError(f"{type(matcher).__name__}.scores gave more answers than queries")
+            raise DataError(f"{matcher.class_name}.scores gave more answers than queries")
         item = waiting.popleft()
         scores = _by_gold(_checked(matrix, item, matcher), item, matcher.threshold)
         rows, columns = np.nonzero(scores)
@@ -64,7 +66,7 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
         pass
     if waiting:
         raise DataError(
-            f"{type(matcher).__name__}.scores left {len(waiting)} of {len(n_docs)} queries "
+            f"{matcher.class_name}.scores left {len(waiting)} of {len(n_docs)} queries "
             "unanswered; it must yield one array for each"
         )
     if max(doc_offset, gold_offset) >= 2**31:
@@ -79,7 +81,7 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> 
         pair_gold=np.asarray(pair_gold),
         pair_score=np.asarray(pair_score),
         threshold=matcher.threshold,
-        top=float(getattr(matcher, "top", 1.0)),
+        top=1.0 if matcher.top is None else float(matcher.top),
     )
 
 
@@ -94,9 +96,9 @@ def repeats(docs: Iterable[Doc]) -> list[bool]:
     return flags
 
 
-def _checked(matrix: ArrayLike, item: MatchItem, matcher: Matcher) -> Floats:
+def _checked(matrix: ArrayLike, item: MatchItem, matcher: BaseMatcher) -> Floats:
     expected = (len(item.docs), len(item.targets))
-    where = f"{type(matcher).__name__}.scores, query {item.query.id!r}"
+    where = f"{matcher.class_name}.scores, query {item.query.id!r}"
     try:
         scores = np.asarray(matrix, np.float64)
     except (TypeError, ValueError) as error:
@@ -108,7 +110,7 @@ def _checked(matrix: ArrayLike, item: MatchItem, matcher: Matcher) -> Floats:
         )
     if (scores < 0).any() or np.isinf(scores).any():
         raise DataError(f"{where}: scores must be finite and not below 0")
-    if np.isnan(scores).any() and not getattr(matcher, "may_not_know", False):
+    if np.isnan(scores).any() and not matcher.may_not_know:
         raise DataError(f"{where}: a score is NaN; scores must be finite and not below 0")
     return scores
 

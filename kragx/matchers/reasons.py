@@ -12,11 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.matchers import describe
-from kragx.matchers.base import Matcher, MatchItem
-from kragx.matchers.combine import Asked, CombinedMatcher
-from kragx.matchers.judge import JudgeMatcher
-from kragx.metrics.table import Bools, Floats
+from kragx.matchers.base import Matcher, Trace, adapted
+from kragx.matchers.items import MatchItem
 
 Verdict = Literal["match", "no match", "open", "unknown"]
 
@@ -85,120 +82,67 @@ Because = Callable[[int, int], Reason]
 """From a document and a target, by position, to why they match or not."""
 
 
-def offline(matcher: Matcher) -> Matcher:
-    """This matcher with judges that answer from their store alone, so that asking costs nothing."""
-    if isinstance(matcher, JudgeMatcher):
-        return replace(matcher, judge=replace(matcher.judge, dry_run=True, progress=False))
-    if isinstance(matcher, CombinedMatcher):
-        steps = (replace(step, matcher=offline(step.matcher)) for step in matcher.steps)
-        return replace(matcher, steps=tuple(steps))
-    return matcher
-
-
 def reasons(matcher: Matcher, item: MatchItem) -> Grid:
     """For each document and target of a query, why it matches or not; n x t.
 
     A judge answers from its store; what is not there is unknown.
     """
-    asked = offline(matcher)
-    if isinstance(asked, CombinedMatcher):
-        ((scores, log),) = asked.traces([item], Counter())
-        because = combined_reasons(asked, scores, log, item)
-    else:
-        (scores,) = (np.asarray(each, np.float64) for each in asked.scores([item], Counter()))
-        because = _single(asked, scores, np.ones(scores.shape, bool), item)
-    n, t = scores.shape
+    (trace,) = adapted(matcher).offline().traces([(item, None)], Counter())
+    because = explained(trace, item)
+    n, t = trace.scores.shape
     return [[because(row, column) for column in range(t)] for row in range(n)]
 
 
-def _single(
-    matcher: Matcher,
-    scores: Floats,
-    open_: Bools,
-    item: MatchItem,
-    limits: tuple[float | None, float | None] | None = None,
-) -> Because:
-    """Of a matcher that is no combination; `limits` are a member's accept and reject."""
-    settings = describe(matcher)
-    accept, reject = limits or (matcher.threshold, None)
-    # Of those that say yes or no a limit would tell nothing.
-    shown = (accept, reject) if limits or "threshold" in settings else (None, None)
-    said = _said(matcher, item, open_) if isinstance(matcher, JudgeMatcher) else {}
-
-    def verdict(score: float) -> Verdict:
-        if np.isnan(score):
-            return "unknown"
-        if accept is not None and score >= accept:
-            return "match"
-        if limits is None or (reject is not None and score < reject):
-            return "no match"
-        return "open"
+def explained(trace: Trace, item: MatchItem) -> Because:
+    """The reasons in what a matcher was asked for a query, and said."""
+    matcher = trace.matcher
+    settings = matcher.settings
+    own = None if matcher.yes_or_no else matcher.threshold  # of yes and no a limit tells nothing
+    limits = trace.limits or (own, None)
+    members = [(explained(member, item), member.open) for member in trace.members]
+    said = {} if members else _said(trace, item)
 
     def because(row: int, column: int) -> Reason:
-        score = float(scores[row, column])
+        score = float(trace.scores[row, column])
+        verdict = _verdict(trace, score)
+        parts = [member(row, column) for member, open_ in members if open_[row, column]]
+        deciding = _deciding(str(settings["method"]), parts, verdict)
         return Reason(
             str(settings["method"]),
             settings,
             None if np.isnan(score) else score,
-            verdict(score),
-            *shown,
-            text=said.get((row, column)),
-        )
-
-    return because
-
-
-def _said(matcher: JudgeMatcher, item: MatchItem, open_: Bools) -> dict[tuple[int, int], str]:
-    """The judge's reasons, or why there is none, for the pairs that it was asked about."""
-    known = matcher.said([item], relevance=False)
-    return {
-        (row, column): found[1]
-        for column, gold in item.target_texts(matcher.name).items()
-        for row, doc in enumerate(item.doc_texts(matcher.name))
-        if open_[row, column] and (found := known.get((item.query.id, doc, gold)))
-    }
-
-
-def combined_reasons(
-    matcher: CombinedMatcher, scores: Floats, log: Sequence[Asked], item: MatchItem
-) -> Because:
-    """Of a combination, from what `CombinedMatcher.traces` tells of a query."""
-    settings = describe(matcher)
-    members = [_member(matcher, asked, item) for asked in log]
-    own = matcher.threshold if matcher.filters else None
-
-    def because(row: int, column: int) -> Reason:
-        score = float(scores[row, column])
-        parts = [
-            member(row, column)
-            for member, asked in zip(members, log, strict=True)
-            if asked.open[row, column]
-        ]
-        verdict: Verdict = (
-            "unknown" if np.isnan(score) else "match" if score >= matcher.threshold else "no match"
-        )
-        deciding = _deciding(matcher.kind, parts, verdict)
-        return Reason(
-            matcher.kind,
-            settings,
-            None if np.isnan(score) else score,
             verdict,
-            own,
-            parts=tuple(replace(part, decides=at in deciding) for at, part in enumerate(parts)),
+            *limits,
+            text=said.get((row, column)),
+            parts=tuple(
+                replace(part, decides=position in deciding) for position, part in enumerate(parts)
+            ),
         )
 
     return because
 
 
-def _member(matcher: CombinedMatcher, asked: Asked, item: MatchItem) -> Because:
-    """What one member said, in its own words."""
-    inner = asked.step.matcher
-    if isinstance(inner, CombinedMatcher):
-        return combined_reasons(inner, asked.scores, asked.inner, item)
-    last = asked.step is matcher.steps[-1]
-    # The members of `any` and `all`, and the last of a cascade, say yes or no by their threshold.
-    limits = None if last or matcher.kind != "cascade" else (asked.step.accept, asked.step.reject)
-    return _single(inner, asked.scores, asked.open, item, limits)
+def _verdict(trace: Trace, score: float) -> Verdict:
+    accept, reject = trace.limits or (trace.matcher.threshold, None)
+    if np.isnan(score):
+        return "unknown"
+    if accept is not None and score >= accept:
+        return "match"
+    if trace.limits is None or (reject is not None and score < reject):
+        return "no match"
+    return "open"
+
+
+def _said(trace: Trace, item: MatchItem) -> dict[tuple[int, int], str]:
+    """A judge's reasons, or why there is none, for the pairs that it was asked about."""
+    said = trace.matcher.said([item])
+    texts = {
+        (row, column): said.get((item.query.id, doc.text or "", target.text or ""))
+        for column, target in enumerate(item.targets)
+        for row, doc in enumerate(item.docs)
+        if said and trace.open[row, column]
+    }
+    return {pair: entry[1] for pair, entry in texts.items() if entry is not None}
 
 
 def _deciding(kind: str, parts: Sequence[Reason], verdict: Verdict) -> set[int]:

@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice
-from typing import ClassVar, Literal, get_args
+from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer, tokenizer
-from kragx.data.tokens import TokenCorpus
-from kragx.errors import UsageError, nearest
-from kragx.matchers.base import MatchItem, MatchWarning
-from kragx.matchers.rouge import check_threshold
+from kragx.data.tokenizers import UnicodeTokenizer
+from kragx.matchers.options import Threshold, TokenizerOption, whole
+from kragx.matchers.tokenwise import TokenMatcher
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.least import RUN, Words
 from kragx.metrics.spans.reading import reading
 from kragx.metrics.spans.rows import SEPARATOR, Rows
-from kragx.metrics.table import Ints
+from kragx.metrics.table import Floats, Ints
 
 Of = Literal["either", "chunk", "gold"]
 Wrappers = Literal["removed", "kept"]
 
-_BATCH = 256  # queries whose tokens are compared at once
-
 
 @dataclass(frozen=True)
-class SpanMatcher:
+class SpanMatcher(TokenMatcher):
     """Aligned runs of tokens cover at least a share of the chunk, or of the gold text.
 
     The score is the characters of the aligned tokens over those of all tokens of the chunk
@@ -48,79 +39,23 @@ class SpanMatcher:
     """
 
     of: Of = "either"
-    threshold: float = 0.5
-    run: int = RUN
-    bridge: int = 0
+    threshold: Threshold = 0.5
+    run: Annotated[int, whole(2, 1000)] = RUN
+    bridge: Annotated[int, whole(0, 1000)] = 0
     wrappers: Wrappers = "removed"
-    tokenizer: Tokenizer = field(default_factory=UnicodeTokenizer)
-    name: ClassVar[str] = "span"
+    tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
+    name = "span"
 
-    def __post_init__(self) -> None:
-        for option, value, valid in (
-            ("of", self.of, get_args(Of)),
-            ("wrappers", self.wrappers, get_args(Wrappers)),
-        ):
-            if value not in valid:
-                raise UsageError(
-                    f"match.{option}: unknown value {value!r}; {nearest(str(value), valid)}"
-                )
-        for option, number, least in (("run", self.run, 2), ("bridge", self.bridge, 0)):
-            is_whole = isinstance(number, int) and not isinstance(number, bool)
-            if not (is_whole and least <= number <= 1000):
-                raise UsageError(
-                    f"match.{option}: {number!r} is not a whole number from {least} to 1000"
-                )
-        object.__setattr__(self, "threshold", check_threshold(self.threshold))
-        object.__setattr__(self, "tokenizer", tokenizer(self.tokenizer))
-
-    @cached_property
-    def corpus(self) -> TokenCorpus:
-        """The texts tokenised so far; kept, so that a second run of the same texts is free."""
-        return TokenCorpus(self.tokenizer)
-
-    def scores(
-        self, items: Iterable[MatchItem], notes: Counter[str]
-    ) -> Iterator[NDArray[np.float64]]:
-        """Yield n x t shares in [0, 1]; 0 for a target without text."""
-        stream = iter(items)
-        without: dict[str, None] = {}
-        while batch := list(islice(stream, _BATCH)):
-            docs = [[self._read(text) for text in item.doc_texts(self.name)] for item in batch]
-            golds = [
-                {at: self._read(text) for at, text in item.target_texts(self.name).items()}
-                for item in batch
-            ]
-            self.corpus.add(
-                text for of_item in zip(docs, golds) for text in (*of_item[0], *of_item[1].values())
-            )
-            if self.corpus.short:
-                texts = {text for of in (*docs, *(gold.values() for gold in golds)) for text in of}
-                short = sorted(self.corpus.short & texts)
-                without.update((t, None) for t in short if not len(self.corpus.of([t])[0]))
-            for item, gold, shares in zip(batch, golds, self._shares(docs, golds)):
-                scores = np.zeros((len(item.docs), len(item.targets)))
-                scores[:, list(gold)] = shares
-                yield scores
-        if without:
-            notes["n_texts_without_tokens"] += len(without)
-            name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)
-            warnings.warn(
-                f"texts that yield no token with the tokenizer {name!r} and can match nothing: "
-                f"{len(without)}, for example {next(iter(without))!r}; check the tokenizer "
-                "('unicode' reads every script)",
-                MatchWarning,
-                stacklevel=2,
-            )
-
-    def _read(self, text: str) -> str:
+    def read(self, text: str) -> str:
+        """A text as it was before a pipeline put something around it."""
         return reading(text, wrappers=self.wrappers == "removed")
 
-    def _shares(
-        self, docs: Sequence[Sequence[str]], golds: Sequence[Mapping[int, str]]
-    ) -> Iterator[NDArray[np.float64]]:
-        """For each query documents x gold texts: the share that is aligned."""
+    def compare(
+        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
+    ) -> Iterator[Floats]:
+        """The share that is aligned; all queries are aligned at once."""
         doc_tokens = [tokens for texts in docs for tokens in self.corpus.of(texts)]
-        gold_tokens = [tokens for of in golds for tokens in self.corpus.of(of.values())]
+        gold_tokens = [tokens for texts in golds for tokens in self.corpus.of(texts)]
         n_docs, n_golds = _lengths(docs), _lengths(golds)
         # So many separators that no bridge reaches from one document into the next.
         between = np.full(self.bridge + 1, SEPARATOR, np.int32)
@@ -168,7 +103,7 @@ def _lengths(lists: Sequence[Sized]) -> Ints:
     return np.fromiter(map(len, lists), np.int64, len(lists))
 
 
-def _sums(pair: Ints, place: Ints, size: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def _sums(pair: Ints, place: Ints, size: Floats, n: int) -> Floats:
     """For each pair the characters of its aligned tokens, each of them once."""
     keys = np.unique(pair * len(size) + place)
     if not keys.size:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from examples.ngram_embeddings import NgramEmbeddings
 from kragx import UsageError, evaluate, matcher
 from kragx.app.config import load
 from kragx.app.pipeline import run
-from kragx.matchers import describe
 from kragx.matchers.reasons import Reason, best_targets, reasons
 from kragx.report.rows import match_label
 from tests.thoroughness import examples
@@ -220,7 +218,7 @@ def test_other_combinations_say_yes_or_no(spec: Any):
     """Scores are 0 and 1, and there is no threshold to change."""
     found = scored(matcher(spec), DOCS, GOLDS)
     assert set(np.unique(found)) <= {0.0, 1.0}
-    assert "threshold" not in describe(matcher(spec))
+    assert "threshold" not in matcher(spec).settings
     with pytest.raises(UsageError, match="decides yes or no"):
         evaluate([GOLDS], [DOCS], match=spec).at_threshold(0.4)
 
@@ -317,9 +315,9 @@ def test_a_wrong_member_is_named_with_its_path(tmp_path: Path, match: str, messa
 def test_reasons_cost_nothing_where_nobody_asks(monkeypatch: pytest.MonkeyPatch):
     """Evaluating makes no record of who decided what."""
     monkeypatch.setattr(
-        "kragx.matchers.combine.Asked", lambda *_: pytest.fail("a reason was recorded")
+        "kragx.matchers.reasons.Reason", lambda *_, **__: pytest.fail("a reason was recorded")
     )
     spec = {"any": ["exact", {"all": ["overlap", "text"]}]}
     evaluate([GOLDS], [DOCS], match=spec)
     with pytest.raises(pytest.fail.Exception):
-        matcher(spec).trace(item(DOCS, GOLDS), Counter())  # type: ignore[attr-defined]
+        reasons(matcher(spec), item(DOCS, GOLDS))

@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import DataError, UsageError, evaluate, matcher
-from kragx.matchers import EmbeddingMatcher, MatchWarning, describe
+from kragx.matchers import EmbeddingMatcher, MatchWarning
 from tests.thoroughness import examples
 
 from .support import decided, item, scored
@@ -200,7 +200,7 @@ def test_secrets_are_neither_recorded_nor_part_of_what_the_file_is_kept_by():
     """A key among the arguments is left out of results; other arguments stand there."""
     spec = {"method": "embedding", "embeddings": "tests.matchers.test_embedding:Keyed"}
     made = matcher({**spec, "args": {"api_key": "hush-hush", "n": 3}, "threshold": 0.7})
-    found = describe(made)
+    found = made.settings
     assert found == {
         "method": "embedding",
         "embeddings": "tests.matchers.test_embedding:Keyed",

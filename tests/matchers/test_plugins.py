@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from kragx import UsageError, evaluate, match_pairs, matcher
-from kragx.matchers import describe
 
 GOLD = [["섬에는 등대가 있다"], ["배는 아침에 떠난다"]]
 RETRIEVED = [["섬에는 등대가 없다", "등대"], ["밤에 온다"]]
@@ -58,8 +57,8 @@ def test_a_path_may_name_an_object() -> None:
     import toy_plugin.matchers
 
     chosen = matcher("toy_plugin.matchers:half")
-    assert chosen is toy_plugin.matchers.half
-    assert describe(chosen) == {"method": "fixed", "threshold": 0.25}
+    assert chosen.inner is toy_plugin.matchers.half
+    assert chosen.settings == {"method": "fixed", "threshold": 0.25}
 
 
 def test_a_tokenizer_plugs_in_by_import_path() -> None:
@@ -71,7 +70,7 @@ def test_a_tokenizer_plugs_in_by_import_path() -> None:
     }
     (pair,) = match_pairs([["가 나."]], [["나다", "가나"]], match=spec)
     assert pair["scores"] == [[0.5], [1.0]]
-    assert describe(matcher(spec))["tokenizer"] == {
+    assert matcher(spec).settings["tokenizer"] == {
         "name": "toy_plugin.tokenizers:Syllables",
         "skip": ".",
     }
@@ -82,7 +81,7 @@ def test_a_tokenizer_may_be_a_function() -> None:
     spec = {"method": "rouge1", "tokenizer": "toy_plugin.tokenizers:at_bars"}
     (pair,) = match_pairs([["서울 | 부산"]], [["부산|서울"]], match=spec)
     assert pair["scores"] == [[1.0]]
-    assert describe(matcher(spec))["tokenizer"] == {"name": "toy_plugin.tokenizers:at_bars"}
+    assert matcher(spec).settings["tokenizer"] == {"name": "toy_plugin.tokenizers:at_bars"}
 
 
 @pytest.mark.parametrize(

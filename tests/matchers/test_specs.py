@@ -15,7 +15,6 @@ from kragx.matchers import (
     RougeMatcher,
     TextMatcher,
     asks,
-    describe,
 )
 
 UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version}
@@ -172,4 +171,4 @@ def test_a_description_says_everything_that_decides(
     spec: object, expected: dict[str, object]
 ) -> None:
     """What a result records is the method, every option, and the tokenizer with its version."""
-    assert describe(matcher(spec)) == expected
+    assert matcher(spec).settings == expected

@@ -14,7 +14,7 @@ from kragx import matchers
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.errors import UsageError
-from kragx.matchers import Matcher, MatchItem, MatchWarning, RougeMatcher
+from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
 from kragx.matchers.matching import match as match_items
 from kragx.metrics.table import Floats, Ints, MatchTable
 
@@ -92,8 +92,7 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
     warned: set[str] = set()
     for spec in specs:
         matcher, fixed = _matcher(spec)
-        if isinstance(matcher, RougeMatcher):
-            matcher = matcher.sharing(corpora)
+        matcher = matcher.sharing(corpora)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MatchWarning)
             table = match_items(items, matcher, Counter())
@@ -117,7 +116,7 @@ def _scores(items: Sequence[MatchItem], table: MatchTable, pairs: Ints) -> Float
     )
 
 
-def _matcher(spec: dict[str, Any]) -> tuple[Matcher, float | None]:
+def _matcher(spec: dict[str, Any]) -> tuple[BaseMatcher, float | None]:
     """The matcher of a candidate, and its own threshold where there is none to choose."""
     try:
         matcher = matchers.matcher(with_threshold(spec, 0.5))
@@ -125,7 +124,7 @@ def _matcher(spec: dict[str, Any]) -> tuple[Matcher, float | None]:
     except UsageError:  # it takes no threshold, or is wrong without one too
         matcher = matchers.matcher(spec)
         fixed = matcher.threshold
-    if matchers.judge_of(matcher) is not None:
+    if matcher.judges:
         raise UsageError(
             "candidates: a judge's grades are what others are compared with; name it in --labels"
         )

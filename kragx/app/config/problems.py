@@ -174,15 +174,9 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Itera
     said: set[str] = set()
     for each in tries:
         try:
-            matcher(each, defaults)
+            matcher(each, defaults, field=where)
         except KragxError as error:
-            message = str(error)
-            if message.startswith("match"):  # how matchers call where they stand
-                line = where + message.removeprefix("match")
-            elif message.startswith("tokenizer"):
-                line = f"{where}.{message}"
-            else:
-                line = f"{where}: {message}"
+            line = str(error)
             if line not in said:
                 yield line
             said.add(line)

@@ -11,7 +11,7 @@ import numpy as np
 from kragx.data.documents import Doc
 from kragx.data.gold import Query
 from kragx.evaluation.sizes import Sizes
-from kragx.matchers.base import Status
+from kragx.matchers.items import Status
 from kragx.metrics import Budget
 from kragx.metrics.spec import Cut
 from kragx.metrics.table import Bools, Floats, Ints, MatchTable

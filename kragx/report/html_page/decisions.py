@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from kragx.matchers import MatchItem
-from kragx.matchers.combine import Asked, CombinedMatcher
-from kragx.matchers.reasons import Reason, combined_reasons, offline, strength
+from kragx.matchers import BaseMatcher, MatchItem, Trace
+from kragx.matchers.reasons import Reason, explained, strength
 from kragx.metrics.table import Bools
 from kragx.report.html_page.rounding import rounded_score
 
@@ -31,8 +30,8 @@ class Decisions:
         matcher: the combination; its judges answer from their store.
     """
 
-    def __init__(self, matcher: CombinedMatcher) -> None:
-        self._matcher = offline(matcher)
+    def __init__(self, matcher: BaseMatcher) -> None:
+        self._matcher = matcher.offline()
         self._members: dict[tuple[str, float | None, float | None], int] = {}
 
     @property
@@ -42,14 +41,13 @@ class Decisions:
 
     def of(self, items: Iterable[MatchItem]) -> Iterator[list[Decision]]:
         """For each list the pairs for which any member found something."""
-        matcher = self._matcher
-        assert isinstance(matcher, CombinedMatcher)  # offline keeps the kind
         # Traces come a batch at a time, so the items are gone through twice, side by side.
         listed = list(items)
-        for item, (scores, log) in zip(listed, matcher.traces(listed, Counter()), strict=True):
-            because = combined_reasons(matcher, scores, log, item)
+        traces = self._matcher.traces(((item, None) for item in listed), Counter())
+        for item, trace in zip(listed, traces, strict=True):
+            because = explained(trace, item)
             best: dict[tuple[int, int], Reason] = {}
-            for row, column in zip(*(each.tolist() for each in np.nonzero(_heard(log)))):
+            for row, column in zip(*(each.tolist() for each in np.nonzero(_heard(trace)))):
                 pair = (row, item.targets[column].gold)
                 found = because(row, column)
                 if pair not in best or strength(found) > strength(best[pair]):
@@ -74,11 +72,11 @@ class Decisions:
             yield [number, score, _LETTERS[part.verdict], int(rests)]
 
 
-def _heard(log: Sequence[Asked]) -> Bools:
+def _heard(trace: Trace) -> Bools:
     """The pairs of which a member that was asked says more than 0, or does not know."""
-    heard = np.zeros(log[0].open.shape, bool)
-    for asked in log:
-        heard |= _heard(asked.inner) if asked.inner else asked.open & (asked.scores != 0)
+    heard: Bools = trace.open & (trace.scores != 0)
+    if trace.members:
+        heard = np.logical_or.reduce(list(map(_heard, trace.members)))
     return heard
 
 

@@ -11,8 +11,7 @@ from kragx.data.documents import Doc
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
 from kragx.errors import UsageError
-from kragx.matchers import Matcher, MatchItem, MatchWarning
-from kragx.matchers.combine import CombinedMatcher
+from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
 from kragx.report.html_page.cells import Cell, pairs
 from kragx.report.html_page.decisions import Decision, Decisions
 from kragx.report.html_page.packing import Texts
@@ -42,7 +41,7 @@ class Sources:
     runs: Mapping[str, Run] = field(default_factory=dict)
     corpus: Mapping[str, str | Doc] = field(default_factory=dict)
     reasons: Mapping[str, Reasons] = field(default_factory=dict)
-    matchers: Mapping[str, Matcher] = field(default_factory=dict)
+    matchers: Mapping[str, BaseMatcher] = field(default_factory=dict)
     max_docs: int = 50
     max_chars: int | None = None
 
@@ -69,7 +68,7 @@ class Details:
         self._decisions = {
             name: Decisions(matcher)
             for name, matcher in sources.matchers.items()
-            if name in grid and isinstance(matcher, CombinedMatcher)
+            if name in grid and matcher.members
         }
         self._decided = {
             id(cell): self._decided_rows(self._decisions[name], cell)

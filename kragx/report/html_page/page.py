@@ -22,7 +22,7 @@ from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.source import as_dataset, as_run
-from kragx.matchers import Matcher
+from kragx.matchers import BaseMatcher
 from kragx.report.html_page.details import Reasons, Sources
 from kragx.report.html_page.payload import Payload, payload
 
@@ -51,7 +51,7 @@ def write_html(
     baseline: str | None = None,
     corpus: Mapping[str, str | Doc] | None = None,
     reasons: Mapping[str, Reasons] | None = None,
-    matchers: Mapping[str, Matcher] | None = None,
+    matchers: Mapping[str, BaseMatcher] | None = None,
     max_docs: int = 50,
     max_chars: int | None = None,
 ) -> None:

@@ -1,0 +1,93 @@
+"""What a matcher is given: queries with their documents, and what these may match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kragx.data.documents import Doc
+from kragx.data.gold import Query
+from kragx.errors import DataError
+
+Status = Literal["answered", "missing", "failed"]
+
+
+class MatchWarning(UserWarning):
+    """Something about the texts makes matches less than they seem; said once per evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing that a retrieved document may match: a gold item or one of its alternatives.
+
+    Attributes:
+        gold: position of the gold item in the query, from 0.
+        id, text, metadata: those of the gold item or of the alternative.
+    """
+
+    gold: int
+    id: str | None
+    text: str | None
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchItem:
+    """One query with its ranked documents (n of them) and the targets they may match (t of them).
+
+    A gold item without alternatives is one target; with them it is several, and it is matched
+    if any of them is. `status` says whether the retriever answered, if only with an empty list.
+    """
+
+    query: Query
+    docs: tuple[Doc, ...]
+    status: Status = "answered"
+    targets: tuple[Target, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        targets = tuple(
+            target
+            for position, gold in enumerate(self.query.gold)
+            for target in (
+                Target(position, gold.id, gold.text, gold.metadata),
+                *(Target(position, doc.id, doc.text, doc.metadata) for doc in gold.alternatives),
+            )
+        )
+        object.__setattr__(self, "targets", targets)
+
+    def doc_texts(self, method: str) -> list[str]:
+        """The text of every retrieved document.
+
+        Raises:
+            DataError: one has none; the message names query and rank.
+        """
+        texts: list[str] = []
+        for rank, doc in enumerate(self.docs, start=1):
+            if doc.text is None:
+                raise DataError(
+                    f"query {self.query.id!r}, rank {rank}: document {doc.id!r} has no text, "
+                    f"and the match method {method!r} compares texts; add it, or match by 'id'"
+                )
+            texts.append(doc.text)
+        return texts
+
+    def target_texts(self, method: str) -> dict[int, str]:
+        """The text of every target that has one, by its position among the targets.
+
+        Raises:
+            DataError: a gold item has no text, nor has any of its alternatives.
+        """
+        texts = {
+            column: target.text
+            for column, target in enumerate(self.targets)
+            if target.text is not None
+        }
+        with_text = {self.targets[column].gold for column in texts}
+        for position, gold in enumerate(self.query.gold):
+            if position not in with_text:
+                raise DataError(
+                    f"query {self.query.id!r}, gold {position + 1}: {gold.id!r} has no text, "
+                    f"and the match method {method!r} compares texts; add it, or match by 'id'"
+                )
+        return texts

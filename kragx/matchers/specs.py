@@ -1,0 +1,217 @@
+"""From what a user writes for `match` to a matcher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from kragx import plugins
+from kragx.errors import UsageError, nearest
+from kragx.matchers.base import BaseMatcher, Matcher, adapted
+from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
+from kragx.matchers.methods import METHODS
+
+
+def matcher(
+    spec: object, defaults: Mapping[str, Any] = MappingProxyType({}), *, field: str = "match"
+) -> BaseMatcher:
+    """The matcher that a name, a mapping, an import path or a matcher stands for.
+
+    An object that is no `BaseMatcher` but has `threshold` and `scores` is wrapped in one.
+
+    >>> matcher("overlap")
+    RougeMatcher(method='rouge2', measure='overlap', threshold=0.5, tokenizer=UnicodeTokenizer())
+    >>> matcher({"method": "id", "id_key": "metadata.parent_id"})
+    IdMatcher(id_key='metadata.parent_id', gold_id_key=None)
+
+    Args:
+        spec: what stands for a matcher.
+        defaults: options that a built-in method gets where it has them and the spec does not name
+            them.
+        field: where the spec stands, for errors.
+
+    Raises:
+        UsageError: there is no such method, or it does not take these options.
+    """
+    try:
+        return _matcher(spec, defaults)
+    except UsageError as error:
+        raise error.within(field) from error.__cause__
+
+
+def label(spec: object) -> str:
+    """What a report calls the matcher of a spec: the method as the user named it."""
+    if not isinstance(spec, Mapping):
+        return spec if isinstance(spec, str) else str(matcher(spec).settings["method"])
+    kind = _kind(spec)
+    if kind is None:
+        return str(spec.get("method"))
+    return f"{kind}({', '.join(map(label, spec[kind]))})"
+
+
+def needed(method: str) -> tuple[str, ...]:
+    """The options without which a built-in method makes no matcher."""
+    return _class(method).needs
+
+
+def asks(method: str) -> bool:
+    """Whether a built-in method asks a model or service, so that it is never used unasked."""
+    return _class(method).asks
+
+
+def option_names(method: str) -> tuple[str, ...]:
+    """The options that a built-in method takes."""
+    factory, kind = METHODS[method], _class(method)
+    fixed = factory.keywords if isinstance(factory, partial) else {}
+    return tuple(
+        option.name
+        for option in fields(kind)  # type: ignore[arg-type]  # all of ours are dataclasses
+        if option.init and option.name not in fixed
+    )
+
+
+def _class(method: str) -> type[BaseMatcher]:
+    factory: Any = METHODS[method]
+    return getattr(factory, "func", factory)  # type: ignore[no-any-return]  # of a partial
+
+
+def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
+    match spec:
+        case str():
+            return _named(spec, {}, defaults)
+        case Mapping():
+            kind = _kind(spec)
+            if kind is not None:
+                return _combined(kind, spec, lambda member: _matcher(member, defaults))
+            options = {str(key): value for key, value in spec.items()}
+            method = options.pop("method", None)
+            if not isinstance(method, str):
+                raise UsageError(
+                    f"{dict(spec)!r} has no 'method'",
+                    remedy="write for example {method: rouge2, threshold: 0.6}",
+                )
+            return _named(method, options, defaults)
+        case Matcher() if not isinstance(spec, type):
+            return adapted(spec)
+    raise UsageError(
+        f"{spec!r} is not a matcher",
+        remedy=f"pass one of {', '.join(METHODS)}, a mapping with 'method', an import path "
+        "'package.module:name', or an object with threshold and scores",
+    )
+
+
+def _named(method: str, options: Mapping[str, Any], defaults: Mapping[str, Any]) -> BaseMatcher:
+    if ":" in method:
+        return _plugged_in(method, options)
+    if method not in METHODS:
+        raise UsageError(f"unknown method {method!r}; {nearest(method, METHODS)}")
+    valid = option_names(method)
+    for name in options:
+        if name == "threshold" and name not in valid:
+            others = [other for other in METHODS if name in option_names(other)]
+            raise UsageError(
+                f"{method!r} decides yes or no and has no threshold",
+                field=name,
+                remedy=f"remove it, or use one of {', '.join(others)}",
+            )
+        if name not in valid:
+            raise UsageError(
+                f"{method!r} has no such option", field=name, remedy=nearest(name, valid)
+            )
+    own = {name: value for name, value in defaults.items() if name in valid}
+    return METHODS[method](**{**own, **options})
+
+
+def _plugged_in(path: str, options: Mapping[str, Any]) -> BaseMatcher:
+    """Somebody's matcher, by its import path."""
+    args = options.get("args")
+    for name in options:
+        if name != "args":
+            raise UsageError(
+                f"unknown option; what {path!r} takes belongs under 'args'", field=name
+            )
+    if args is not None and not isinstance(args, Mapping):
+        raise UsageError(f"a mapping of arguments is expected, not {args!r}", field="args")
+    value = plugins.build(path, args)
+    if isinstance(value, Matcher) and not isinstance(value, type):
+        return adapted(value)
+    raise UsageError(f"{path} is not a matcher", remedy="it needs 'threshold' and 'scores'")
+
+
+# -- combinations ----------------------------------------------------------------------------
+
+
+def _kind(spec: Mapping[Any, Any]) -> Kind | None:
+    return next((kind for kind in KINDS if kind in spec), None)
+
+
+def _combined(
+    kind: Kind, spec: Mapping[str, Any], build: Callable[[object], BaseMatcher]
+) -> CombinedMatcher:
+    """The matcher of ``{any: [...]}``, ``{all: [...]}`` or ``{cascade: [...]}``."""
+    others = [name for name in spec if name != kind]
+    if others:
+        raise UsageError(f"{kind!r} stands alone; options belong to its members", field=others[0])
+    members = spec[kind]
+    if isinstance(members, (str, Mapping)) or not isinstance(members, Sequence) or len(members) < 2:
+        raise UsageError("a list of at least two matchers is expected", field=kind)
+    steps = []
+    for position, member in enumerate(members):
+        try:
+            if kind == "cascade":
+                step = _cascade_step(member, build, last=position == len(members) - 1)
+            else:
+                step = _step(kind, build(member))
+            if not step.matcher.uses_gold:
+                raise UsageError(
+                    "a judge of relevance uses no gold, and the other matchers do",
+                    remedy="use mode 'support', or the judge alone",
+                )
+        except UsageError as error:
+            raise error.within(f"{kind}[{position}]") from error.__cause__
+        steps.append(Step(step.matcher.against_gold(), step.accept, step.reject))
+    if kind != "cascade":  # in any order the answer is the same, so the dear ones come last
+        steps.sort(key=lambda step: step.matcher.judges)
+    return CombinedMatcher(kind, tuple(steps))
+
+
+def _step(kind: Kind, matcher: BaseMatcher) -> Step:
+    limit = matcher.threshold
+    return Step(matcher, accept=limit) if kind == "any" else Step(matcher, reject=limit)
+
+
+def _cascade_step(spec: object, build: Callable[[object], BaseMatcher], *, last: bool) -> Step:
+    accept = reject = None
+    if isinstance(spec, Mapping):
+        accept, reject = _limit("accept", spec), _limit("reject", spec)
+        spec = {name: value for name, value in spec.items() if name not in ("accept", "reject")}
+        method, limit = str(spec.get("method")), accept or reject
+        if not last and limit is not None and method in METHODS and "threshold" in needed(method):
+            spec.setdefault("threshold", limit)  # it has no default, and none is needed here
+    matcher = build(spec)
+    if last:
+        if accept is not None or reject is not None:
+            raise UsageError(
+                "the last matcher of a cascade decides by its threshold; it takes no accept or "
+                "reject"
+            )
+    elif accept is None and reject is None:
+        raise UsageError(
+            "decides nothing",
+            remedy="give accept (a match at or above it), reject (none below it), or both",
+        )
+    elif accept is not None and reject is not None and accept < reject:
+        raise UsageError(f"{accept:g} is below reject, {reject:g}", field="accept")
+    return Step(matcher, accept, reject)
+
+
+def _limit(name: str, spec: Mapping[str, Any]) -> float | None:
+    value = spec.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise UsageError(f"{value!r} is not a number above 0", field=name)
+    return float(value)
