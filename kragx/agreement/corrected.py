@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from kragx.agreement.intervals import Interval, check_confidence, student_t
 from kragx.agreement.labels import Labels, Scale, document_name, read_labels, read_scale
 from kragx.agreement.remarks import ends, level
 from kragx.agreement.scoring import (
@@ -27,7 +26,7 @@ from kragx.agreement.scoring import (
     scored_by,
     systems,
 )
-from kragx.comparison.statistics import CONFIDENCE
+from kragx.comparison.statistics import CONFIDENCE, Interval, check_confidence, student_t
 from kragx.data.runs import Run
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation

@@ -13,10 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.agreement.coefficients import ratio
-from kragx.agreement.intervals import Interval, bootstrap, check_confidence
 from kragx.agreement.model_families import kinship
 from kragx.agreement.remarks import ends, level
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    RESAMPLES,
+    SEED,
+    Interval,
+    check_confidence,
+    expanded_intervals,
+)
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
@@ -328,7 +334,9 @@ def _lift(
     terms = np.zeros((len(rows), 2))
     row_of = [rows[query] for query in query_ids[known]]
     np.add.at(terms, row_of, np.stack([changed - plain, np.ones(n)], axis=1))
-    intervals = bootstrap(terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **draws)
+    intervals = expanded_intervals(
+        terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **draws
+    )
     return Lift(
         variant,
         n,

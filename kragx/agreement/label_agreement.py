@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 
 from kragx.agreement import coefficients, remarks
-from kragx.agreement.intervals import Interval, bootstrap, check_confidence
 from kragx.agreement.labels import Labels, Pair, Scale, Side, read_labels, read_scale
 from kragx.agreement.system_agreement import METRIC, SystemAgreement, rank_systems
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    RESAMPLES,
+    SEED,
+    Interval,
+    check_confidence,
+    expanded_intervals,
+)
 from kragx.data.runs import Run
 from kragx.errors import DataError
 from kragx.metrics.table import Floats
@@ -218,7 +224,7 @@ def agree(
         name: None if np.isnan(value) else float(value)
         for name, value in statistics(matrix, labels).items()
     }
-    intervals = bootstrap(
+    intervals = expanded_intervals(
         counts,
         lambda sums: statistics(sums, labels),
         confidence=confidence,

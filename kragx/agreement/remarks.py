@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from unicodedata import normalize
 
 from kragx.agreement import coefficients
-from kragx.agreement.intervals import Interval
 from kragx.agreement.labels import Labels, Pair, Scale, Side
 from kragx.agreement.scoring import lowest_is_zero
+from kragx.comparison.statistics import Interval
 from kragx.metrics.table import Floats
 from kragx.printing import interval
 

@@ -11,10 +11,9 @@ import warnings
 import numpy as np
 
 from kragx.agreement import prediction_powered
-from kragx.agreement.intervals import expanded
 from kragx.agreement.label_agreement import statistics
 from kragx.agreement.labels import Scale
-from kragx.comparison.statistics import resamples
+from kragx.comparison.statistics import expanded, resamples
 
 SIMULATED = 10_000
 SCALE = Scale(0, 3)
@@ -59,7 +58,7 @@ def true_values(names=SEVEN):
 def agreement_coverage(truth, queries, *, wider=True):
     """How often the interval of each statistic holds the truth; plain percentiles if not `wider`.
 
-    As `bootstrap` does it, for many data sets at once: the same 400 resamples serve them all.
+    As `expanded_intervals` has it, of many data sets at once: 400 resamples serve them all.
     """
     rng = np.random.default_rng(1)
     weights = np.concatenate(list(resamples(queries, 400, 0)))

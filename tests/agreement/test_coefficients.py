@@ -97,6 +97,14 @@ def test_tau_b_equals_scipy(scores):
         assert found == pytest.approx(expected, abs=1e-12)
 
 
+def test_tau_b_by_hand():
+    """Four systems, one tie a side: of 5 untied pairs a side 4 are common, and all 4 agree: 4/5."""
+    first, second = np.array([1.0, 2, 2, 3]), np.array([1.0, 1, 2, 3])
+    assert kendall_tau_b(first, second) == pytest.approx(4 / 5)
+    assert kendall_tau_b(first, second[::-1]) == pytest.approx(-4 / 5)
+    assert kendall_tau_b(first, np.ones(4)) is None
+
+
 def test_by_hand():
     """Ten pairs: 7 alike; chance .5 x .6 + .5 x .4 = .5, so kappa (.7 - .5) / (1 - .5) = .4."""
     human = [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]

@@ -1,30 +1,15 @@
-"""Intervals cover what they promise; the bootstrap's parts are right."""
+"""Intervals of an agreement cover what they promise."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
 from kragx.agreement import coefficients
-from kragx.agreement.intervals import bootstrap, expanded, student_t
-from kragx.comparison.statistics import resamples
+from kragx.comparison.statistics import expanded, expanded_intervals, resamples
 from tests.agreement.simulation import agreement_coverage, every, simulated, true_values
 
 QUERIES = 30
-
-
-@pytest.mark.parametrize("df", [1, 2, 3, 9, 29.5, 200, 5000])
-@pytest.mark.parametrize("p", [0.5, 0.9, 0.975, 0.999])
-def test_student_t_equals_scipy(p, df):
-    """The t quantile is scipy's."""
-    assert student_t(p, df) == pytest.approx(student.ppf(p, df), rel=1e-9, abs=1e-12)
-
-
-def test_expanded_percentiles():
-    """With 30 units 95 % is asked for as 96.2 %; with very many it stays what it is."""
-    assert expanded(0.95, 30) == pytest.approx(0.9625, abs=5e-4)
-    assert expanded(0.95, 10**6) == pytest.approx(0.95, abs=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -46,9 +31,9 @@ def test_intervals_cover(coverage):
 
 
 def test_simulation_is_of_the_function_itself(truth):
-    """`bootstrap` gives the very ends that the simulation computes."""
+    """`expanded_intervals` gives the very ends that the simulation computes."""
     data = simulated(np.random.default_rng(7), 1, QUERIES)[0]
-    found = bootstrap(data, every, confidence=0.95, count=400, seed=0)
+    found = expanded_intervals(data, every, confidence=0.95, count=400, seed=0)
     weights = np.concatenate(list(resamples(QUERIES, 400, 0)))
     sums = (weights @ data.reshape(QUERIES, 16)).reshape(400, 4, 4)
     tail = (1 - expanded(0.95, QUERIES)) / 2
@@ -69,24 +54,11 @@ def test_pairs_as_units_would_be_too_narrow(truth):
     assert held / 400 < 0.9
 
 
-def test_no_interval_without_variation():
-    """One query, or resamples that all agree: None, never a width of 0."""
-    alike = np.tile(np.diag([3.0, 2.0]), (5, 1, 1))
-    pairs = {"kappa": coefficients.cohen_kappa}
-
-    def stat(sums):
-        return {name: function(sums) for name, function in pairs.items()}
-
-    options = {"confidence": 0.95, "count": 50, "seed": 0}
-    assert bootstrap(alike, stat, **options) == {"kappa": None}
-    assert bootstrap(alike[:1], stat, **options) == {"kappa": None}
-
-
 def test_same_seed_same_interval():
     """The seed decides, nothing else."""
     data = simulated(np.random.default_rng(3), 1, 12)[0]
     options = {"confidence": 0.9, "count": 200}
     first, second, other = (
-        bootstrap(data, every, **options, seed=seed)["kappa"] for seed in (0, 0, 1)
+        expanded_intervals(data, every, **options, seed=seed)["kappa"] for seed in (0, 0, 1)
     )
     assert first == second != other

@@ -16,7 +16,7 @@ from kragx.agreement.calibration.candidate import By, Candidate
 from kragx.agreement.calibration.trials import Trial
 from kragx.agreement.coefficients import binary_f1, binary_kappa
 from kragx.comparison import Estimate
-from kragx.comparison.statistics import percentile_interval, resamples
+from kragx.comparison.statistics import percentile_interval, resampled
 from kragx.metrics.table import Bools, Floats, Ints
 
 _RESAMPLES = 2_000
@@ -178,18 +178,18 @@ class Chooser:
     def _sampled(self, decided: Bools, part: Bools) -> Floats:
         """(candidates, resamples) the agreement in resamples of the queries."""
         queries, row_of = np.unique(self.query_of[part], return_inverse=True)
-        n = len(queries)
         terms = np.array(
             [
-                [np.bincount(row_of, kind, n) for kind in _kinds(own, self.truth[part])]
+                [np.bincount(row_of, kind, len(queries)) for kind in _kinds(own, self.truth[part])]
                 for own in decided[:, part]
             ]
         )
-        blocks = []
-        for weights in resamples(n, _RESAMPLES, self.seed):
-            sums = terms.reshape(-1, n) @ weights.T
-            blocks.append(self.agreement(*sums.reshape(len(decided), 4, -1).transpose(1, 0, 2)))
-        return np.concatenate(blocks, axis=1)
+        return resampled(
+            terms.transpose(2, 0, 1),
+            lambda sums: self.agreement(*np.moveaxis(sums, -1, 0)),
+            _RESAMPLES,
+            self.seed,
+        ).T
 
     def _estimate(self, value: Floats | float, sampled: Floats) -> Estimate:
         interval = percentile_interval(sampled)
