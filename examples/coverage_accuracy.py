@@ -209,9 +209,7 @@ def main() -> None:
             metrics = [f"{name}@{k}{chosen}" for name in names for k in KS]
             result = evaluate(golds, found, match="span", metrics=metrics)
             for at, name in enumerate(names):
-                values = [
-                    each.values for each in result.measures[at * len(KS) : (at + 1) * len(KS)]
-                ]
+                values = [each.values for each in result.scores[at * len(KS) : (at + 1) * len(KS)]]
                 print(line(f"{name}{chosen}", values, true[name]))
 
 

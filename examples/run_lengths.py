@@ -56,7 +56,7 @@ def errors(name: str) -> dict[int, float]:
             )
             answers = retrieve(retriever, gold, progress=False)
             exact, *others = (
-                np.array([scores.values for scores in result.measures])
+                np.array([scores.values for scores in result.scores])
                 for result in [
                     evaluate(
                         gold,

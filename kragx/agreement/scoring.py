@@ -105,14 +105,14 @@ def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluat
     """An evaluation by ids in which every query counts: one without a relevant label scores 0.
 
     Raises:
-        UsageError: a metric does not exist, or is a measure, which labels do not decide.
+        UsageError: a metric does not exist, or is not made of labels.
     """
     evaluation = evaluate(dataset, run, match="id", metrics=metrics, no_gold="zero")
-    if evaluation.measures:
-        raise UsageError(
-            f"metric {str(evaluation.measures[0].spec)!r} is not made of labels; name one that is, "
-            "such as ndcg@10"
-        )
+    for spec in evaluation.specs:
+        if spec.needs_evidence:
+            raise UsageError(
+                f"metric {str(spec)!r} is not made of labels; name one that is, such as ndcg@10"
+            )
     return evaluation
 
 

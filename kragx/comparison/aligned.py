@@ -14,7 +14,7 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
 from kragx.comparison.view import Leader, View
 from kragx.errors import UsageError
-from kragx.metrics.measures import summary_of
+from kragx.metrics import known_metric
 from kragx.metrics.table import Floats
 
 Means = Mapping[str, Mapping[str, float | None]]
@@ -89,8 +89,10 @@ class Aligned:
     def _number(self, metric: str, values: Floats) -> float | None:
         if metric in self.tested:
             return _mean(values)
-        summary, known = summary_of(metric), values[~np.isnan(values)]
-        return summary(known) if summary is not None and known.size else None
+        known_as, known = known_metric(metric), values[~np.isnan(values)]
+        if known_as is None or known_as.is_mean or not known.size:
+            return None
+        return known_as.number(known)
 
     def view(self, baseline: str, settings: Settings, means: Means) -> View:
         """Compare on these rows.

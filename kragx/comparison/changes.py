@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan
@@ -18,7 +17,7 @@ from kragx.comparison.statistics import TOLERANCE
 from kragx.data.formats.jsonl import read_gold
 from kragx.data.gold import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
-from kragx.metrics.measures import MEASURES
+from kragx.metrics import known_metric
 from kragx.plain import HIDDEN
 from kragx.printing import Heading, Line, Part, Result, Table, number, visible, warning
 
@@ -291,9 +290,9 @@ def _way(change: QueryChange) -> float:
 
 def _bounded(pair: Iterable[RetrieverScores], metric: str) -> bool:
     """Whether all values lie between 0 and 1: times differ at each query, which says nothing."""
-    plain = re.split("[@(]", metric)[0]
-    if plain in MEASURES:
-        return MEASURES[plain].range[1] is not None
+    known_as = known_metric(metric)
+    if known_as is not None and known_as.range[1] is None:
+        return False
     known = np.concatenate([each.values[metric] for each in pair])
     known = known[~np.isnan(known)]
     return bool(known.size and known.min() >= 0 and known.max() <= 1 + TOLERANCE)

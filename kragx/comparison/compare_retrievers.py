@@ -17,8 +17,7 @@ from kragx.data.gold import GoldDataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.source import as_dataset
-from kragx.metrics import MetricSpec, Profile
-from kragx.metrics.measures import parse
+from kragx.metrics import MetricSpec, Profile, parse_all
 
 
 def compare(
@@ -74,8 +73,7 @@ def compare(
 
 
 def _canonical(metrics: Iterable[str | MetricSpec], profile: Profile) -> list[str]:
-    listed = [metrics] if isinstance(metrics, str) else metrics
-    return [str(parse(each, profile)) for each in listed]
+    return list(map(str, parse_all(metrics, profile)))
 
 
 def compare_scores(

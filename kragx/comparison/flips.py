@@ -11,7 +11,7 @@ import numpy as np
 
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.thresholds import NEIGHBOURHOOD, Nearby
-from kragx.metrics.measures import higher_is_better
+from kragx.metrics import metric
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal
 
@@ -103,7 +103,7 @@ def all_flips(
     matches = [each.settings["match"] for each in evaluations]
     if any(match != matches[0] for match in matches):
         return {}
-    higher = {name: higher_is_better(name) for each in evaluations for name in each.mean}
+    higher = {name: metric(name).higher_is_better for each in evaluations for name in each.mean}
     return flips_between(
         [each.name for each in evaluations],
         [each.around(neighbourhood) for each in evaluations],

@@ -31,8 +31,7 @@ from kragx.comparison.scores import direction
 from kragx.comparison.view import View
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten
-from kragx.metrics import KRAGX, Profile
-from kragx.metrics.measures import parse
+from kragx.metrics import KRAGX, Profile, parse
 from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, Table, number, signed, visible
 

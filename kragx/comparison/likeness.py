@@ -12,8 +12,8 @@ import numpy as np
 from kragx import matchers
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, Query
-from kragx.evaluation.answers import Answer
 from kragx.matchers import MatchItem, MatchWarning
+from kragx.metrics import RankedList
 
 ALIKE = 0.5
 """From this share of word pairs on, a document is much like the gold."""
@@ -41,7 +41,9 @@ class Origins:
     keys: Sequence[str]
 
     @classmethod
-    def of(cls, of_runs: Iterable[Sequence[Answer]], corpus: Mapping[str, str | Doc]) -> Origins:
+    def of(
+        cls, of_runs: Iterable[Sequence[RankedList]], corpus: Mapping[str, str | Doc]
+    ) -> Origins:
         """What is known of all that was retrieved, and of a corpus."""
         docs = [each for each in corpus.values() if isinstance(each, Doc)]
         docs += [doc for answered in of_runs for answer in answered for doc in answer.docs]
@@ -76,7 +78,7 @@ class Origins:
 
 
 def alike(
-    answered: Mapping[int, tuple[Answer, Sequence[Gold]]], texts: Mapping[str, str]
+    answered: Mapping[int, tuple[RankedList, Sequence[Gold]]], texts: Mapping[str, str]
 ) -> Iterator[tuple[int, list[float | int]]]:
     """For rows, the rank and overlap of what is most like their gold.
 

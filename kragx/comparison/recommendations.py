@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,13 +13,15 @@ from kragx.comparison.estimate import Difference
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE, queries_needed
 from kragx.comparison.view import Leader
+from kragx.metrics import METRICS, known_metric
 from kragx.printing import Line, Result, number
 
 FEW = 10
 """A slice of fewer queries says next to nothing."""
 
 _GAP = 0.05
-_TIMES = ("seconds_mean", "seconds_p50", "seconds_p95", "seconds_p99")
+_TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == "seconds")
+_SPEED = tuple(name for name, metric in METRICS.items() if "second" in metric.unit)
 _FOUND = ("recall", "hit_rate")
 
 
@@ -161,7 +162,7 @@ def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
 def _cost(comparison: Comparison) -> Iterator[Recommendation]:
     leader = comparison.overall.leaders.get(comparison.primary)
     metric = next((name for name in _TIMES if name in comparison.metrics), None)
-    if leader is None or metric is None or comparison.primary in (*_TIMES, "throughput"):
+    if leader is None or metric is None or comparison.primary in _SPEED:
         return
     seconds = {name: each[metric].value for name, each in comparison.overall.means.items()}
     means = comparison.overall.means
@@ -282,8 +283,8 @@ def _saturated(comparison: Comparison) -> Iterator[Recommendation]:
         metric
         for metric in comparison.metrics
         if len(comparison.retrievers) > 1
-        and comparison.better[metric] == "higher"
-        and _is_share(metric)
+        and (known := known_metric(metric)) is not None
+        and known.is_share
         and all((each[metric].value or 0) >= 0.99 for each in comparison.overall.means.values())
     ]
     if full:
@@ -292,18 +293,6 @@ def _saturated(comparison: Comparison) -> Iterator[Recommendation]:
             "a smaller k would tell them apart."
         )
         yield Recommendation("saturated", text, values={"metrics": full})
-
-
-def _is_share(metric: str) -> bool:
-    return re.split("[@(]", metric)[0] in (
-        "hit_rate",
-        "mrr",
-        "precision",
-        "recall",
-        "f1",
-        "map",
-        "ndcg",
-    )
 
 
 def _unfound(comparison: Comparison, scored: Sequence[RetrieverScores]) -> Iterator[Recommendation]:

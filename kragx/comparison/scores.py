@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.thresholds import Nearby
-from kragx.metrics.measures import higher_is_better, summary_of
+from kragx.metrics import known_metric
 from kragx.metrics.table import Floats
 
 _CLOSE = 1e-9
@@ -56,7 +56,7 @@ class RetrieverScores:
             match=evaluation.match_name,
             settings=evaluation.settings,
             query_ids=evaluation.query_ids,
-            values={str(each.spec): each.values for each in evaluation.all_scores},
+            values={str(each.spec): each.values for each in evaluation.scores},
             means=evaluation.mean,
             better={name: direction(name) for name in evaluation.mean},
             evaluation=evaluation,
@@ -104,7 +104,8 @@ class RetrieverScores:
         It is not for percentiles and throughput, nor for K-RAG's F1 of means: the run has one
         number, and no query has a part in it that could be resampled.
         """
-        if summary_of(metric) is not None:
+        known_as = known_metric(metric)
+        if known_as is not None and not known_as.is_mean:
             return False
         shown = self.means[metric]
         known = self.values[metric][~np.isnan(self.values[metric])]
@@ -122,8 +123,5 @@ def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
 
 def direction(metric: str) -> str:
     """The direction of a metric in a word; ``neither`` also for one that cannot be loaded."""
-    try:
-        higher = higher_is_better(metric)
-    except UsageError:  # a plug-in's measure, in a result from elsewhere
-        higher = None
-    return "neither" if higher is None else "higher" if higher else "lower"
+    known_as = known_metric(metric)
+    return "neither" if known_as is None else known_as.better

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from kragx.data.documents import Doc, as_docs, clean_number
 from kragx.data.gold import check_unique
 from kragx.data.text import Mender
 from kragx.errors import DataError
+
+Status = Literal["answered", "missing", "failed"]
+"""Whether a retriever answered a query, if only with an empty list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,36 +9,17 @@ from itertools import pairwise
 import numpy as np
 
 from kragx.data.documents import Doc
-from kragx.data.gold import Gold, GoldDataset, Query
-from kragx.data.runs import Run
+from kragx.data.gold import Gold, GoldDataset
+from kragx.data.runs import Run, Status
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.source import arranged
 from kragx.matchers import MatchItem
-from kragx.matchers.items import Status
+from kragx.metrics.evidence import RankedList
 from kragx.metrics.table import Bools, Floats, Ints, MatchTable
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One row of an evaluation's match table with its texts.
-
-    Attributes:
-        query: the question with the gold set's gold.
-        docs: the documents in the table's order; empty where they were not given.
-        status: whether the retriever answered.
-        seconds: how long it took, if measured.
-        error: why it failed.
-    """
-
-    query: Query
-    docs: tuple[Doc, ...]
-    status: Status
-    seconds: float | None = None
-    error: str | None = None
-
-
-def answers(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[Answer]:
+def answers(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[RankedList]:
     """The answers of an evaluation, row by row.
 
     Raises:
@@ -46,7 +27,7 @@ def answers(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[Answ
     """
     in_order = arranged(evaluation.profile)
     n_docs = evaluation.table.n_docs.tolist()
-    found: list[Answer] = []
+    found: list[RankedList] = []
     for query_id, n in zip(evaluation.query_ids, n_docs, strict=True):
         if query_id not in dataset:
             raise UsageError(
@@ -68,7 +49,7 @@ def answers(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[Answ
             )
         # A pool is cut at its depth, so a table may hold less than was retrieved.
         found.append(
-            Answer(
+            RankedList(
                 query,
                 docs[:n],
                 status,
@@ -79,14 +60,14 @@ def answers(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[Answ
     return found
 
 
-def kept_answers(evaluation: Evaluation) -> list[Answer] | None:
-    """The answers that an evaluation keeps for its measures; None if it has none."""
+def kept_answers(evaluation: Evaluation) -> list[RankedList] | None:
+    """The answers that an evaluation keeps for its metrics; None if it keeps none."""
     if evaluation.evidence is None:
         return None
     n_docs = evaluation.table.n_docs.tolist()
     return [
-        Answer(each.query, each.docs[:n], each.status, each.seconds)
-        for each, n in zip(evaluation.evidence.answers, n_docs, strict=True)
+        RankedList(each.query, each.docs[:n], each.status, each.seconds)
+        for each, n in zip(evaluation.evidence.lists, n_docs, strict=True)
     ]
 
 
@@ -132,7 +113,7 @@ def found(table: MatchTable, rel: float | None = None) -> Found:
     return Found(relevant, np.where(none, 0, first), best, best_rank, unknown & none)
 
 
-def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[Answer]]]) -> list[list[Gold]]:
+def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[RankedList]]]) -> list[list[Gold]]:
     """The gold of a pool, row by row: each pooled text with the judge's grade.
 
     Evaluations of one pool share its documents; each retriever found some of them, so that
@@ -155,7 +136,7 @@ def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[Answer]]]) -> list[l
 
 
 def texts_by_id(
-    of_runs: Sequence[Sequence[Answer]], corpus: Mapping[str, str | Doc]
+    of_runs: Sequence[Sequence[RankedList]], corpus: Mapping[str, str | Doc]
 ) -> dict[str, str]:
     """The texts of ids, for gold named by its id alone: a corpus's, then what was retrieved."""
     given = {id_: each.text if isinstance(each, Doc) else each for id_, each in corpus.items()}

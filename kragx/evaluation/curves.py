@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kragx.evaluation.answers import Answer, Found
+from kragx.evaluation.answers import Found
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import METRICS
-from kragx.metrics.engine import compute
-from kragx.metrics.measures import higher_is_better, measure
+from kragx.metrics import RankedList, compute
 
 KS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 500, 1000)
 """The cut-offs of a curve, as far as lists reach."""
@@ -68,15 +66,8 @@ class Times:
     most: float
 
 
-def is_share(name: str) -> bool:
-    """Whether a metric or measure lies in [0, 1], and the higher it is, the better."""
-    plain = name.partition("@")[0].partition("(")[0]
-    least, most = METRICS[plain].range if plain in METRICS else measure(plain).range
-    return least == 0 and most == 1 and higher_is_better(name) is True
-
-
 def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
-    """For each evaluation the curve of each of its metrics; measures have none.
+    """For each evaluation the curve of each of its metrics that is made of matches alone.
 
     The longest list of all of them says how far curves reach, and a pool's depth.
     """
@@ -90,7 +81,8 @@ def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
 def _curves(evaluation: Evaluation, ks: Sequence[int]) -> list[Curve]:
     if not ks:
         return []
-    bare = dict.fromkeys(replace(each.spec, k=None) for each in evaluation.scores)
+    of_matches = [spec for spec in evaluation.specs if spec.metric.from_matches is not None]
+    bare = dict.fromkeys(replace(spec, k=None) for spec in of_matches)
     specs = [replace(spec, k=k) for spec in bare for k in ks]
     chosen = replace(evaluation.profile, no_gold=evaluation.no_gold)
     scores = {each.spec: each.mean for each in compute(evaluation.table, specs, chosen)}
@@ -121,7 +113,7 @@ def histogram(evaluation: Evaluation, found: Found) -> Histogram | None:
     )
 
 
-def times(answered: Sequence[Answer]) -> Times | None:
+def times(answered: Sequence[RankedList]) -> Times | None:
     """Quantiles of the time that questions took; None if none was timed."""
     known = [
         each.seconds for each in answered if each.seconds is not None and each.status == "answered"

@@ -17,13 +17,8 @@ from kragx.data.formats.science_qa import read_gold as science_qa_gold
 from kragx.data.formats.science_qa import read_submission
 from kragx.data.tokenizers import tokenizer
 from kragx.errors import UsageError, nearest
-from kragx.evaluation.evaluation import (
-    Evaluation,
-    deviations,
-    judged_share,
-    text_settings,
-    versions,
-)
+from kragx.evaluation.evaluation import Evaluation, deviations, judged_share, versions
+from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.facts import Facts, facts_depth, facts_matcher
 from kragx.evaluation.pooling import in_pool, judged, judging_counts
 from kragx.evaluation.retriever_calls import is_retriever
@@ -31,11 +26,10 @@ from kragx.evaluation.sizes import Sizes
 from kragx.evaluation.source import Source, arranged, as_dataset, source_of
 from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
-from kragx.metrics import MetricSpec, Profile, profile_for
+from kragx.metrics import MetricSpec, Profile, compute, parse_all, profile_for
 from kragx.metrics import profile as profile_named
-from kragx.metrics.measurement import measure, wanted
-from kragx.metrics.measures import Evidence, MeasureSpec
 from kragx.metrics.profiles import NO_GOLD, NoGold
+from kragx.metrics.scores import counted
 from kragx.metrics.table import MatchTable
 
 
@@ -44,7 +38,7 @@ def evaluate(
     run: object = None,
     *,
     match: object = None,
-    metrics: Iterable[str | MetricSpec | MeasureSpec] | None = None,
+    metrics: Iterable[str | MetricSpec] | None = None,
     profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
     facts_match: object = None,
@@ -61,8 +55,8 @@ def evaluate(
             `dataset` is the path of a results file, which holds both.
         match: a method name, a mapping of options, an import path, or a matcher; None for the
             profile's (``overlap`` for kragx).
-        metrics: metric strings such as ``ndcg@10``, measures (``source_diversity@10``) among them;
-            None for the profile's (the usual seven at 10).
+        metrics: metric strings such as ``ndcg@10`` or ``source_diversity@10``; None for the
+            profile's (the usual seven at 10).
         profile: fixes what is left open: ``kragx``, ``trec``, ``krag`` or ``science-qa``; None for
             kragx, or for trec where metrics have trec_eval's names (``ndcg_cut_10``).
         no_gold: overrides what the profile does with queries that have no gold.
@@ -76,18 +70,13 @@ def evaluate(
         DataError: the data is.
     """
     metrics = None if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
-    named = profile_for(
-        profile,
-        None
-        if metrics is None
-        else [each for each in metrics if not isinstance(each, MeasureSpec)],
-    )
+    named = profile_for(profile, metrics)
     spec = named.match if match is None else match
     matcher = matchers.matcher(spec, named.match_options)
     named = matcher.profile_for(named)
-    asked = wanted(metrics, named)
-    facts = facts_matcher(asked.measures, facts_match, matcher, named)
-    from_judge = [spec for spec in asked.metrics if spec.gain_from == "judge"]
+    specs = parse_all(metrics, named)
+    facts = facts_matcher(specs, facts_match, matcher, named)
+    from_judge = [spec for spec in specs if spec.get("gain_from") == "judge"]
     if from_judge and matcher.top is None:
         raise UsageError(
             f"metric {from_judge[0]}: gain_from=judge needs a matcher that gives grades; use "
@@ -98,9 +87,10 @@ def evaluate(
     chosen = replace(named, no_gold=no_gold or named.no_gold)
     notes: Counter[str] = Counter()
     sizes = Sizes() if budget_tokenizer is None else Sizes(tokenizer(budget_tokenizer))
-    by_id = matcher == matchers.IdMatcher() and not asked.looks
+    looks = any(spec.needs_evidence for spec in specs)
+    by_id = matcher == matchers.IdMatcher() and not looks
     source, n_extra = source_of(dataset, run, chosen, by_id=by_id)
-    if asked.looks:
+    if looks:
         source.answers = []
     pool = None
     if not matcher.judges:
@@ -109,7 +99,7 @@ def evaluate(
         left_out = chosen.missing == "left_out"
         items = list(map(arranged(chosen), source.items(leave_out_missing=left_out)))
         matcher, items, chosen = judged(matcher, items, chosen)
-        asked = asked.replaced(in_pool(matcher, asked.metrics, chosen))
+        specs = in_pool(matcher, specs, chosen)
         table = match_items(items, matcher, notes)
         if matcher.pool is not None:
             table, pool = matcher.graded(table, items), matcher.pool.settings
@@ -117,40 +107,39 @@ def evaluate(
     if source.answers is not None:
         in_order = [arranged(chosen)(MatchItem(a.query, a.docs)) for a in source.answers]
         answers = [replace(a, docs=item.docs) for a, item in zip(source.answers, in_order)]
-        held = Facts(answers, facts, facts_depth(asked.measures), follows=facts_match is None)
-        evidence = Evidence(
-            answers=answers,
+        held = Facts(answers, facts, facts_depth(specs), follows=facts_match is None)
+        evidence = GatheredEvidence(
+            lists=answers,
             table=table,
             concurrency=int(source.run_settings.get("concurrency", 1)),
-            facts=held,
+            matched_facts=held,
             sizes=sizes,
         )
-    found = measure(table, asked, chosen, evidence)
+    scores = compute(table, specs, chosen, evidence)
     counts = _counts(source, n_extra, table, chosen, notes) | judging_counts(matcher, notes)
     if held is not None:
         counts |= held.judging
     return Evaluation(
         name=source.name,
-        scores=found.metrics,
+        scores=scores,
         query_ids=tuple(source.query_ids),
-        counts=found.counted(counts),
+        counts=counted(counts, scores),
         settings={
             "profile": asdict(named),
-            "deviations": deviations(asked.metrics, named, chosen),
+            "deviations": deviations(specs, named, chosen),
             "match": matcher.settings,
-            "metrics": asked.names,
+            "metrics": list(map(str, specs)),
             "dataset": source.dataset_settings(),
             **({} if facts is None else {"facts_match": facts.settings}),
             "run": {"name": source.name, **source.run_settings},
             **({"pool": pool} if pool else {}),
-            **text_settings(evidence),
+            **({} if evidence is None else evidence.settings()),
             "versions": versions(),
         },
         match_name=matchers.label(spec),
         table=table,
         profile=replace(chosen, no_gold=named.no_gold),
         no_gold=chosen.no_gold,
-        measures=found.measures,
         evidence=evidence,
         dataset=source.gold,
     )
@@ -183,7 +172,7 @@ async def aevaluate(
     run: object = None,
     *,
     match: object = None,
-    metrics: Iterable[str | MetricSpec | MeasureSpec] | None = None,
+    metrics: Iterable[str | MetricSpec] | None = None,
     profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
     facts_match: object = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
 from math import isnan
@@ -14,22 +14,18 @@ from typing import TYPE_CHECKING, Any
 from kragx import matchers
 from kragx.data.gold import GoldDataset
 from kragx.errors import UsageError, nearest
+from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.pooling import beyond
 from kragx.evaluation.thresholds import (
     NEIGHBOURHOOD,
     Means,
     Nearby,
-    decided,
-    follows,
     means_at,
     neighbours,
 )
-from kragx.metrics import MetricSpec, Profile
-from kragx.metrics import parse as parse_metric
-from kragx.metrics.engine import MetricScores
-from kragx.metrics.measurement import Wanted, measure, wanted
-from kragx.metrics.measures import Evidence, MeasureScores, MeasureSpec, parse
+from kragx.metrics import MetricScores, MetricSpec, Profile, compute, parse, parse_all
 from kragx.metrics.profiles import NoGold
+from kragx.metrics.scores import counted
 from kragx.metrics.table import MatchTable
 
 if TYPE_CHECKING:
@@ -51,8 +47,7 @@ class Evaluation:
         table: the match table; `at_threshold` decides it anew without scoring again.
         profile: what the numbers mean.
         no_gold: what became of queries without gold: the profile's rule, or the one asked for.
-        measures: one `MeasureScores` for each measure that was asked for.
-        evidence: what measures look at; None if none was asked for.
+        evidence: what metrics look at beside the matches; None if none was asked for that does.
         dataset: the gold set; None where it was read as a stream, or was a plain mapping.
     """
 
@@ -65,8 +60,7 @@ class Evaluation:
     table: MatchTable
     profile: Profile
     no_gold: NoGold
-    measures: tuple[MeasureScores, ...] = ()
-    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    evidence: GatheredEvidence | None = field(default=None, repr=False, compare=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -75,18 +69,12 @@ class Evaluation:
 
         In the order asked for; of a percentile or throughput the value is the run's own.
         """
-        return {str(scores.spec): scores.mean for scores in self.all_scores}
-
-    @cached_property
-    def all_scores(self) -> tuple[MetricScores | MeasureScores, ...]:
-        """Metrics and measures, in the order asked for."""
-        at = {name: position for position, name in enumerate(self.settings["metrics"])}
-        return tuple(sorted((*self.scores, *self.measures), key=lambda each: at[str(each.spec)]))
+        return {str(scores.spec): scores.mean for scores in self.scores}
 
     @cached_property
     def maximum(self) -> dict[str, float]:
-        """The greatest value that a measure could have reached, where the data decide it."""
-        found = ((str(each.spec), each.maximum) for each in self.measures)
+        """The greatest value that a metric could have reached, where the data decide it."""
+        found = ((str(each.spec), each.maximum) for each in self.scores)
         return {name: maximum for name, maximum in found if maximum is not None}
 
     @cached_property
@@ -121,53 +109,48 @@ class Evaluation:
         """The value of each metric for each query; None where it has none."""
         columns = [
             (str(scores.spec), [None if isnan(v) else v for v in scores.values.tolist()])
-            for scores in self.all_scores
+            for scores in self.scores
         ]
         return {
             query_id: {name: values[row] for name, values in columns}
             for row, query_id in enumerate(self.query_ids)
         }
 
-    def with_metrics(self, metrics: Iterable[str | MetricSpec | MeasureSpec]) -> Evaluation:
+    def with_metrics(self, metrics: Iterable[str | MetricSpec]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again.
 
         Raises:
-            UsageError: a metric does not exist; or it is a measure, which looks at documents, and
-                the evaluation had none to keep them for.
+            UsageError: a metric does not exist; or it looks at documents, and the evaluation did
+                not keep them.
         """
-        asked = wanted(metrics, self.profile)
-        if asked.looks and self.evidence is None:
-            raise UsageError(
-                f"metric {str(asked.looks[0])!r} looks at documents, which are kept only where a "
-                "measure is asked for; name it when you call evaluate"
-            )
+        specs = parse_all(metrics, self.profile)
         depth = self.settings.get("pool", {}).get("depth")
-        for spec in asked.metrics:
-            if beyond(spec.k, depth):
+        for spec in specs:
+            if spec.needs_evidence and self.evidence is None:
+                raise UsageError(
+                    f"metric {str(spec)!r} looks at documents, which are kept only where a metric "
+                    "that does is asked for; name it when you call evaluate"
+                )
+            if spec.metric.from_matches is not None and beyond(spec.k, depth):
                 raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
         chosen = self.chosen_profile
-        found = measure(self.table, asked, chosen, self.evidence)
+        scores = compute(self.table, specs, chosen, self.evidence)
         return replace(
             self,
-            scores=found.metrics,
-            measures=found.measures,
-            counts=found.counted(self.counts),
+            scores=scores,
+            counts=counted(self.counts, scores),
             settings={
                 **self.settings,
-                "metrics": asked.names,
-                "deviations": deviations(asked.metrics, self.profile, chosen),
-                **text_settings(self.evidence),
+                "metrics": list(map(str, specs)),
+                "deviations": deviations(specs, self.profile, chosen),
+                **({} if self.evidence is None else self.evidence.settings()),
             },
         )
 
     @property
-    def wanted(self) -> Wanted:
-        """The metrics and measures that were computed."""
-        return Wanted(
-            tuple(each.spec for each in self.scores),
-            tuple(each.spec for each in self.measures),
-            tuple(self.mean),
-        )
+    def specs(self) -> tuple[MetricSpec, ...]:
+        """The metrics that were computed."""
+        return tuple(scores.spec for scores in self.scores)
 
     @property
     def chosen_profile(self) -> Profile:
@@ -190,24 +173,25 @@ class Evaluation:
             raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
         table = self.table.at_threshold(threshold)
         settings = {**self.settings, "match": {**match, "threshold": threshold}}
-        if follows(self.evidence) and "facts_match" in settings:
-            settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
-        evidence = decided(self.evidence, table)
-        found = measure(table, self.wanted, self.chosen_profile, evidence)
+        evidence = None
+        if self.evidence is not None:
+            evidence = self.evidence.decided(table)
+            if evidence.follows:
+                settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
+        scores = compute(table, self.specs, self.chosen_profile, evidence)
         return replace(
             self,
             table=table,
-            scores=found.metrics,
-            measures=found.measures,
+            scores=scores,
             evidence=evidence,
-            counts=found.counted({**self.counts, "judged_share": judged_share(table)}),
+            counts=counted({**self.counts, "judged_share": judged_share(table)}, scores),
             settings=settings,
         )
 
     def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
         """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
         listed = sorted(thresholds)
-        return means_at(listed, self.table, self.wanted, self.chosen_profile, self.evidence)
+        return means_at(listed, self.table, self.specs, self.chosen_profile, self.evidence)
 
     @cached_property
     def nearby(self) -> Nearby | None:
@@ -254,7 +238,7 @@ class Evaluation:
             from kragx.errors import MissingExtraError
 
             raise MissingExtraError("to_pandas", "pandas") from None
-        columns = {str(scores.spec): scores.values for scores in self.all_scores}
+        columns = {str(scores.spec): scores.values for scores in self.scores}
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
     def print(self) -> None:
@@ -278,28 +262,16 @@ def deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) -> 
     """What differs from the profile: options named in metric strings, and `no_gold`."""
     deviations: dict[str, Any] = {}
     for spec in specs:
-        plain = parse_metric(spec.name if spec.k is None else f"{spec.name}@{spec.k}", named)
         changed = {
             name: value
-            for name, value in asdict(spec).items()
-            if name != "k" and value != getattr(plain, name)
+            for name, value in spec.options
+            if spec.metric.options[name].by_profile and value != getattr(named, name)
         }
         if changed:
             deviations[str(spec)] = changed
     if chosen.no_gold != named.no_gold:
         deviations["no_gold"] = chosen.no_gold
     return deviations
-
-
-def text_settings(evidence: Evidence | None) -> dict[str, Any]:
-    """How texts were read for spans, and what a budget's token is; nothing where none was."""
-    if evidence is None:
-        return {}
-    spans, tokens = evidence.spans.settings, evidence.sizes.described()
-    return {
-        **({"spans": spans} if spans else {}),
-        **({"budget_tokenizer": tokens} if tokens else {}),
-    }
 
 
 @cache

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from kragx import matchers
+from kragx.data.runs import Status
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.highlights import Spans, shared_spans, shown_text
 from kragx.evaluation.source import arranged, source_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
-from kragx.matchers.items import Status
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
 from kragx.matchers.reasons import Reason, best_targets, reasons

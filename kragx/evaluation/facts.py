@@ -16,8 +16,8 @@ from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.pooling import judging_counts
 from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
-from kragx.metrics import Profile
-from kragx.metrics.measures import Answer, MeasureSpec
+from kragx.metrics import MetricSpec, Profile
+from kragx.metrics.evidence import RankedList
 from kragx.metrics.table import Floats, Ints
 
 FACTS_HAVE_NO_IDS = (
@@ -27,13 +27,13 @@ FACTS_HAVE_NO_IDS = (
 
 
 def facts_matcher(
-    measured: Sequence[MeasureSpec],
+    specs: Sequence[MetricSpec],
     spec: object,
     matcher: matchers.BaseMatcher,
     named: Profile,
 ) -> matchers.BaseMatcher | None:
-    """What matches facts; None where no measure needs it."""
-    if all(each.name != "context_completeness" for each in measured):
+    """What matches facts; None where no metric reads them."""
+    if not any(spec.metric.reads_facts for spec in specs):
         return None
     chosen = matcher if spec is None else matchers.matcher(spec, named.match_options)
     if chosen.reads == "ids":
@@ -41,9 +41,9 @@ def facts_matcher(
     return chosen.against_gold()
 
 
-def facts_depth(measured: Sequence[MeasureSpec]) -> int | None:
+def facts_depth(specs: Sequence[MetricSpec]) -> int | None:
     """How far down a list facts are looked for; None for to its end."""
-    cuts = [each.k for each in measured if each.name == "context_completeness"]
+    cuts = [spec.k for spec in specs if spec.metric.reads_facts]
     known = [k for k in cuts if isinstance(k, int)]
     return max(known) if known and len(known) == len(cuts) else None
 
@@ -60,7 +60,7 @@ class Facts:
 
     def __init__(
         self,
-        answers: Sequence[Answer],
+        answers: Sequence[RankedList],
         matcher: matchers.BaseMatcher | None,
         depth: int | None,
         *,
@@ -95,7 +95,7 @@ class Facts:
         other._threshold = threshold
         return other
 
-    def __call__(self, k: int | Ints | None) -> Floats:
+    def shares(self, k: int | Ints | None) -> Floats:
         """(q) shares in the first k documents, k for all queries or for each.
 
         NaN for a query without facts, or with a fact that a judge could not rate.

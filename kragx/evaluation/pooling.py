@@ -13,7 +13,7 @@ from kragx.evaluation.source import arranged, as_dataset, source_of
 from kragx.matchers import BaseMatcher, MatchItem
 from kragx.metrics import MetricSpec, Profile
 from kragx.metrics import profile as profile_named
-from kragx.metrics.spec import Cut
+from kragx.metrics.syntax import Cut
 
 
 def pooled(
@@ -75,14 +75,14 @@ def in_pool(
         return specs
     depth = matcher.pool.depth
     for spec in specs:
-        if beyond(spec.k, depth):
+        if spec.metric.from_matches is not None and beyond(spec.k, depth):
             raise UsageError(
                 f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}; "
                 "pool deeper (match.depth), or cut at the depth"
             )
     # A metric string that says no rel gets the pool's.
     return tuple(
-        spec if spec.rel is not None or spec.name == "ndcg" else replace(spec, rel=chosen.rel)
+        spec.with_options(rel=chosen.rel) if ("rel", None) in spec.options else spec
         for spec in specs
     )
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from kragx.data.documents import Doc
 from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer, describe
 from kragx.errors import DataError
-from kragx.metrics import Budget
+from kragx.metrics.evidence import RankedList
+from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import reading
+from kragx.metrics.syntax import TextBudget
 from kragx.metrics.table import Ints
-
-if TYPE_CHECKING:
-    from kragx.metrics.measures.base import Answer
-    from kragx.metrics.spans.cover import Spread
 
 
 @dataclass
@@ -37,14 +35,14 @@ class Sizes:
         """What a result records of the tokenizer; None if no token was counted."""
         return describe(self.tokenizer) if "tokens" in self._lengths else None
 
-    def depths(self, answers: Sequence[Answer], budget: Budget) -> Ints:
+    def depths(self, answers: Sequence[RankedList], budget: TextBudget) -> Ints:
         """(q) how many documents of each list fit whole, up to the first that does not."""
         lengths = self._of(answers, budget)
         return np.array(
             [int(np.searchsorted(np.cumsum(of), budget.n, "right")) for of in lengths], np.int64
         )
 
-    def begun(self, answers: Sequence[Answer], budget: Budget) -> Ints:
+    def begun(self, answers: Sequence[RankedList], budget: TextBudget) -> Ints:
         """(q) how many documents of each list are read, the one in which the budget ends too."""
         lengths = self._of(answers, budget)
         return np.array(
@@ -52,7 +50,7 @@ class Sizes:
             np.int64,
         )
 
-    def read(self, answers: Sequence[Answer], budget: Budget, spread: Spread) -> Ints:
+    def read(self, answers: Sequence[RankedList], budget: TextBudget, spread: Spread) -> Ints:
         """(q) how many tokens of each stream the budget pays for.
 
         The document in which the budget is spent is cut there: a stream is read token by token, so
@@ -79,7 +77,7 @@ class Sizes:
     def _counted(self, texts: Iterable[str]) -> list[int]:
         return [len(tokens) for tokens in self.tokenizer.tokens(texts)]
 
-    def _of(self, answers: Sequence[Answer], budget: Budget) -> list[Ints]:
+    def _of(self, answers: Sequence[RankedList], budget: TextBudget) -> list[Ints]:
         if budget.unit not in self._lengths:
             texts = [[_text(a, rank, doc) for rank, doc in enumerate(a.docs, 1)] for a in answers]
             distinct = list(dict.fromkeys(text for of in texts for text in of))
@@ -92,7 +90,7 @@ class Sizes:
         return self._lengths[budget.unit]
 
 
-def _text(answer: Answer, rank: int, doc: Doc) -> str:
+def _text(answer: RankedList, rank: int, doc: Doc) -> str:
     if doc.text is None:
         raise DataError(
             f"query {answer.query.id!r}, rank {rank}: document {doc.id!r} has no text, and a "

@@ -14,17 +14,16 @@ import numpy as np
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import file_name, iter_results, read_gold, read_results
 from kragx.data.gold import GoldDataset, Query, hash_of, query_hash
-from kragx.data.runs import Retrieved, Run, rank_by_score
+from kragx.data.runs import Retrieved, Run, Status, rank_by_score
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.matchers import BaseMatcher, MatchItem
-from kragx.matchers.items import Status
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
 from kragx.matchers.scored import Scored, match_scored, read_scored
 from kragx.metrics import Profile
-from kragx.metrics.measures import Answer
+from kragx.metrics.evidence import RankedList
 from kragx.metrics.table import MatchTable
 
 
@@ -76,7 +75,7 @@ class Source:
         self.query_ids: list[str] = []
         self.statuses: Counter[str] = Counter()
         self.n_empty = 0
-        self.answers: list[Answer] | None = None  # kept only where a measure is asked for
+        self.answers: list[RankedList] | None = None  # kept only where a metric looks at them
         self.gold: GoldDataset | None = None
         self._hashes: list[bytes] = []
         self.first_failure: str | None = None
@@ -101,7 +100,7 @@ class Source:
                 self._hashes.append(query_hash(query))
             if self.answers is not None:  # rows of the table, in its order
                 seconds = None if found is None else found.seconds
-                self.answers.append(Answer(query, docs, status, seconds))
+                self.answers.append(RankedList(query, docs, status, seconds))
             yield MatchItem(query, docs, status)
 
     def dataset_settings(self) -> Mapping[str, Any]:

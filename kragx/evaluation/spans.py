@@ -14,15 +14,15 @@ from kragx.data.tokenizers import describe, tokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.errors import DataError
 from kragx.matchers.items import MatchWarning
-from kragx.metrics.measures.base import Answer, Evidence
-from kragx.metrics.measures.span_options import Reading
+from kragx.metrics.evidence import RankedList
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.cover import Part
 from kragx.metrics.spans.grams import repetitions, twins
 from kragx.metrics.spans.least import Words
 from kragx.metrics.spans.offsets import Placed, locate, placed
+from kragx.metrics.spans.options import SpanOptions
 from kragx.metrics.spans.rows import Rows
-from kragx.metrics.table import Ints
+from kragx.metrics.table import Ints, MatchTable
 
 _BATCH = 256  # queries whose tokens are compared at once
 
@@ -39,10 +39,9 @@ class Gold:
 class Reader:
     """Reads the answers of an evaluation, batch by batch."""
 
-    def __init__(self, evidence: Evidence, how: Reading) -> None:
-        self._answers = evidence.answers
-        start = evidence.table.doc_start
-        self._repeated = [evidence.table.repeated[a:b] for a, b in pairwise(start)]
+    def __init__(self, lists: Sequence[RankedList], table: MatchTable, how: SpanOptions) -> None:
+        self._answers = lists
+        self._repeated = [table.repeated[a:b] for a, b in pairwise(table.doc_start)]
         self._how = how
         self._corpus = TokenCorpus(tokenizer(how.tokenizer))
         self._n_offsets = self._n_texts = 0
@@ -105,7 +104,7 @@ class Reader:
         if batch:
             yield self._aligned(batch)
 
-    def _check(self, answer: Answer, golds: Sequence[Gold], docs: Sequence[str | None]) -> None:
+    def _check(self, answer: RankedList, golds: Sequence[Gold], docs: Sequence[str | None]) -> None:
         with_text = {gold.item for gold in golds}
         wanted = _items(answer)
         for item, position in enumerate(wanted):
@@ -124,7 +123,7 @@ class Reader:
             )
 
     def _placed(
-        self, answer: Answer, golds: Sequence[Gold]
+        self, answer: RankedList, golds: Sequence[Gold]
     ) -> tuple[list[Placed], list[Placed]] | None:
         """The places of all texts of a query; None if they are to be compared instead."""
         how = self._how
@@ -147,8 +146,8 @@ class Reader:
         return None
 
     def _aligned(self, batch: Sequence[tuple[list[Gold], list[str]]]) -> Part:
-        golds = [[self._how.text(gold.text) for gold in golds] for golds, _ in batch]
-        docs = [[self._how.text(text) for text in texts] for _, texts in batch]
+        golds = [[self._how.read(gold.text) for gold in golds] for golds, _ in batch]
+        docs = [[self._how.read(text) for text in texts] for _, texts in batch]
         corpus = self._corpus
         corpus.add(text for texts in (*golds, *docs) for text in texts)
         gold_tokens = [tokens for texts in golds for tokens in corpus.of(texts)]
@@ -190,12 +189,12 @@ def _row(texts: Sequence[Any]) -> Any:
     return np.concatenate(texts) if texts else np.empty(0, np.int32)
 
 
-def _items(answer: Answer) -> list[int]:
+def _items(answer: RankedList) -> list[int]:
     """The gold items of a query that are gold: of a grade above 0."""
     return [at for at, gold in enumerate(answer.query.gold) if gold.grade > 0]
 
 
-def _golds(answer: Answer) -> list[Gold]:
+def _golds(answer: RankedList) -> list[Gold]:
     """The texts of a query's gold items and of their alternatives."""
     golds: list[Gold] = []
     for item, position in enumerate(_items(answer)):

@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from kragx.evaluation.facts import Facts
-from kragx.metrics import Profile
-from kragx.metrics.measurement import MetricWarning, Wanted, measure
-from kragx.metrics.measures import Evidence
+from kragx.evaluation.evidence import GatheredEvidence
+from kragx.metrics import MetricSpec, MetricWarning, Profile, compute
 from kragx.metrics.table import Floats, MatchTable
 
 Means = dict[str, float | None]
@@ -26,33 +24,20 @@ NEIGHBOURHOOD = 0.1
 _STEPS = 4  # thresholds on either side of the chosen one: few, as they take time
 
 
-def follows(evidence: Evidence | None) -> bool:
-    """Whether facts are matched at the gold's threshold."""
-    return evidence is not None and isinstance(evidence.facts, Facts) and evidence.facts.follows
-
-
-def decided(evidence: Evidence | None, table: MatchTable) -> Evidence | None:
-    """The evidence with these matches, and with facts at their threshold where they follow it."""
-    if evidence is None:
-        return None
-    facts = evidence.facts
-    if isinstance(facts, Facts) and facts.follows:
-        facts = facts.at_threshold(table.threshold)
-    return replace(evidence, table=table, facts=facts)
-
-
 def means_at(
     thresholds: Sequence[float],
     table: MatchTable,
-    wanted: Wanted,
+    specs: Sequence[MetricSpec],
     profile: Profile,
-    evidence: Evidence | None,
+    evidence: GatheredEvidence | None,
 ) -> Iterator[tuple[int, Means]]:
-    """At each threshold, ascending, how many pairs match and every mean, as `measure` has them."""
+    """At each threshold, ascending, how many pairs match and every mean, as `compute` has them."""
     # What a low threshold leaves out no higher one lets in, unless a metric reads scores as such.
-    prune = all(spec.gain != "score" for spec in wanted.metrics) and not wanted.measures
+    prune = all(
+        spec.metric.from_matches is not None and spec.get("gain") != "score" for spec in specs
+    )
     # The same matches give the same values, unless facts are matched at the threshold as well.
-    once = not follows(evidence)
+    once = evidence is None or not evidence.follows
     before: tuple[int, Means] | None = None
     for threshold in thresholds:
         table = replace(table, threshold=threshold)
@@ -62,8 +47,9 @@ def means_at(
         if before is None or before[0] != count or not once:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
-                found = measure(table, wanted, profile, decided(evidence, table))
-            before = (count, found.means)
+                seen = None if evidence is None else evidence.decided(table)
+                scores = compute(table, specs, profile, seen)
+            before = (count, {str(score.spec): score.mean for score in scores})
         yield before
 
 

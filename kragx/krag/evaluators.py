@@ -20,9 +20,7 @@ from kragx.data.tokenizers import KragTokenizer
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluate import evaluate, match_pairs
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import METRICS, PROFILES
-from kragx.metrics.engine import MetricScores
-from kragx.metrics.measurement import MetricWarning
+from kragx.metrics import METRICS, PROFILES, MetricScores, MetricWarning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

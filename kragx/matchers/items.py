@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.gold import Query
+from kragx.data.runs import Status
 from kragx.errors import DataError
-
-Status = Literal["answered", "missing", "failed"]
 
 
 class MatchWarning(UserWarning):

@@ -2,82 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from kragx.errors import DataError
-from kragx.metrics import METRICS, MetricSpec
+from kragx.errors import DataError, UsageError
+from kragx.metrics.bounds import Unknown, extremes
+from kragx.metrics.evidence import Evidence
+from kragx.metrics.micro import PooledCounts, harmonic
 from kragx.metrics.profiles import KRAGX, Profile
+from kragx.metrics.scores import MetricScores
+from kragx.metrics.sets import PRECISION, RECALL
+from kragx.metrics.spec import MetricSpec, defined
+from kragx.metrics.syntax import TextBudget
 from kragx.metrics.table import Bools, Floats, MatchTable
-from kragx.metrics.view import View, distinct_cuts
+from kragx.metrics.view import TableView
 
 
-@dataclass(frozen=True)
-class Pooled:
-    """The four counts of a micro average, over the queries that were scored.
-
-    There is no single count of true positives: one chunk that covers two gold items is one
-    relevant document and two found gold items.
-    """
-
-    relevant: int
-    other: int
-    found: int
-    missed: int
-
-    def value(self, metric: str) -> float:
-        """Micro precision, recall or F1; 0 where there is nothing to divide by."""
-        precision = _share(self.relevant, self.other)
-        recall = _share(self.found, self.missed)
-        if metric == "precision":
-            return precision
-        if metric == "recall":
-            return recall
-        return _harmonic(precision, recall)
-
-
-@dataclass(frozen=True)
-class MetricScores:
-    """The values of one metric.
-
-    Attributes:
-        spec: which metric.
-        values: (q) one for each query; NaN where there is none (left out, or undefined).
-        mean: the macro average over the queries that have a value; None if none has.
-        no_gold: (q) which queries have no gold for this metric.
-        pooled: the counts of its micro average, if it has one.
-        bounds: what `mean` can become once every score is known; None if all are.
-        micro_bounds: the same for the micro average; None also where it is not known.
-        micro_estimate: the micro average where scores are not known; `pooled` counts those as no
-            matches.
-    """
-
-    spec: MetricSpec
-    values: Floats
-    mean: float | None
-    no_gold: Bools
-    pooled: Pooled | None
-    bounds: tuple[float, float] | None = None
-    micro_bounds: tuple[float, float] | None = None
-    micro_estimate: float | None = None
-
-    @property
-    def n_scored(self) -> int:
-        """How many queries have a value, and so are in the mean."""
-        return int((~np.isnan(self.values)).sum())
-
-    @property
-    def micro(self) -> float | None:
-        """The micro average; None for a metric that has none."""
-        if self.micro_estimate is not None:
-            return self.micro_estimate
-        return None if self.pooled is None else self.pooled.value(self.spec.name)
+class MetricWarning(UserWarning):
+    """A number is not what it seems, because the profile reproduces another tool."""
 
 
 def compute(
-    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile = KRAGX
+    table: MatchTable,
+    specs: Sequence[MetricSpec],
+    profile: Profile = KRAGX,
+    evidence: Evidence | None = None,
 ) -> tuple[MetricScores, ...]:
     """Compute each metric for every query.
 
@@ -86,77 +38,161 @@ def compute(
         specs: the metrics.
         profile: says what becomes of queries without gold and of repeated documents; what the
             metrics mean is in the specs.
+        evidence: of the same matches; None if no metric needs it.
 
     Raises:
+        UsageError: a metric needs evidence, and there is none.
         DataError: a query has no gold and the profile refuses it; or a gain is not finite.
     """
-    if table.has_unknown:
-        from kragx.metrics.bounds import bounded
+    budgets: dict[TextBudget | None, list[MetricSpec]] = {}
+    for spec in specs:
+        if spec.needs_evidence and evidence is None:
+            raise UsageError(
+                f"metric {str(spec)!r} looks at documents, which a match table does not hold; "
+                "use evaluate"
+            )
+        budgets.setdefault(spec.budget, []).append(spec)
+    scores: dict[MetricSpec, MetricScores] = {}
+    for budget, group in budgets.items():
+        if budget is None or evidence is None:
+            computed = _computed(table, group, profile, evidence)
+        else:
+            uncut = [replace(spec, k=None) for spec in group]
+            within = evidence.within(budget)
+            computed = _computed(within.table, uncut, profile, within)
+        scores |= {spec: replace(score, spec=spec) for spec, score in zip(group, computed)}
+    _warn_above_1(scores.values())
+    return tuple(scores[spec] for spec in specs)
 
-        return bounded(table, specs, profile, compute)
-    cuts = distinct_cuts(spec.rank for spec in specs)
-    views: dict[float | None, View] = {}
-    blocks: dict[MetricSpec, _Block] = {}
-    pools: dict[float | None, list[Pooled]] = {}
 
-    def view_of(spec: MetricSpec) -> View:
-        if spec.rel not in views:
-            repeats = profile.duplicates == "count"
-            views[spec.rel] = View(table, cuts, spec.rel, count_repeats=repeats)
-        return views[spec.rel]
+def _warn_above_1(scores: Iterable[MetricScores]) -> None:
+    for score in scores:
+        above = int((score.values > 1.0 + 1e-12).sum())
+        if above and score.spec.metric.from_matches is not None:
+            warnings.warn(
+                f"{score.spec} is above 1 for {above} queries: it credits every matching document, "
+                "also several that match the same gold (profile kragx credits each gold once)",
+                MetricWarning,
+                stacklevel=4,
+            )
 
-    def block_of(spec: MetricSpec) -> _Block:
-        # The same metric at another k is another row of the same block.
-        uncut = replace(spec, k=None)
-        if uncut not in blocks:
-            view = view_of(spec)
-            values = METRICS[spec.name].compute(view, uncut)
-            values = _apply_no_gold(values, view.empty, table, spec, profile)
-            blocks[uncut] = _Block(values, _means(values))
-        return blocks[uncut]
 
-    def scores_of(spec: MetricSpec) -> MetricScores:
-        view, block, row = view_of(spec), block_of(spec), _row(cuts, spec)
-        pooled = None
-        if METRICS[spec.name].pooled:
-            if spec.rel not in pools:
-                scored = ~view.empty if profile.no_gold == "skip" else np.ones_like(view.empty)
-                pools[spec.rel] = _pool(view, scored)
-            pooled = pools[spec.rel][row]
-        mean = block.means[row]
-        if spec.macro == "means":
-            precision = block_of(replace(spec, name="precision")).means[row]
-            recall = block_of(replace(spec, name="recall")).means[row]
+def _computed(
+    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile, evidence: Evidence | None
+) -> list[MetricScores]:
+    """Compute each metric of lists that are cut at a rank, or not at all."""
+    of_matches = [spec for spec in specs if spec.metric.from_matches is not None]
+    scores = dict(zip(of_matches, _from_matches(table, of_matches, profile)))
+    if evidence is not None:
+        others = (spec for spec in specs if spec.metric.from_matches is None)
+        scores |= {spec: _from_evidence(evidence, spec) for spec in others}
+    return [scores[spec] for spec in specs]
+
+
+def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
+    metric = spec.metric
+    if metric.from_run is not None:
+        nothing = np.full(evidence.table.n_queries, np.nan)
+        return MetricScores(spec, nothing, metric.from_run(evidence))
+    assert metric.from_evidence is not None  # one of the three is given
+    values = metric.from_evidence(evidence, spec)
+    most = None if metric.maximum is None else metric.maximum(evidence, spec)
+    maximum = None if most is None or not defined(most).size else float(defined(most).mean())
+    known = defined(values)
+    return MetricScores(spec, values, metric.number(known) if known.size else None, maximum=maximum)
+
+
+def _from_matches(
+    table: MatchTable, specs: Sequence[MetricSpec], profile: Profile
+) -> Sequence[MetricScores]:
+    """Compute metrics of the match table alone, with bounds where not all of it is known."""
+    if not table.has_unknown:
+        return _Blocks(table, specs, profile).scores()
+    unknown = Unknown.of(table, profile)
+    lows, highs = (_Blocks(settled, specs, profile).scores() for settled in extremes(table))
+    return [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
+
+
+class _Blocks:
+    """Metrics of one table at every cut-off at once; what several of them need is made once."""
+
+    def __init__(self, table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> None:
+        self._table = table
+        self._specs = specs
+        self._profile = profile
+        self._cuts = sorted({_cut(spec) for spec in specs})
+        # By rel, which decides what is gold.
+        self._views: dict[float | None, TableView] = {}
+        self._pools: dict[float | None, list[PooledCounts]] = {}
+        # The same metric at another k is another row of the same block, (c, q) and (c).
+        self._blocks: dict[MetricSpec, tuple[Floats, list[float | None]]] = {}
+
+    def scores(self) -> list[MetricScores]:
+        """The scores of every spec."""
+        return [self._score(spec) for spec in self._specs]
+
+    def _score(self, spec: MetricSpec) -> MetricScores:
+        row = self._cuts.index(_cut(spec))
+        view = self._view(spec)
+        values, means = self._block(spec)
+        pooled = self._pool(spec)[row] if spec.metric.pooled is not None else None
+        mean = means[row]
+        if spec.get("macro") == "means":
+            precision, recall = (
+                self._block(spec.of_metric(metric))[1][row] for metric in (PRECISION, RECALL)
+            )
             if precision is not None and recall is not None:
-                mean = _harmonic(precision, recall)
-        return MetricScores(spec, block.values[row], mean, view.empty, pooled)
+                mean = harmonic(precision, recall)
+        return MetricScores(spec, values[row], mean, view.empty, pooled)
 
-    return tuple(map(scores_of, specs))
+    def _view(self, spec: MetricSpec) -> TableView:
+        rel = spec.get("rel")
+        if rel not in self._views:
+            repeats = self._profile.duplicates == "count"
+            self._views[rel] = TableView(self._table, self._cuts, rel, count_repeats=repeats)
+        return self._views[rel]
+
+    def _block(self, spec: MetricSpec) -> tuple[Floats, list[float | None]]:
+        uncut = replace(spec, k=None)
+        if uncut not in self._blocks:
+            view = self._view(spec)
+            assert spec.metric.from_matches is not None  # only those come here
+            values = spec.metric.from_matches(view, uncut)
+            values = _apply_no_gold(values, view.empty, self._table, spec, self._profile)
+            self._blocks[uncut] = values, _means(values)
+        return self._blocks[uncut]
+
+    def _pool(self, spec: MetricSpec) -> list[PooledCounts]:
+        """The four counts at each cut-off, over the queries that are scored."""
+        rel = spec.get("rel")
+        if rel not in self._pools:
+            view = self._view(spec)
+            skips = self._profile.no_gold == "skip"
+            scored = ~view.empty if skips else np.ones_like(view.empty)
+            gold = int(view.n_gold[scored].sum())
+            sums = (
+                block[:, scored].sum(axis=1, dtype=np.int64).tolist()
+                for block in (view.relevant, view.depth, view.found)
+            )
+            self._pools[rel] = [
+                PooledCounts(relevant, depth - relevant, found, gold - found)
+                for relevant, depth, found in zip(*sums, strict=True)
+            ]
+        return self._pools[rel]
 
 
-@dataclass(frozen=True)
-class _Block:
-    """One metric at every cut-off: its (c, q) values, and the mean of each row."""
-
-    values: Floats
-    means: list[float | None]
-
-
-def _row(cuts: Sequence[float], spec: MetricSpec) -> int:
-    return cuts.index(np.inf if spec.rank is None else spec.rank)
+def _cut(spec: MetricSpec) -> float:
+    """The cut-off as a rank; infinity for the whole list."""
+    assert not isinstance(spec.k, TextBudget)  # lists are cut there before
+    return np.inf if spec.k is None else float(spec.k)
 
 
 def _means(values: Floats) -> list[float | None]:
     undefined = np.isnan(values)
     if not undefined.any() and values.shape[1]:
         return [float(mean) for mean in values.mean(axis=1)]
-    defined = [row[~missing] for row, missing in zip(values, undefined)]
-    return [float(row.mean()) if row.size else None for row in defined]
-
-
-def _harmonic(precision: float, recall: float) -> float:
-    total = precision + recall
-    return 2 * precision * recall / total if total else 0.0
+    known = [defined(row) for row in values]
+    return [float(row.mean()) if row.size else None for row in known]
 
 
 def _apply_no_gold(
@@ -175,26 +211,9 @@ def _apply_no_gold(
             return np.where(empty, np.nan, values)
         case "zero":
             # Every metric is 0 without gold, or undefined without a relevant document.
-            if profile.no_gold_hits and spec.name == "hit_rate" and spec.need == "all":
+            if profile.no_gold_hits and spec.get("need") == "all":
                 return np.where(empty, 1.0, values)
         case "abstain":
             abstained = table.answered & (table.n_docs == 0)
             return np.where(empty & ~np.isnan(values), abstained, values)
     return values
-
-
-def _pool(view: View, scored: Bools) -> list[Pooled]:
-    """The four counts at each cut-off, over the queries that are scored."""
-    gold = int(view.n_gold[scored].sum())
-    sums = (
-        block[:, scored].sum(axis=1, dtype=np.int64).tolist()
-        for block in (view.relevant, view.depth, view.found)
-    )
-    return [
-        Pooled(relevant=relevant, other=depth - relevant, found=found, missed=gold - found)
-        for relevant, depth, found in zip(*sums, strict=True)
-    ]
-
-
-def _share(part: int, rest: int) -> float:
-    return part / (part + rest) if part + rest else 0.0

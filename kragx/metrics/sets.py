@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from kragx.metrics.definitions import Metric, ratio
-from kragx.metrics.spec import MetricSpec
+from kragx.metrics.micro import PooledCounts
+from kragx.metrics.options import MACRO, NEED, OVER, REL
+from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table import Floats
-from kragx.metrics.view import View
+from kragx.metrics.view import TableView, ratio
 
 
-def _hit_rate(view: View, spec: MetricSpec) -> Floats:
-    needed = view.n_gold if spec.need == "all" else 1
+def _hit_rate(view: TableView, spec: MetricSpec) -> Floats:
+    needed = view.n_gold if spec["need"] == "all" else 1
     return ((view.found >= needed) & (view.found > 0)).astype(np.float64)
 
 
-def _precision(view: View, spec: MetricSpec) -> Floats:
-    return ratio(view.relevant, view.depth if spec.over == "retrieved" else view.limit)
+def _precision(view: TableView, spec: MetricSpec) -> Floats:
+    return ratio(view.relevant, view.depth if spec["over"] == "retrieved" else view.limit)
 
 
-def _recall(view: View, spec: MetricSpec) -> Floats:
+def _recall(view: TableView, spec: MetricSpec) -> Floats:
     return ratio(view.found, view.n_gold.astype(np.float64))
 
 
-def _f1(view: View, spec: MetricSpec) -> Floats:
+def _f1(view: TableView, spec: MetricSpec) -> Floats:
     precision, recall = _precision(view, spec), _recall(view, spec)
     return ratio(2 * precision * recall, precision + recall)
 
 
-def _redundancy(view: View, spec: MetricSpec) -> Floats:
+def _redundancy(view: TableView, spec: MetricSpec) -> Floats:
     return ratio(view.redundant, view.relevant, empty=np.nan)
 
 
@@ -36,37 +37,53 @@ HIT_RATE = Metric(
     name="hit_rate",
     question="Is there anything useful in the top k?",
     formula="1 if some gold is found within k (need=all: if every gold is), else 0",
-    compute=_hit_rate,
-    options=("need", "rel"),
+    from_matches=_hit_rate,
+    options={"need": NEED, "rel": REL},
+    default=True,
+    rises_with_matches=True,
+    rises_with_gold=lambda spec: spec["need"] == "any",
+    trec={"success_<k>": ""},
 )
 PRECISION = Metric(
     name="precision",
     question="How much of the top k is useful?",
     formula="relevant documents in the top k / k (over=retrieved: / min(k, n))",
-    compute=_precision,
-    options=("over", "rel"),
-    pooled=True,
+    from_matches=_precision,
+    options={"over": OVER, "rel": REL},
+    default=True,
+    pooled=PooledCounts.precision,
+    rises_with_matches=True,
+    rises_with_gold=True,
+    trec={"P_<k>": "", "set_P": ""},
 )
 RECALL = Metric(
     name="recall",
     question="How much of the gold is found?",
     formula="gold found within k / all gold",
-    compute=_recall,
-    pooled=True,
+    from_matches=_recall,
+    options={"rel": REL},
+    default=True,
+    pooled=PooledCounts.recall,
+    rises_with_matches=True,
+    trec={"recall_<k>": "", "set_recall": ""},
 )
 F1 = Metric(
     name="f1",
     question="How good is the balance of precision and recall?",
     formula="harmonic mean of the query's precision and recall; 0 when both are 0",
-    compute=_f1,
-    options=("over", "rel"),
-    fixed=("macro",),
-    pooled=True,
+    from_matches=_f1,
+    options={"over": OVER, "rel": REL, "macro": MACRO},
+    default=True,
+    pooled=PooledCounts.f1,
+    rises_with_matches=lambda spec: spec["macro"] == "queries",
+    trec={"set_F": "(over=retrieved)"},
 )
 REDUNDANCY = Metric(
     name="redundancy",
     question="How many of the relevant documents say nothing new?",
     formula="documents that match only gold found before / relevant documents; undefined without",
-    compute=_redundancy,
-    higher_is_better=False,
+    from_matches=_redundancy,
+    options={"rel": REL},
+    better="lower",
+    may_be_undefined=True,
 )

@@ -1,159 +1,257 @@
-"""Metric strings: ``ndcg@10(gain=exp2)`` parsed into a value, and printed back canonically."""
+"""What a metric is, and what is asked of one: `Metric` and `MetricSpec`."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
+
 from kragx.data.text import plain_number
-from kragx.errors import UsageError, nearest, shorten
+from kragx.errors import UsageError, nearest
+from kragx.metrics.evidence import Evidence
+from kragx.metrics.micro import PooledCounts
+from kragx.metrics.profiles import KRAGX, Profile
+from kragx.metrics.syntax import Cut, TextBudget
+from kragx.metrics.table import Floats
+from kragx.metrics.view import TableView
+
+Value = str | int | float | None
+"""What an option may be set to."""
 
 
 @dataclass(frozen=True)
-class Budget:
-    """A cut-off by the length of what was retrieved: ``500tokens``, ``2000chars``."""
-
-    n: int
-    unit: Literal["tokens", "chars"]
-
-    def __str__(self) -> str:
-        return f"{self.n}{self.unit}"
-
-
-Cut = int | Budget | None
-"""Where a list is cut: after k documents, where a budget is spent, or not at all."""
-
-
-@dataclass(frozen=True)
-class MetricSpec:
-    """One metric with its cut-off and every option resolved; `str` gives its canonical name.
-
-    The canonical name says what differs from the defaults below and nothing else, so that the
-    same name always means the same number, whatever the profile.
+class Option:
+    """An option of a metric.
 
     Attributes:
-        name: the metric, for example ``ndcg``.
-        k: the cut-off, a number of documents or a budget; None for the whole list.
-        over: what precision divides by: ``k``, or ``retrieved`` (min(k, n)).
-        norm: what MAP divides by: ``m`` (all gold), ``hits`` (found gold) or ``cut`` (min(m, k)).
-        need: how much gold a hit needs: ``any`` or ``all``.
-        gain: from grade to gain: ``linear`` or ``exp2`` (2^grade - 1).
-        gain_from: whose grade is the gain: the ``gold`` item's, or the ``judge``'s best grade of it
-            so far (for the matcher `llm`).
-        rel: the least grade that counts as gold; None for any grade above 0.
-        credit: what MAP credits: each ``gold`` item once, or every matching ``document``.
-        ideal: what nDCG divides by: the best order of the ``gold``, each credited once; or, with
-            every document credited, ``ones``, as many gains of 1 as there is gold; or
-            ``retrieved``, the best order of what was retrieved.
-        macro: what macro F1 is: the mean of the ``queries``, or taken from the ``means`` of
-            precision and recall.
+        default: its value in profile kragx, which no canonical name says.
+        choices: the values that a metric string may give it; none where `read` decides.
+        read: from the text in a metric string to the value; raises a `UsageError` that says what
+            is expected.
+        by_profile: whether the profile's field of that name is its default.
+        settable: whether a metric string may set it; else only a profile does.
+    """
 
-    The last three, and ``gain=score`` (2^score - 1), exist to reproduce other tools; profiles set
-    them, metric strings cannot.
+    default: Value
+    choices: tuple[str, ...] = ()
+    read: Callable[[str], Value] = str
+    by_profile: bool = False
+    settable: bool = True
+
+    def value(self, text: str) -> Value:
+        """The value that a text stands for.
+
+        Raises:
+            UsageError: it stands for none.
+        """
+        if self.choices and text not in self.choices:
+            raise UsageError(f"has no value {text!r}", remedy=nearest(text, self.choices))
+        return self.read(text)
+
+    def __str__(self) -> str:
+        """What may be written: every choice, the default first; x for any number."""
+        return "|".join(self.choices) or shown(self.default, "x")
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean())
+
+
+# Compared by name: an import path or a name of the registry stands for one metric.
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """One metric: what turns an evaluation's evidence into a value a query.
+
+    Exactly one of `from_matches`, `from_evidence` and `from_run` is given: it says how the metric
+    is computed, and so what it needs. Write one of your own and name it by its import path in a
+    list of metrics: ``metrics: [ndcg@10, "my_package.metrics:FRESHNESS@5"]``.
+
+    Attributes:
+        name: as in metric strings.
+        question: what it answers, in one line.
+        formula: per query, in one line; docs/metrics.md says more.
+        from_matches: from the match table alone to its values at every cut-off of a view, (c, q);
+            NaN where it is undefined.
+        from_evidence: from documents, times and matches to its values at a spec's cut-off, (q).
+        from_run: from the same to one number of the run, in which no query has a part; None where
+            there is nothing to take it of.
+        options: what metric strings and profiles may set.
+        range: its least and greatest value; None where nothing bounds it.
+        unit: of its values; none for shares and what is made of them.
+        better: its direction; ``neither`` where it depends on the purpose.
+        default: whether it is computed, at 10, where no metric is named.
+        cuts: whether it takes ``@k``.
+        cuts_budgets: whether it cuts a budget itself, within a document; others see the list of
+            the documents that fit whole.
+        reads_facts: whether it asks which facts the documents hold, which are matched apart.
+        pooled: its micro average from the pooled counts, if it has one.
+        number: how the queries' values make its number.
+        maximum: (q) the greatest value that could have been reached, where the data decide it.
+        rises_with_matches: whether it never falls when more pairs match, so that what is not known
+            has its extremes where all of it matches, or nothing does; a function if it depends on
+            the options.
+        rises_with_gold: the same for a gold item more, of which one does not know whether it is.
+        may_be_undefined: whether a query with gold has no value without a relevant document.
+        aliases: other names.
+        trec: trec_eval's names (``<k>`` stands for a number) and the options that they imply.
     """
 
     name: str
-    k: Cut = None
-    over: str = "k"
-    norm: str = "m"
-    need: str = "any"
-    gain: str = "linear"
-    gain_from: str = "gold"
-    rel: float | None = None
-    credit: str = "gold"
-    ideal: str = "gold"
-    macro: str = "queries"
+    question: str
+    formula: str
+    from_matches: Callable[[TableView, MetricSpec], Floats] | None = None
+    from_evidence: Callable[[Evidence, MetricSpec], Floats] | None = None
+    from_run: Callable[[Evidence], float | None] | None = None
+    options: Mapping[str, Option] = field(default_factory=dict)
+    range: tuple[float, float | None] = (0.0, 1.0)
+    unit: Literal["", "seconds", "bits", "queries a second"] = ""
+    better: Literal["higher", "lower", "neither"] = "higher"
+    default: bool = False
+    cuts: bool = True
+    cuts_budgets: bool = False
+    reads_facts: bool = False
+    pooled: Callable[[PooledCounts], float] | None = None
+    number: Callable[[Floats], float] = _mean
+    maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
+    rises_with_matches: bool | Callable[[MetricSpec], bool] = False
+    rises_with_gold: bool | Callable[[MetricSpec], bool] = False
+    may_be_undefined: bool = False
+    aliases: tuple[str, ...] = ()
+    trec: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        ways = (self.from_matches, self.from_evidence, self.from_run)
+        if sum(way is not None for way in ways) != 1:
+            raise UsageError(
+                f"metric {self.name!r}: give one of from_matches, from_evidence and from_run"
+            )
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
-    def rank(self) -> int | None:
-        """The cut-off as a rank.
+    def higher_is_better(self) -> bool | None:
+        """Its direction; None where it has none."""
+        return {"higher": True, "lower": False}.get(self.better)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it lies in [0, 1], and the higher it is, the better."""
+        return self.range == (0.0, 1.0) and self.better == "higher"
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether its queries' values, where they have any, make its number by their mean."""
+        return self.number is _mean
+
+    def spec(self, k: Cut = None, within: Profile = KRAGX, /, **options: str) -> MetricSpec:
+        """This metric at a cut-off; options that are not given are the profile's.
 
         Raises:
-            UsageError: it is a budget, which concerns texts.
+            UsageError: it takes no cut-off, or no such option or value.
         """
-        if isinstance(self.k, Budget):
-            raise UsageError(
-                f"metric {str(self)!r}: a budget is cut where the texts are known; use evaluate"
-            )
-        return self.k
+        if k is not None and not self.cuts:
+            raise UsageError(f"{self.name} concerns whole answers; leave '@{k}' out")
+        values = {
+            name: getattr(within, name) if option.by_profile else option.default
+            for name, option in self.options.items()
+        }
+        for name, text in options.items():
+            if name in values and text == values[name]:
+                continue  # what the profile says anyway, as a canonical name repeats it
+            settable = [other for other, option in self.options.items() if option.settable]
+            if name not in settable:
+                raise UsageError(
+                    f"{self.name} has no option {name!r}", remedy=nearest(name, settable)
+                )
+            try:
+                values[name] = self.options[name].value(text)
+            except UsageError as error:
+                raise UsageError(f"{name} {error.problem}", remedy=error.remedy) from None
+        return MetricSpec(self, k, tuple(values.items()))
+
+
+@dataclass(frozen=True, repr=False)
+class MetricSpec:
+    """One metric with its cut-off and every option resolved; `str` gives its canonical name.
+
+    The canonical name says which options differ from their defaults and nothing else, so that the
+    same name always means the same number, whatever the profile. `Metric.spec` and
+    `kragx.metrics.parse` make one.
+
+    Attributes:
+        metric: which metric.
+        k: the cut-off, a number of documents or a budget; None for the whole list.
+        options: the value of every option that the metric has.
+    """
+
+    metric: Metric
+    k: Cut = None
+    options: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The metric's name, or import path."""
+        return self.metric.name
+
+    @property
+    def needs_evidence(self) -> bool:
+        """Whether documents or times are looked at, and not the match table alone."""
+        return self.metric.from_matches is None or isinstance(self.k, TextBudget)
+
+    @property
+    def budget(self) -> TextBudget | None:
+        """The budget at which lists are cut before the metric sees them."""
+        cuts = isinstance(self.k, TextBudget) and not self.metric.cuts_budgets
+        return self.k if cuts else None  # type: ignore[return-value]
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        return dict(self.options)
+
+    def __getitem__(self, option: str) -> Any:
+        """The value of an option that the metric has."""
+        return self._values[option]
+
+    def get(self, option: str) -> Any:
+        """The value of an option; None if the metric does not have it."""
+        return self._values.get(option)
+
+    def with_options(self, **options: Value) -> MetricSpec:
+        """The same with other values of some options."""
+        return MetricSpec(self.metric, self.k, tuple((self._values | options).items()))
+
+    def of_metric(self, metric: Metric) -> MetricSpec:
+        """Another metric at the same cut-off, whose options this one has as well."""
+        return MetricSpec(metric, self.k, tuple((name, self[name]) for name in metric.options))
 
     def __str__(self) -> str:
         cut = "" if self.k is None else f"@{self.k}"
-        options = [
-            f"{field.name}={_shown(getattr(self, field.name))}"
-            for field in fields(self)
-            if field.name not in ("name", "k") and getattr(self, field.name) != field.default
-        ]
-        return f"{self.name}{cut}" + (f"({', '.join(options)})" if options else "")
-
-
-CHOICES: dict[str, tuple[str, ...]] = {
-    "over": ("k", "retrieved"),
-    "norm": ("m", "hits", "cut"),
-    "need": ("any", "all"),
-    "gain": ("linear", "exp2"),
-    "gain_from": ("gold", "judge"),
-}
-"""The values of each option that has a fixed set of them; `rel` takes any number above 0."""
-
-PROFILE_CHOICES: dict[str, tuple[str, ...]] = {"gain": ("score",)}
-"""Values that profiles may set and metric strings may not."""
-
-_PATTERN = re.compile(
-    r"""\s* (?P<name> [A-Za-z_][\w-]*) \s*
-        (?: @ \s* (?P<k> [^()\s]* (?: \s+ [A-Za-z]+ )?) \s* )?
-        (?: \( (?P<options> [^()]*) \) \s* )?""",
-    re.VERBOSE,
-)
-
-
-def split(text: str) -> tuple[str, Cut, dict[str, str]]:
-    """The name, cut-off and options of a metric string, as written.
-
-    Raises:
-        UsageError: it is not of the form ``name@k(option=value, ...)``, or k is neither a whole
-            number above 0 nor a budget.
-    """
-    found = _PATTERN.fullmatch(text)
-    if found is None:
-        raise UsageError(
-            f"metric {text!r}: not of the form name@k(option=value), for example "
-            "'ndcg@10(gain=exp2)'"
+        options = ", ".join(
+            f"{name}={shown(value)}"
+            for name, value in self.options
+            if value != self.metric.options[name].default
         )
-    options: dict[str, str] = {}
-    for part in filter(str.strip, (found["options"] or "").split(",")):
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (key and equals and value):
-            raise UsageError(f"metric {text!r}: {part.strip()!r} is not of the form option=value")
-        if key in options:
-            raise UsageError(f"metric {text!r}: the option {key!r} stands twice")
-        options[key] = value
-    return found["name"].lower().replace("-", "_"), _cut(found["k"], text), options
+        return f"{self.name}{cut}" + (f"({options})" if options else "")
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
 
-_NUMBER_AND_UNIT = re.compile(r"(?P<n>0*[1-9][0-9]{0,8})(?P<unit>[A-Za-z]*)")
-
-
-def _cut(k: str | None, text: str) -> Cut:
-    if k is None:
-        return None
-    found = _NUMBER_AND_UNIT.fullmatch(k)
-    if found is None:
-        raise UsageError(
-            f"metric {shorten(text)}: k must be a whole number from 1 to 999999999, or a budget "
-            f"such as 500tokens or 2000chars, not {shorten(k)}; leave '@k' out for the whole list"
-        )
-    match found["unit"].lower():
-        case "":
-            return int(found["n"])
-        case "tokens" | "chars" as unit:
-            return Budget(int(found["n"]), unit)
-    raise UsageError(
-        f"metric {shorten(text)}: a budget counts tokens or chars, not {found['unit']!r}; "
-        f"{nearest(found['unit'], ('tokens', 'chars'))}"
-    )
-
-
-def _shown(value: Any) -> str:
+def shown(value: Value, nothing: str = "") -> str:
+    """A value as it stands in a metric string."""
+    if value is None:
+        return nothing
     return plain_number(value) if isinstance(value, float) else str(value)
+
+
+def defined(values: Floats) -> Floats:
+    """The values that there are."""
+    known: Floats = values[~np.isnan(values)]
+    return known

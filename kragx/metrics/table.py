@@ -85,6 +85,14 @@ class MatchTable:
         judged[self.pair_doc[self.matched]] = True
         return judged
 
+    @property
+    def relevant(self) -> Bools:
+        """(d) whether each document matches gold and is no repetition of an earlier one."""
+        relevant = np.zeros(len(self.repeated), bool)
+        gold = self.grade[self.pair_gold] > 0
+        relevant[self.pair_doc[self.matched & gold]] = True
+        return relevant & ~self.repeated
+
     def at_threshold(self, threshold: float) -> MatchTable:
         """The same scores, decided at another threshold; nothing is scored again.
 

@@ -16,7 +16,7 @@ from kragx.errors import DataError
 from kragx.metrics.table import Bools, Floats, Ints, MatchTable
 
 
-class View:
+class TableView:
     """A match table at one relevance level and at several cut-offs.
 
     Args:
@@ -380,6 +380,16 @@ class View:
         return self._sums(self._cells(queries, ranks), weights)
 
 
+def ratio(numerator: Floats, denominator: Floats, empty: float = 0.0) -> Floats:
+    """`numerator / denominator`, and `empty` where the denominator is 0."""
+    zero = denominator == 0
+    if not zero.any():
+        return numerator / denominator
+    result = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), empty)
+    np.divide(numerator, denominator, out=result, where=~zero)
+    return result
+
+
 def _gain(grade: float, gain: str) -> float:
     return float(np.exp2(grade) - 1.0) if gain == "exp2" else float(grade)
 
@@ -410,5 +420,5 @@ def _stretches(queries: Ints) -> tuple[Ints, Ints]:
 
 
 def distinct_cuts(ks: Iterator[int | None]) -> list[float]:
-    """The cut-offs of several metrics as a `View` takes them: ascending, infinity for None."""
+    """The cut-offs of several metrics as a `TableView` takes them: ascending, infinity for None."""
     return sorted({np.inf if k is None else float(k) for k in ks})

@@ -10,24 +10,21 @@ from rich.text import Text
 
 from kragx.data.formats.jsonl import to_json
 from kragx.metrics import METRICS, Metric
-from kragx.metrics.measures import MEASURES, Measure
-from kragx.metrics.spec import CHOICES
 from kragx.report.files import csv_text
-
-_FIELDS = ("name", "question", "formula", "options", "range", "direction", "micro")
 
 
 def print_metrics(out: Console) -> None:
     """Print the metrics as a table, and how to write one."""
     table = Table("metric", "question", "options", "range", "better", show_lines=True)
-    for row in _all():
-        least, greatest = row["range"]
+    for metric in METRICS.values():
+        row = _described(metric)
+        least, greatest = metric.range
         table.add_row(
-            Text(row["name"]),
-            Text(f"{row['question']}\n{row['formula']}"),
+            Text(metric.name),
+            Text(f"{metric.question}\n{metric.formula}"),
             Text("\n".join(row["options"])),
             Text(f"{least:g} or more" if greatest is None else f"{least:g} to {greatest:g}"),
-            Text(row["direction"]),
+            Text(metric.better),
         )
     out.print(table)
     out.print(
@@ -42,33 +39,13 @@ def print_metrics(out: Console) -> None:
 
 def metrics_json() -> str:
     """The metrics as JSON."""
-    return to_json(_all(), indent=2)
+    return to_json([_described(metric) for metric in METRICS.values()], indent=2)
 
 
 def metrics_csv() -> str:
     """The metrics as CSV."""
-    return csv_text(
-        _FIELDS,
-        ([_flat(row[name]) for name in _FIELDS] for row in _all()),
-    )
-
-
-def _all() -> list[dict[str, Any]]:
-    """Metrics, then measures."""
-    metrics = [_described(metric) for metric in METRICS.values()]
-    return metrics + [_measured(each) for each in MEASURES.values()]
-
-
-def _measured(measure: Measure) -> dict[str, Any]:
-    return {
-        "name": measure.name,
-        "question": measure.question,
-        "formula": measure.formula,
-        "options": [f"{name}={default}" for name, default in measure.options.items()],
-        "range": list(measure.range),
-        "direction": measure.better,
-        "micro": False,
-    }
+    rows = [_described(metric) for metric in METRICS.values()]
+    return csv_text(list(rows[0]), ([_flat(value) for value in row.values()] for row in rows))
 
 
 def _described(metric: Metric) -> dict[str, Any]:
@@ -76,10 +53,12 @@ def _described(metric: Metric) -> dict[str, Any]:
         "name": metric.name,
         "question": metric.question,
         "formula": metric.formula,
-        "options": [f"{name}={'|'.join(CHOICES.get(name, ('x',)))}" for name in metric.options],
+        "options": [
+            f"{name}={option}" for name, option in metric.options.items() if option.settable
+        ],
         "range": list(metric.range),
-        "direction": "higher" if metric.higher_is_better else "lower",
-        "micro": metric.pooled,
+        "direction": metric.better,
+        "micro": metric.pooled is not None,
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kragx.evaluation.cells import mean_cell, micro_cell
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics.measures import higher_is_better
+from kragx.metrics import metric as metric_named
 
 __all__ = [
     "best",
@@ -128,7 +128,7 @@ def metric_names(evaluations: Sequence[Evaluation]) -> list[str]:
 def best(values: Sequence[float | None], metric: str) -> set[int]:
     """The positions of the best values; none where all are equal, or there is but one."""
     known = [value for value in values if value is not None]
-    higher = higher_is_better(metric)
+    higher = metric_named(metric).higher_is_better
     if len(known) < 2 or len(set(known)) == 1 or higher is None:
         return set()
     top = (max if higher else min)(known)
@@ -156,13 +156,11 @@ def remarks(evaluation: Evaluation) -> list[str]:
     if counts["n_failed"]:
         lines.append(f"the first failure: {counts['first_failure']}")
     for name, own in counts.get("metrics", {}).items():
-        undefined = counts["n_scored"] - own["n_scored"]
-        if undefined > 0:
-            lines.append(f"{name}: no value for {undefined} of {counts['n_scored']} queries")
-    for name, scored in counts.get("measures", {}).items():
-        if 0 < scored < counts["n_queries"]:
-            undefined = counts["n_queries"] - scored
-            lines.append(f"{name}: no value for {undefined} of {counts['n_queries']} queries")
+        # What looks at documents or times may have a value without gold; a run's has none a query.
+        by_gold = "n_no_gold" in own
+        of = counts["n_scored" if by_gold else "n_queries"]
+        if own["n_scored"] < of and (by_gold or own["n_scored"]):
+            lines.append(f"{name}: no value for {of - own['n_scored']} of {of} queries")
     lines += [
         f"spans: by offsets for {read['n_queries_by_offsets']} queries, by comparing texts for "
         f"{read['n_queries_by_text']}"

@@ -46,7 +46,7 @@ def test_side_by_side(filled):
     judged = {side: means["judged@2"] for side, means in systems.items()}
     assert judged == pytest.approx({"human_only": (1 / 2 + 0 + 0) / 3, "filled": (1 + 1 + 0) / 3})
     # What the measure of that name says of the same gold set.
-    measured = evaluate(filled.dataset, RUN, match="id", metrics=["judged@2"]).measures[0]
+    measured = evaluate(filled.dataset, RUN, match="id", metrics=["judged@2"]).scores[0]
     assert judged["filled"] == pytest.approx(measured.mean)
     assert plain["n_without_human"] == 2
     assert len(plain["labels"]) == 5

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 
+from kragx.evaluation.evidence import GatheredEvidence
 from kragx.matchers import RougeMatcher, SpanMatcher
 from kragx.matchers.matching import match
-from kragx.metrics.measures import Answer, Evidence, compute, parse
-from kragx.metrics.measures.spans import Spans
+from kragx.metrics import RankedList, compute, parse
 
 from .support import sides, take, turns
 from .workloads import SIZE, texts
@@ -26,16 +25,17 @@ METRICS = {
 
 
 @cache
-def evidence(n_queries: int) -> Evidence:
+def evidence(n_queries: int) -> GatheredEvidence:
     """The answers of the workload; its matches are not asked for."""
     items = texts(n_queries).items
-    answers = [Answer(item.query, item.docs, "answered") for item in items]
-    return Evidence(answers, match(items, RougeMatcher("rouge2"), Counter()))
+    lists = [RankedList(item.query, item.docs, "answered") for item in items]
+    return GatheredEvidence(lists, match(items, RougeMatcher("rouge2"), Counter()))
 
 
-def measured(known: Evidence, names: list[str]) -> tuple[Any, ...]:
-    """Each measure, everything read anew."""
-    return compute(replace(known, spans=Spans()), [parse(name) for name in names])
+def measured(known: GatheredEvidence, names: list[str]) -> tuple[Any, ...]:
+    """Each metric, everything read anew."""
+    anew = GatheredEvidence(known.lists, known.table)
+    return compute(known.table, [parse(name) for name in names], evidence=anew)
 
 
 @sides("kragx", "kragx-bridged", "kragx-all", "kragx-span", "floor-rouge2")

@@ -14,7 +14,7 @@ from langchain_core.embeddings import Embeddings
 
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import EmbeddingRougeOfflineRetrievalEvaluators, UsageError, evaluate
-from kragx.metrics.measurement import MetricWarning
+from kragx.metrics import MetricWarning
 from tests.evaluation.profiles.support import TINY, StoredTokens
 
 from .test_krag_goldens import METHODS
@@ -28,7 +28,7 @@ TOKENS: dict[str, dict[str, list[str]]] = {
 }
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::kragx.matchers.items.MatchWarning", "ignore::kragx.metrics.measurement.MetricWarning"
+    "ignore::kragx.matchers.items.MatchWarning", "ignore::kragx.metrics.engine.MetricWarning"
 )
 
 

@@ -16,7 +16,7 @@ from kragx import DataError, KragxError, UsageError
 from kragx.data.tokenizers import KragTokenizer
 from kragx.krag.evaluators import OfflineRetrievalEvaluators, RougeOfflineRetrievalEvaluators
 from kragx.matchers import MatchWarning
-from kragx.metrics.measurement import MetricWarning
+from kragx.metrics import MetricWarning
 from tests.evaluation.profiles.support import TINY, StoredTokens
 
 RECORDED = json.loads(Path(__file__).with_name("krag_goldens.json").read_text("utf-8"))
@@ -38,7 +38,7 @@ METHODS = {
 
 # A text of one token has no bigram: kragx says so, K-RAG does not.
 pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.items.MatchWarning")
-above_one = pytest.mark.filterwarnings("ignore::kragx.metrics.measurement.MetricWarning")
+above_one = pytest.mark.filterwarnings("ignore::kragx.metrics.engine.MetricWarning")
 
 evaluators = pytest.mark.parametrize(
     "kind", [OfflineRetrievalEvaluators, RougeOfflineRetrievalEvaluators]

@@ -9,8 +9,7 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from kragx.metrics import MetricSpec, engine, parse, profile
-from kragx.metrics.engine import MetricScores
+from kragx.metrics import MetricScores, MetricSpec, engine, parse, profile
 from kragx.metrics.table import MatchTable
 from tests.thoroughness import examples
 

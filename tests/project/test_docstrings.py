@@ -13,7 +13,12 @@ import kragx
 
 MODULES = ["kragx", *(found.name for found in pkgutil.walk_packages(kragx.__path__, "kragx."))]
 MODULES.remove("kragx.__main__")  # importing it runs the command
-WITH_EXAMPLES = ("kragx.errors", "kragx.matchers.specs", "kragx.metrics", "kragx.data.tokenizers")
+WITH_EXAMPLES = (
+    "kragx.errors",
+    "kragx.matchers.specs",
+    "kragx.metrics.registry",
+    "kragx.data.tokenizers",
+)
 
 
 def public(owner, module):

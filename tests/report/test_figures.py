@@ -21,7 +21,8 @@ from kragx import (
     write_figures,
 )
 from kragx.evaluation.answers import answers, found
-from kragx.evaluation.curves import curves, histogram, is_share, times
+from kragx.evaluation.curves import curves, histogram, times
+from kragx.metrics import metric
 
 # Not importorskip: importing the font's package would change matplotlib's settings.
 pytestmark = pytest.mark.skipif(
@@ -195,4 +196,4 @@ def test_figures_of_metrics_show_shares(gold):
         "source_diversity@5",
         "judged@5",
     ]
-    assert [name for name in names if is_share(name)] == names[:3]
+    assert [name for name in names if metric(name).is_share] == names[:3]

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.data.validation import target_problems
-from kragx.metrics import Profile, profile_for
-from kragx.metrics.measurement import wanted
+from kragx.metrics import Profile, parse_all, profile_for
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
@@ -256,7 +255,7 @@ class RunConfig(_Model):
     @property
     def metric_names(self) -> list[str]:
         """The canonical names of what is computed."""
-        return wanted(self.metrics, self.chosen_profile).names
+        return list(map(str, parse_all(self.metrics, self.chosen_profile)))
 
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""

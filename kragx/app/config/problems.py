@@ -15,8 +15,7 @@ from kragx.data.tokenizers import tokenizer
 from kragx.errors import KragxError, UsageError, nearest
 from kragx.evaluation.facts import FACTS_HAVE_NO_IDS
 from kragx.matchers import METHODS, label, matcher, needed
-from kragx.metrics import KRAGX, profile_for
-from kragx.metrics.measures import parse, parse_lists
+from kragx.metrics import KRAGX, parse, parse_all, profile_for
 
 
 def readable(error: ValidationError, raw: Any) -> Iterator[str]:
@@ -152,8 +151,8 @@ def of_gates(config: RunConfig) -> list[str]:
 
 def of_facts(config: RunConfig) -> list[str]:
     """What is wrong with how facts are matched, known before anything is retrieved."""
-    measured = parse_lists(config.metrics, config.chosen_profile)[1]
-    if all(each.name != "context_completeness" for each in measured):
+    specs = parse_all(config.metrics, config.chosen_profile)
+    if not any(spec.metric.reads_facts for spec in specs):
         return []
     named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
     methods = (each.get("method") if isinstance(each, dict) else each for each in named)

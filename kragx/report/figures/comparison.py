@@ -23,8 +23,9 @@ from kragx.data.runs import Run
 from kragx.data.text import file_names
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.answers import answers, found, kept_answers
-from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, is_share, times
+from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import metric as metric_named
 from kragx.report.figures.drawing import (
     INK,
     colour,
@@ -154,7 +155,7 @@ def _retrievers(
     runs: Mapping[str, Run],
 ) -> list[_Retriever]:
     compared = [each for each in evaluations if each.match_name == comparison.match]
-    shares = [name for name in comparison.metrics if is_share(name)]
+    shares = [name for name in comparison.metrics if metric_named(name).is_share]
     retrievers = []
     for series, (evaluation, of_metric) in enumerate(zip(compared, curves(compared), strict=True)):
         name = evaluation.name

@@ -12,11 +12,10 @@ import numpy as np
 
 from kragx.comparison.likeness import Origins, alike
 from kragx.data.gold import Gold
-from kragx.evaluation.answers import Answer, Found, found
+from kragx.evaluation.answers import Found, found
 from kragx.evaluation.curves import Curve, histogram, times
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import Budget
-from kragx.metrics.measures import MeasureScores, measure
+from kragx.metrics import RankedList, TextBudget
 from kragx.report.html_page.rounding import rounded_score
 from kragx.report.rows import remarks
 
@@ -33,7 +32,7 @@ class Cell:
     """
 
     evaluation: Evaluation
-    answers: Sequence[Answer] | None
+    answers: Sequence[RankedList] | None
     golds: Sequence[Sequence[Gold]]
     curves: Sequence[Curve]
 
@@ -69,7 +68,7 @@ def cell_values(
     return {
         "values": {
             str(each.spec): of_query([_short(value) for value in each.values.tolist()])
-            for each in evaluation.all_scores
+            for each in evaluation.scores
             if not np.isnan(each.values).all()
         },
         "mean": evaluation.mean,
@@ -111,18 +110,15 @@ def pairs(evaluation: Evaluation, row: int, most: int) -> list[float | None]:
 def _cuts(evaluation: Evaluation) -> dict[str, list[int]]:
     """For each metric with a budget, the rank at which each row's list is cut.
 
-    A metric or measure sees the documents that fit whole; one that reads text token by token, also
-    the document in which the budget ends. Nothing where the evaluation did not keep its texts.
+    A metric sees the documents that fit whole; one that reads text token by token, also the
+    document in which the budget ends. Nothing where the evaluation did not keep its texts.
     """
     evidence, cuts = evaluation.evidence, {}
-    for each in evaluation.all_scores if evidence else ():
-        budget = each.spec.k
-        if evidence is not None and isinstance(budget, Budget):
-            reads = isinstance(each, MeasureScores) and getattr(
-                measure(each.spec.name), "budgets", False
-            )
-            count = evidence.sizes.begun if reads else evidence.sizes.depths
-            cuts[str(each.spec)] = count(evidence.answers, budget).tolist()
+    for spec in evaluation.specs:
+        if evidence is not None and isinstance(spec.k, TextBudget):
+            sizes = evidence.sizes
+            count = sizes.begun if spec.metric.cuts_budgets else sizes.depths
+            cuts[str(spec)] = count(evidence.lists, spec.k).tolist()
     return cuts
 
 
@@ -164,7 +160,7 @@ def _gold_ranks(
     )
 
 
-def _unmatched(cell: Cell, got: Found) -> dict[int, tuple[Answer, Sequence[Gold]]]:
+def _unmatched(cell: Cell, got: Found) -> dict[int, tuple[RankedList, Sequence[Gold]]]:
     """Rows with texts and without any match, nor one that may yet be known."""
     if cell.answers is None:
         return {}

@@ -13,13 +13,12 @@ from kragx.comparison.recommendations import FEW
 from kragx.comparison.standings import standings
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import UsageError
-from kragx.evaluation.answers import Answer, answers, kept_answers, pool_gold, texts_by_id
-from kragx.evaluation.curves import curves, is_share
+from kragx.evaluation.answers import answers, kept_answers, pool_gold, texts_by_id
+from kragx.evaluation.curves import curves
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.explain import NEAR
 from kragx.matchers.embedding import EmbeddingMatcher
-from kragx.metrics import METRICS
-from kragx.metrics.measures import higher_is_better, measure
+from kragx.metrics import RankedList, metric
 from kragx.report.html_page.cells import Cell, cell_values
 from kragx.report.html_page.details import QUERIES_A_BLOCK, Details, Sources
 from kragx.report.html_page.packing import Texts, packed, starts
@@ -141,7 +140,7 @@ def _grid(evaluations: Sequence[Evaluation], sources: Sources) -> dict[str, dict
 
 
 def _golds(
-    evaluation: Evaluation, found: Sequence[Answer] | None, dataset: GoldDataset | None
+    evaluation: Evaluation, found: Sequence[RankedList] | None, dataset: GoldDataset | None
 ) -> list[Sequence[Gold]]:
     """The gold set's gold of each row; nothing where only the table is known."""
     if "pool" not in evaluation.settings:
@@ -152,7 +151,7 @@ def _golds(
     return [()] * len(evaluation.query_ids)
 
 
-def _answers(evaluation: Evaluation, sources: Sources) -> list[Answer] | None:
+def _answers(evaluation: Evaluation, sources: Sources) -> list[RankedList] | None:
     if sources.dataset is not None and evaluation.name in sources.runs:
         return answers(evaluation, sources.dataset, sources.runs[evaluation.name])
     return kept_answers(evaluation)
@@ -204,18 +203,16 @@ def _near(settings: Mapping[str, Any], threshold: float) -> float:
 
 
 def _metric(name: str) -> dict[str, Any]:
-    plain = name.partition("@")[0].partition("(")[0]
     cut = name.partition("@")[2].partition("(")[0]
     budget = re.fullmatch(r"(\d+)(tokens|chars)", cut)
-    found = METRICS[plain] if plain in METRICS else measure(plain)
-    least, most = found.range
+    found = metric(name)
     return {
         "name": name,
-        "kind": "metric" if plain in METRICS else "measure",
+        "kind": "measure" if found.from_matches is None else "metric",
         "about": f"{found.question} {found.formula}",
         "k": int(cut) if cut.isdigit() else None,
         "budget": None if budget is None else {"n": int(budget[1]), "unit": budget[2]},
-        "higher": higher_is_better(name),
-        "unit": (least, most) == (0, 1),
-        "share": is_share(name),
+        "higher": found.higher_is_better,
+        "unit": found.range == (0, 1),
+        "share": found.is_share,
     }

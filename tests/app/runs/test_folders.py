@@ -157,7 +157,7 @@ def test_killed_and_started_again(prepared, kragx):
     for evaluation in report["evaluations"]:
         assert evaluation["mean"]["mrr@5"] == 1.0
         assert evaluation["counts"]["n_failed"] == evaluation["counts"]["n_missing"] == 0
-        assert evaluation["counts"]["measures"]["seconds_mean"] == 6
+        assert evaluation["counts"]["metrics"]["seconds_mean"] == {"n_scored": 6}
 
 
 @pytest.mark.parametrize("change", ["class: 'toy_runs:good', repeat: 2", "other gold"])

@@ -11,7 +11,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from kragx import Evaluation, evaluate
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import MatchWarning
-from kragx.metrics.measurement import MetricWarning
+from kragx.metrics import MetricWarning
 
 from .support import TINY, by_id
 

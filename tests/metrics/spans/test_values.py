@@ -159,7 +159,8 @@ def test_no_gold_and_nothing_retrieved():
     run = Run({"a": Retrieved(), "b": Retrieved((Doc(text=TEN),)), "c": Retrieved(error="late")})
     result = evaluate(dataset, run, match="text", metrics=["coverage@5", "density@5", "iou@5"])
     assert result.mean == {"coverage@5": 0.0, "density@5": 0.0, "iou@5": 0.0}
-    assert result.counts["measures"] == {"coverage@5": 3, "density@5": 3, "iou@5": 3}
+    three = {"n_scored": 3}
+    assert result.counts["metrics"] == {"coverage@5": three, "density@5": three, "iou@5": three}
     assert result.queries["b"]["coverage@5"] is None
 
 

@@ -1,4 +1,4 @@
-"""Each measure on an example by hand, with its undefined cases."""
+"""Each metric of documents and times on an example by hand, with its undefined cases."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_seconds_and_throughput():
     )
     assert [result[f"seconds_{name}"] for name in names] == pytest.approx([2.5, 2.5, 3.85, 3.97])
     assert result["throughput"] == pytest.approx(2 * 4 / 10)
-    assert result.counts["measures"]["seconds_mean"] == 4
+    assert result.counts["metrics"]["seconds_mean"] == {"n_scored": 4}
     assert result.queries["q4"]["seconds_mean"] is None
 
 

@@ -1,4 +1,4 @@
-"""Measures stand beside the metrics: one parser, one table, one JSON."""
+"""One concept of a metric: of matches, documents or times, one parser, one table, one JSON."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
-from kragx.metrics import METRICS, MetricSpec
-from kragx.metrics.measures import (
-    MEASURES,
-    Described,
-    MeasureScores,
-    MeasureSpec,
-    higher_is_better,
-    parse,
-)
+from kragx.metrics import METRICS, Metric, metric, parse
 
 TEXT = "gift cards do not expire"
 DATASET = GoldDataset((Query("q", "?", (Gold(text=TEXT),)),))
@@ -41,10 +33,12 @@ def test_canonical_names(text, canonical):
     assert parse(canonical) == parse(text)
 
 
-@pytest.mark.parametrize("name", [*METRICS, *MEASURES])
+@pytest.mark.parametrize("name", METRICS)
 def test_one_parser(name):
-    """The parser knows every metric and measure, and which is which."""
-    assert isinstance(parse(name), MetricSpec if name in METRICS else MeasureSpec)
+    """The parser knows every metric, and the spec knows its metric, however it is asked."""
+    assert parse(name).metric is METRICS[name]
+    assert metric(name) is METRICS[name]
+    assert metric(f"{name}@10(x=y)") is METRICS[name]
 
 
 @pytest.mark.parametrize(
@@ -69,21 +63,21 @@ def test_mistakes(text, hint):
 
 def test_directions():
     """Times are better low, throughput high, and diversity depends."""
-    assert higher_is_better("seconds_mean") is False
-    assert higher_is_better("throughput") is True
-    assert higher_is_better("source_diversity@5(key=url)") is None
-    assert higher_is_better("redundancy@5") is False
+    assert metric("seconds_mean").higher_is_better is False
+    assert metric("throughput").higher_is_better is True
+    assert metric("source_diversity@5(key=url)").higher_is_better is None
+    assert metric("redundancy@5").higher_is_better is False
 
 
-def test_measures_alone():
-    """A list of measures alone computes no metric."""
+def test_judged_alone():
+    """What is asked for is computed, and nothing beside it."""
     result = evaluate(DATASET, RUN, match="text", metrics=["judged@5"])
     assert result.mean == {"judged@5": 1.0}
     assert result.settings["metrics"] == ["judged@5"]
 
 
 def test_in_json_and_per_query():
-    """Means, per-query values and the DataFrame hold both kinds."""
+    """Means, per-query values and the DataFrame hold every kind in the order asked for."""
     result = evaluate(DATASET, RUN, match="text", metrics=["judged@5", "mrr@5", "seconds_mean"])
     assert set(result.to_dict(queries=True)["queries"]["q"]) == {
         "judged@5",
@@ -95,7 +89,7 @@ def test_in_json_and_per_query():
 
 
 def test_other_metrics_and_thresholds_later():
-    """`with_metrics` and `at_threshold` compute measures anew, from the documents kept for them."""
+    """`with_metrics` and `at_threshold` compute anew what looks at documents, which were kept."""
     result = evaluate(DATASET, RUN, match="overlap", metrics=["judged@5", "mrr@5"])
     assert result.with_metrics(["source_diversity", "mrr@1"]).mean == {
         "mrr@1": 1.0,
@@ -107,22 +101,36 @@ def test_other_metrics_and_thresholds_later():
         plain.with_metrics(["judged@5"])
 
 
-def test_a_measure_of_ones_own(monkeypatch):
-    """A measure by import path stands in the results like any other."""
+def test_a_metric_of_ones_own(monkeypatch):
+    """A metric by import path stands in the results like any other, whatever it is made of."""
 
     def lengths(evidence, spec):
-        values = np.array([float(len(each.docs)) for each in evidence.answers])
-        return MeasureScores(spec, values, float(values.mean()))
+        return np.array([float(len(ranked.top(spec.k))) for ranked in evidence.lists])
 
-    module = ModuleType("toy_measures")
-    module.Length = Described("length", "How long?", "n", lengths, (0.0, None), "neither")
-    monkeypatch.setitem(sys.modules, "toy_measures", module)
-    result = evaluate(DATASET, RUN, match="text", metrics=["mrr", "toy_measures:Length@5"])
-    assert result.mean == {"mrr": 1.0, "toy_measures:Length@5": 1.0}
+    module = ModuleType("toy_metrics")
+    words = {"question": "How long?", "formula": "n"}
+    module.LENGTH = Metric("length", **words, from_evidence=lengths, range=(0.0, None))
+    module.FOUND = Metric("found", **words, from_matches=lambda view, spec: view.found)
+    module.NOTHING = object()
+    monkeypatch.setitem(sys.modules, "toy_metrics", module)
+    names = ["toy_metrics:LENGTH@5", "mrr", "toy_metrics:FOUND@1"]
+    result = evaluate(DATASET, RUN, match="text", metrics=names)
+    assert result.mean == dict.fromkeys(names, 1.0)
+    assert result["toy_metrics:FOUND@1"] == 1.0
+    with pytest.raises(UsageError, match=r"'toy_metrics:NOTHING' is no kragx\.metrics\.Metric"):
+        parse("toy_metrics:NOTHING")
+
+
+def test_a_metric_is_computed_in_one_way():
+    """A metric that says nothing, or two things, of how it is computed is refused."""
+    with pytest.raises(UsageError, match="give one of"):
+        Metric("x", "?", "x")
+    with pytest.raises(UsageError, match="give one of"):
+        Metric("x", "?", "x", from_matches=lambda view, spec: view.found, from_run=len)
 
 
 def test_results_file_as_a_stream(tmp_path):
-    """A results file alone gives measures and a content hash, as the same data in memory does."""
+    """A results file alone gives the values and content hash of the same data in memory."""
     from kragx import read_dataset, write_results
 
     path = tmp_path / "results.jsonl"

@@ -1,0 +1,82 @@
+"""What metrics may look at beside the match table; `kragx.evaluation` gathers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from kragx.data.documents import Doc
+from kragx.data.gold import Query
+from kragx.data.runs import Status
+from kragx.metrics.spans.cover import Spread
+from kragx.metrics.spans.options import SpanOptions
+from kragx.metrics.syntax import Cut, TextBudget
+from kragx.metrics.table import Floats, Ints, MatchTable
+
+
+@dataclass(frozen=True, slots=True)
+class RankedList:
+    """What one query got, in the order that is its ranking, with the question itself.
+
+    Attributes:
+        query: the question with the gold set's gold.
+        docs: the documents in the table's order; empty where they were not given.
+        status: whether the retriever answered.
+        seconds: how long it took, if measured.
+        error: why it failed.
+    """
+
+    query: Query
+    docs: tuple[Doc, ...]
+    status: Status
+    seconds: float | None = None
+    error: str | None = None
+
+    def top(self, k: Cut) -> tuple[Doc, ...]:
+        """The first k documents; a list that was cut at a budget has no k."""
+        assert not isinstance(k, TextBudget)
+        return self.docs[:k]
+
+
+class Evidence(Protocol):
+    """All that a metric may look at, for q queries."""
+
+    @property
+    def lists(self) -> Sequence[RankedList]:
+        """(q) what each query got, in the order of the table's rows."""
+        ...
+
+    @property
+    def table(self) -> MatchTable:
+        """The matches with the gold."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """How many questions were asked at once."""
+        ...
+
+    def within(self, budget: TextBudget) -> Evidence:
+        """The same, each list cut after the documents that fit whole into a budget.
+
+        Raises:
+            DataError: a document has no text.
+        """
+        ...
+
+    def facts(self, k: Cut) -> Floats:
+        """(q) the share of a query's facts that its first k documents hold.
+
+        They match as the evaluation was told to. NaN for a query without facts, or with one of
+        which nothing is known.
+        """
+        ...
+
+    def spread(self, options: SpanOptions) -> Spread:
+        """Where the gold of every query stands in what was retrieved."""
+        ...
+
+    def n_tokens(self, k: Cut, spread: Spread) -> Ints:
+        """(q) how many tokens of each query's stream a cut-off holds."""
+        ...

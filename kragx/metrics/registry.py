@@ -1,0 +1,167 @@
+"""Every metric, by name; and metric strings as specs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from kragx import plugins
+from kragx.errors import UsageError, nearest, shorten
+from kragx.metrics.context import CONTEXT_COMPLETENESS, CONTEXT_RELEVANCE, JUDGED
+from kragx.metrics.coverage import COVERAGE, DENSITY, IOU
+from kragx.metrics.profiles import KRAGX, Profile, profile
+from kragx.metrics.ranking import MAP, MRR, NDCG
+from kragx.metrics.sets import F1, HIT_RATE, PRECISION, RECALL, REDUNDANCY
+from kragx.metrics.sources import DOC_TYPE_COVERAGE, SOURCE_DIVERSITY
+from kragx.metrics.spec import Metric, MetricSpec
+from kragx.metrics.syntax import bare_name, canonical, split
+from kragx.metrics.timing import (
+    SECONDS_MEAN,
+    SECONDS_P50,
+    SECONDS_P95,
+    SECONDS_P99,
+    THROUGHPUT,
+)
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        HIT_RATE,
+        MRR,
+        PRECISION,
+        RECALL,
+        F1,
+        MAP,
+        NDCG,
+        REDUNDANCY,
+        DOC_TYPE_COVERAGE,
+        SOURCE_DIVERSITY,
+        SECONDS_MEAN,
+        SECONDS_P50,
+        SECONDS_P95,
+        SECONDS_P99,
+        THROUGHPUT,
+        CONTEXT_RELEVANCE,
+        CONTEXT_COMPLETENESS,
+        JUDGED,
+        COVERAGE,
+        DENSITY,
+        IOU,
+    )
+}
+"""Every metric of kragx by name; one's own is named by its import path."""
+
+DEFAULT_METRICS = tuple(f"{metric.name}@10" for metric in METRICS.values() if metric.default)
+"""What is computed when nothing is asked for."""
+
+_ALIASES = {alias: metric.name for metric in METRICS.values() for alias in metric.aliases}
+
+_TREC = {
+    re.compile(trec.replace("_<k>", r"[_.](?P<k>\d+)")): (metric.name, options)
+    for metric in METRICS.values()
+    for trec, options in metric.trec.items()
+}
+"""trec_eval's names as patterns, and what they mean in the profile trec."""
+
+
+def metric(text: str) -> Metric:
+    """The metric of a name, a metric string or an import path, whatever options follow it.
+
+    Raises:
+        UsageError: there is none, or what was imported is no metric.
+    """
+    name = bare_name(in_kragx_words(text))
+    if ":" in name:
+        imported = plugins.build(name, None)
+        if not isinstance(imported, Metric):
+            raise UsageError(f"{name!r} is no kragx.metrics.Metric")
+        return replace(imported, name=name)
+    name = canonical(name)
+    name = _ALIASES.get(name, name)
+    if name not in METRICS:
+        raise UsageError(f"unknown name {name!r}", remedy=nearest(name, [*METRICS, *_ALIASES]))
+    return METRICS[name]
+
+
+def known_metric(text: str) -> Metric | None:
+    """The same; None for one that cannot be loaded, which results from elsewhere may hold."""
+    try:
+        return metric(text)
+    except UsageError:
+        return None
+
+
+def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
+    """A metric string as a spec; options it does not name are the profile's.
+
+    trec_eval's names are read as well: ``ndcg_cut_10`` is ``ndcg@10``.
+
+    >>> str(parse("nDCG@10(gain = exp2)"))
+    'ndcg@10(gain=exp2)'
+    >>> str(parse("Source-Diversity@5(key = url)"))
+    'source_diversity@5(key=url)'
+
+    Raises:
+        UsageError: an unknown metric, option or value; the nearest valid one is named.
+    """
+    if isinstance(text, MetricSpec):
+        return text
+    where = f"metric {shorten(text)}"
+    if not isinstance(text, str):
+        raise UsageError("a string such as 'ndcg@10' is expected", field=where)
+    try:
+        name, k, options = split(in_kragx_words(text))
+        return metric(name).spec(k, within, **options)
+    except UsageError as error:
+        raise error.within(where) from None
+
+
+def parse_all(
+    texts: str | Iterable[str | MetricSpec] | None, within: Profile = KRAGX
+) -> tuple[MetricSpec, ...]:
+    """Several metric strings, or the profile's usual ones for None; one named twice counts once.
+
+    Raises:
+        UsageError: as `parse`; or there is none.
+    """
+    if texts is None:
+        texts = within.metrics or DEFAULT_METRICS
+    listed = [texts] if isinstance(texts, str) else list(texts)
+    if not listed:
+        raise UsageError("metrics: the list is empty; name at least one, for example 'ndcg@10'")
+    return tuple(dict.fromkeys(parse(text, within) for text in listed))
+
+
+def in_kragx_words(text: str) -> str:
+    """A metric string in kragx's words: ``ndcg_cut_10`` is ``ndcg@10``; others are as they were."""
+    for pattern, (name, options) in _TREC.items():
+        match = pattern.fullmatch(text.strip())
+        if match is not None:
+            k = match.groupdict().get("k")
+            return f"{name}{'' if k is None else f'@{k}'}{options}"
+    return text
+
+
+def profile_for(
+    named: str | Profile | None, metrics: str | Iterable[str | MetricSpec] | None
+) -> Profile:
+    """The profile that is asked for; without one trec if trec_eval's names are used, else kragx.
+
+    Raises:
+        UsageError: no profile has that name, or trec_eval's names stand beside another one.
+    """
+    listed = [] if metrics is None else [metrics] if isinstance(metrics, str) else metrics
+    # ``map`` and ``ndcg`` are kragx's as well, and choose nothing.
+    trec_only = [
+        text
+        for text in listed
+        if isinstance(text, str) and in_kragx_words(text) not in (text, text.strip())
+    ]
+    chosen = profile(named if named is not None else "trec" if trec_only else "kragx")
+    if trec_only and chosen.name != "trec":
+        raise UsageError(
+            f"metric {trec_only[0]!r} is trec_eval's name and means the number of the profile "
+            f"trec, not {chosen.name}; use profile trec, or write {in_kragx_words(trec_only[0])!r}"
+        )
+    return chosen

@@ -1,1 +1,0 @@
-"""Tests of the measures beside the metrics."""
