@@ -85,9 +85,8 @@ def compare_folders(
         )
         for scored in named.values()
     ]
-    pairs = [(each.retriever, each.comparison) for each in found]
     looked_at = {each.retriever for each in found} if retrievers else set(after.retrievers)
-    results = check_gates(chosen, comparisons, pairs)
+    results = check_gates(chosen, comparisons, found)
     return Compared(found, tuple(each for each in results if each.retriever in looked_at))
 
 

@@ -95,11 +95,7 @@ class RunReport:
     @cached_property
     def gates(self) -> tuple[GateResult, ...]:
         """The config's gates, each held against the retrievers that it concerns."""
-        return check_gates(
-            self.config.parsed_gates,
-            self.comparisons,
-            [(each.retriever, each.comparison) for each in self.changes],
-        )
+        return check_gates(self.config.parsed_gates, self.comparisons, self.changes)
 
     @cached_property
     def recommendations(self) -> tuple[tuple[Recommendation, ...], ...]:

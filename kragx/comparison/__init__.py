@@ -11,16 +11,15 @@ from kragx.comparison.comparability import REMEDY, check_comparable, gold_differ
 from kragx.comparison.compare_retrievers import compare, compare_scores
 from kragx.comparison.comparison import CORRECTIONS, Comparison, Settings
 from kragx.comparison.estimate import Difference, Estimate
+from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
     NEEDS_EARLIER,
-    Gate,
     GateResult,
     check_gates,
     failed,
     gate_problems,
     gates_parts,
     gates_table,
-    parse_gates,
 )
 from kragx.comparison.recommendations import Recommendation, recommend, verdict
 from kragx.comparison.scores import RetrieverScores

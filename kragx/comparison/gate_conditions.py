@@ -1,0 +1,167 @@
+"""Gates as they are written: what the numbers must be, lest the command end with 1.
+
+    gates:
+      ndcg@10: ">= 0.75"                                # of every retriever
+      recall@3: no worse than baseline by 0.02          # of every other retriever
+      seconds_p95: ["< 0.5", no worse than earlier by 0.1]
+      retrievers:
+        hybrid: {ndcg@10: surely >= 0.8}                # of one
+      slices:
+        metadata.difficulty:
+          hard: {recall@3: ">= 0.5"}                    # within a slice
+      matchers:
+        strict: {ndcg@10: ">= 0.6"}                     # under one of several matchers
+
+Blocks may stand in each other. A condition looks at the mean; with ``surely`` at that end of its
+interval that is less favourable, so that chance alone does not pass it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from kragx.data.text import normalise
+from kragx.errors import UsageError, nearest, shorten
+from kragx.metrics import KRAGX, Profile, parse
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
+_CONDITION = re.compile(
+    rf"(?P<surely>surely\s+)?(?:(?P<sign>>=|<=|>|<)\s*(?P<bound>{_NUMBER})"
+    r"|no\s+worse\s+than\s+(?:the\s+)?(?P<than>baseline|earlier)"
+    rf"(?:\s+by\s+(?:more\s+than\s+)?(?P<by>{_NUMBER}))?)",
+    re.IGNORECASE,
+)
+_FORMS = (
+    "'>= 0.75' (also >, <=, <), 'no worse than baseline by 0.02', "
+    "'no worse than earlier by 0.02', each also with 'surely' before it"
+)
+_BLOCKS = {"retrievers": ("retriever",), "slices": ("field", "value"), "matchers": ("match",)}
+"""Of each kind of block what its keys name, level by level."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One condition.
+
+    Attributes:
+        path: where it stands in the config, for example ``gates.ndcg@10``.
+        metric: by canonical name.
+        condition: as people read it.
+        surely: whether it looks at the less favourable end of the interval.
+        sign, bound: of a condition such as ``>= 0.75``.
+        than: of ``no worse than``: ``baseline`` or ``earlier``; `bound` is then by how much.
+        retriever: None for every one.
+        field, value: of a slice; None for all queries.
+        match: the matcher; None for each.
+    """
+
+    path: str
+    metric: str
+    condition: str
+    surely: bool
+    sign: str | None
+    bound: float
+    than: str | None = None
+    retriever: str | None = None
+    field: str | None = None
+    value: str | None = None
+    match: str | None = None
+
+
+def parse_gates(
+    gates: object, problems: list[str], within: Profile = KRAGX, path: str = "gates"
+) -> tuple[Gate, ...]:
+    """Read a mapping of gates.
+
+    Args:
+        gates: as in the config.
+        problems: gets a line for each mistake, with its path.
+        within: the profile by which metric strings are read.
+        path: where the mapping stands.
+    """
+    return tuple(_Block(path, problems, within, {}).gates(gates))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Where gates stand: at a path, within what the blocks around them name."""
+
+    path: str
+    problems: list[str]
+    within: Profile
+    context: Mapping[str, str]
+
+    def gates(self, block: object) -> Iterator[Gate]:
+        """Of a mapping from metrics to conditions, which may hold blocks."""
+        for key, value in self._entries(block, "metric to condition"):
+            name = str(key)
+            inner = replace(self, path=f"{self.path}.{name}")
+            if name in _BLOCKS:
+                yield from inner.named(value, _BLOCKS[name])
+            else:
+                yield from inner.conditions(name, value)
+
+    def named(self, block: object, levels: Sequence[str]) -> Iterator[Gate]:
+        """Of a mapping whose keys name retrievers, matchers, or fields and their values."""
+        if not levels:
+            yield from self.gates(block)
+            return
+        what = "a value of the field" if levels[0] == "value" else "name"
+        for key, value in self._entries(block, f"{what} to gates"):
+            # As slices name their values: YAML reads true and 1 as no text.
+            name = str(key).lower() if isinstance(key, bool) else normalise(str(key))
+            context = {**self.context, levels[0]: name}
+            inner = replace(self, path=f"{self.path}.{name}", context=context)
+            yield from inner.named(value, levels[1:])
+
+    def _entries(self, block: object, what: str) -> Iterable[tuple[object, object]]:
+        if isinstance(block, Mapping):
+            return block.items()
+        self.problems.append(
+            f"{self.path}: a mapping from {what} is expected, not {shorten(block)}"
+        )
+        return ()
+
+    def conditions(self, metric: str, conditions: object) -> Iterator[Gate]:
+        """Of a metric: one condition, or a list of them."""
+        try:
+            name = str(parse(metric, self.within))
+        except UsageError as error:
+            hint = nearest(metric, _BLOCKS)
+            also = f"; {hint}" if hint.startswith("perhaps") else ""
+            self.problems.append(f"{self.path}: {error}{also}")
+            return
+        for text in conditions if isinstance(conditions, list) else [conditions]:
+            gate = self._gate(name, text)
+            if gate is None:
+                self.problems.append(
+                    f"{self.path}: {shorten(text)} is no condition; write {_FORMS}"
+                )
+            else:
+                yield gate
+
+    def _gate(self, metric: str, text: object) -> Gate | None:
+        match = _CONDITION.fullmatch(text.strip()) if isinstance(text, str) else None
+        if match is None:
+            return None
+        sign, amount = match["sign"], match["bound"] or match["by"]
+        than = match["than"] and match["than"].lower()
+        bound = float(amount or 0)
+        if not isfinite(bound) or (than and bound < 0):
+            return None
+        by = f" by {amount}" if amount else ""
+        condition = f"no worse than {than}{by}" if than else f"{sign} {amount}"
+        surely = match["surely"] is not None
+        return Gate(
+            self.path,
+            metric,
+            f"surely {condition}" if surely else condition,
+            surely,
+            sign,
+            bound,
+            than,
+            **self.context,
+        )
