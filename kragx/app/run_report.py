@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -14,6 +14,7 @@ import yaml
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
 from kragx.app.folder import partial_path, write_parquet
+from kragx.app.screen import screen, whole
 from kragx.comparison import (
     Change,
     Comparison,
@@ -35,6 +36,7 @@ from kragx.data.text import file_names
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.source import arranged
 from kragx.matchers import BaseMatcher, MatchItem
+from kragx.printing import Part, Result
 from kragx.report.figures.comparison import write_figures
 from kragx.report.files import means_csv, queries_csv, write_text
 from kragx.report.html_page.details import Reasons
@@ -43,8 +45,8 @@ from kragx.report.markdown import report_markdown
 
 
 @dataclass(frozen=True)
-class RunReport:
-    """What `run` found out.
+class RunReport(Result):
+    """What `run` found out; printed, it is one screen.
 
     Attributes:
         config: the config, every default filled in.
@@ -109,6 +111,10 @@ class RunReport:
         for each in self.evaluations:
             named.setdefault(each.match_name, []).append(RetrieverScores.of(each))
         return tuple(map(tuple, named.values()))
+
+    def describe(self, *, full: bool = False) -> Iterator[Part]:
+        """What one needs to decide what to do next; `full` is all that there is."""
+        return whole(self) if full else screen(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: config, versions, numbers, comparisons, gates."""

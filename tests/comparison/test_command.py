@@ -17,8 +17,8 @@ AGAINST_EARLIER = "gates: {retrievers: {mine: {mrr@5: no worse than earlier by 0
 
 
 def test_run_shows_the_comparison(run):
-    """Means with intervals, the difference from the baseline, slices and advice are shown."""
-    outcome = run("new")
+    """Means with intervals, the difference from the baseline, slices and advice: with --full."""
+    outcome = run("new", "--full")
     assert outcome.code == 0
     for text in (
         "Compared with other",

@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 TWINS = {
     "README.md": "README.ko.md",
+    "docs/app.md": "docs/app.ko.md",
     "docs/agreement.md": "docs/agreement.ko.md",
     "docs/comparison.md": "docs/comparison.ko.md",
     "docs/coverage.md": "docs/coverage.ko.md",

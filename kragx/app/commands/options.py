@@ -154,6 +154,9 @@ TableOrJson = Annotated[Literal["table", "json"], typer.Option("--format", help=
 TableJsonOrCsv = Annotated[
     Literal["table", "json", "csv"], typer.Option("--format", help="How to print.")
 ]
+Full = Annotated[
+    bool, typer.Option("--full", help="Also config, pairs, slices and every metric and remark.")
+]
 Summary = Annotated[
     Path | None,
     typer.Option(help="Write gates, means and changes as Markdown, for a CI job's page."),

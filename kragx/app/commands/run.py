@@ -13,7 +13,6 @@ from kragx.errors import UsageError
 
 if TYPE_CHECKING:
     from kragx.app.config import RunConfig
-    from kragx.app.run_report import RunReport
 
 
 def run(
@@ -34,11 +33,13 @@ def run(
     earlier: opt.Earlier = None,
     anyway: opt.Anyway = False,
     summary: opt.Summary = None,
+    full: opt.Full = False,
 ) -> None:
     """Evaluate and compare the retrievers of a config file.
 
     Ends with 1 if a gate fails.
     """
+    from kragx import printing
     from kragx.app import config as configs
     from kragx.app import pipeline
     from kragx.data.formats.jsonl import make_folder
@@ -56,17 +57,18 @@ def run(
     folder = loaded.output
     if folder is not None and not dry_run:
         make_folder(folder / "results")  # before the work, lest it be done for nothing
-    _print_config(loaded)
+    if full:
+        _print_config(loaded)
     found = pipeline.run(loaded, judging=judging, folder=None if dry_run else folder, anyway=anyway)
     if dry_run:
-        _print_dataset(found)
         print_plan(found.evaluations, console())
         return
     if folder is not None:
         found.write(folder)  # before anything is shown: what was retrieved is not lost
-    _print_report(found)
+    printing.show(found.describe(full=full))
     if folder is not None:
-        typer.echo(f"written to {_short(folder)}", err=True)
+        page = f"; open {_short(folder / 'report.html')}" if loaded.html else ""
+        typer.echo(f"written to {_short(folder)}{page}", err=True)
     write_summary(found, summary)
     end(found.gates)
 
@@ -93,11 +95,13 @@ def report(
     format: Annotated[  # noqa: A002
         Literal["table", "json", "csv", "markdown", "html"], typer.Option(help="How to print.")
     ] = "table",
+    full: opt.Full = False,
 ) -> None:
     """Compute a result folder's numbers again, without retrieving.
 
     Ends with 1 if a gate fails.
     """
+    from kragx import printing
     from kragx.app import pipeline
     from kragx.report.files import means_csv
 
@@ -115,7 +119,7 @@ def report(
     else:
         show(
             format,
-            table=lambda: _print_report(found),
+            table=lambda: printing.show(found.describe(full=full)),
             plain=found.to_dict,
             csv=lambda: means_csv(found.evaluations),
             markdown=found.to_markdown,
@@ -132,20 +136,13 @@ def _print_config(config: RunConfig) -> None:
     It is the config as the result folder keeps it, a line for each key, retriever and matcher;
     variables in ``args`` stay names.
     """
-    from rich.text import Text
-
-    from kragx.report.text import console
-
-    def line(text: str) -> None:
-        console().print(Text(text), soft_wrap=True)
-
     for key, value in config.resolved().items():
         if key in ("retrievers", "matchers"):
-            line(f"{key}:")
+            typer.echo(f"{key}:")
             for name, part in value.items():
-                line(f"  {_inline(name)}: {_inline(part)}")
+                typer.echo(f"  {_inline(name)}: {_inline(part)}")
         else:
-            line(f"{key}: {_inline(value)}")
+            typer.echo(f"{key}: {_inline(value)}")
 
 
 def _inline(value: Any) -> str:
@@ -156,43 +153,6 @@ def _inline(value: Any) -> str:
         [value], default_flow_style=True, allow_unicode=True, sort_keys=False, width=float("inf")
     )
     return listed.strip()[1:-1]
-
-
-def _print_dataset(report: RunReport) -> None:
-    """Print which gold set was used: name, version and the beginning of its hash."""
-    from rich.text import Text
-
-    from kragx.report.text import console
-
-    settings = report.dataset.settings
-    version = "" if settings["version"] is None else f" version {settings['version']}"
-    line = f"dataset: {settings['name']}{version}, {len(report.dataset)} queries, "
-    console().print(Text(f"{line}sha256 {settings['hash'][:12]}"), soft_wrap=True)
-
-
-def _print_report(report: RunReport) -> None:
-    """Print all that a run found, as tables."""
-    _print_dataset(report)
-    from itertools import groupby
-
-    from kragx import printing
-    from kragx.comparison import gates_parts
-    from kragx.report.text import console, print_heading, print_remarks
-
-    out = console()
-    groups = [
-        list(group)
-        for _, group in groupby(report.evaluations, lambda evaluation: evaluation.match_name)
-    ]
-    for comparison, advice, group in zip(report.comparisons, report.recommendations, groups):
-        print_heading(group[0], out)
-        printing.show(comparison.describe(group), out)
-        print_remarks(group, out)
-        for recommendation in advice:
-            printing.show(recommendation.describe(), out)
-    for change in report.changes:
-        printing.show(change.describe(matchers=len(groups) > 1), out)
-    printing.show(gates_parts(report.gates), out)
 
 
 def _short(path: Path) -> str:

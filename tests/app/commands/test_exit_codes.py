@@ -254,7 +254,7 @@ def test_interrupted_for_real(jsonl, here):
         encoding="utf-8",
     )
     with subprocess.Popen(
-        [sys.executable, "-m", "kragx", "run", "slow.yaml"],
+        [sys.executable, "-m", "kragx", "run", "slow.yaml", "--full"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -21,7 +21,7 @@ def report():
 def test_runs_from_any_folder(kragx, here):
     """The quickstart runs from any folder and writes where -o says."""
     outcome = kragx("run", QUICKSTART, "-o", "out")
-    assert (outcome.code, outcome.err) == (0, "written to out\n")
+    assert (outcome.code, outcome.err) == (0, "written to out; open out/report.html\n")
     assert "60 of 60 queries scored" in outcome.out
     written = json.loads((here / "out" / "report.json").read_text(encoding="utf-8"))
     assert [each["retriever"] for each in written["evaluations"]] == ["windows-150", "paragraphs"]

@@ -253,4 +253,4 @@ def test_single_retriever_is_not_marked(run, kragx):
 def test_progress_only_on_a_terminal(run, kragx):
     """Nothing but the place of the output goes to standard error when it is no terminal."""
     run("retrievers: {a: {class: 'toy_retrievers:fox'}}\noutput: out")
-    assert kragx("run", "run.yaml").err == "written to out\n"
+    assert kragx("run", "run.yaml").err == "written to out; open out/report.html\n"

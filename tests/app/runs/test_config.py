@@ -192,10 +192,10 @@ def test_schema_command(kragx):
 def test_init_runs(kragx, here):
     """`kragx init` writes a config that runs as it is, and replaces nothing."""
     assert kragx("init").code == 0
-    outcome = kragx("run", "kragx.yaml")
+    outcome = kragx("run", "kragx.yaml", "--full")
     assert outcome.code == 0, outcome.err
     assert outcome.out.startswith("dataset: {path: ")  # the config, as it was understood
-    assert "dataset: starter version 1, 3 queries, sha256 " in outcome.out
+    assert "dataset: starter version 1, 3 of 3 queries scored, sha256 " in outcome.out
     assert kragx("gold", "validate", "kragx.yaml").code == 0
     again = kragx("init")
     assert again.code == 2

@@ -236,9 +236,9 @@ def test_what_can_be_wrong_is_said_before_anything_is_asked(prepared, kragx, her
 def test_the_config_is_printed_first_and_kept(prepared, kragx, here):
     """The config that is printed has every default, and is the one that the folder keeps."""
     prepared("good")
-    out = kragx("run", "run.yaml", "-o", "other").out
+    out = kragx("run", "run.yaml", "--full", "-o", "other").out
     kept = yaml.safe_load((here / "other" / "config.yaml").read_text(encoding="utf-8"))
-    head = out[: out.index("dataset: gold version 2026-01-31, 6 queries")]
+    head = out[: out.index("dataset: gold version 2026-01-31, 6 of 6 queries")]
     assert yaml.safe_load(head) == kept
     assert kept["retrievers"]["mine"]["on_error"] == "record"
     assert kept["output"] == str(here / "other")

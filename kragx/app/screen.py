@@ -1,0 +1,170 @@
+"""What a run found out, as a person reads it in a terminal: one screen of it, or all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
+from kragx.comparison.recommendations import FEW
+from kragx.comparison.view import STANDING
+from kragx.evaluation.evaluation import Evaluation
+from kragx.printing import Line, Part, Table, number, visible, warning
+from kragx.report.rows import match_label, profile_label, remarks
+
+if TYPE_CHECKING:
+    from kragx.app.run_report import RunReport
+
+METRICS = 8
+"""How many metrics the screen shows, the first ones; of many retrievers fewer."""
+
+SIDE_BY_SIDE = 4
+"""So many retrievers stand side by side with their intervals; more stand below one another."""
+
+LINES = 4
+"""How many lines of each kind the screen shows: gates, remarks, advice, slices."""
+
+
+def screen(report: RunReport) -> Iterator[Part]:
+    """What one needs to decide what to do next.
+
+    What failed, who is best and whether that is decided, the means, the gates that failed, what to
+    look at. Slices, times and each pair stand in `whole`, and in the report's files.
+    """
+    yield _dataset(report)
+    groups = _by_matcher(report.evaluations)
+    comparison, advice, evaluations = report.comparisons[0], report.recommendations[0], groups[0]
+    yield Line(
+        f"match: {match_label(evaluations[0])}; profile: {profile_label(evaluations[0])}", "dim"
+    )
+    failures = [each for each in report.evaluations if each.counts["n_failed"]]
+    yield from (warning(line) for line in _first(_remarks(failures)))
+    yield from (replace(line, style="bold") for line in advice[0].describe())
+    yield _means(comparison, evaluations)
+    if len(groups) > 1:
+        yield _first_metric(report.comparisons)
+    yield from _gates(report.gates)
+    yield from (Line(line) for line in _first([*map(_change, report.changes)]))
+    rest = [each for each in advice[1:] if each.supported]
+    yield from (Line(line, item="-") for line in _first([visible(each.text) for each in rest]))
+    for field in comparison.fields[:LINES]:
+        yield Line(_slices(comparison, field), item="-")
+    others = [each for each in report.evaluations if not each.counts["n_failed"]]
+    compared = [comparison, *(change.comparison for change in report.changes)]
+    cautions = dict.fromkeys(caution for each in compared for caution in each.cautions)
+    yield from (warning(line) for line in _first([*cautions, *_remarks(others)]))
+
+
+def whole(report: RunReport) -> Iterator[Part]:
+    """All that a run found, matcher by matcher: also pairs, slices and every remark."""
+    yield _dataset(report)
+    groups = _by_matcher(report.evaluations)
+    for comparison, advice, evaluations in zip(report.comparisons, report.recommendations, groups):
+        yield Line(f"match: {match_label(evaluations[0])}")
+        yield Line(f"profile: {profile_label(evaluations[0])}")
+        yield from comparison.describe(evaluations)
+        for evaluation in evaluations:
+            prefix = f"{evaluation.name}: " if len(evaluations) > 1 else ""
+            yield from (warning(f"{prefix}{remark}") for remark in remarks(evaluation))
+        yield from (line for recommendation in advice for line in recommendation.describe())
+    for change in report.changes:
+        yield from change.describe(matchers=len(groups) > 1)
+    yield from gates_parts(report.gates)
+
+
+def _dataset(report: RunReport) -> Line:
+    """Which gold set was used: name, version and the beginning of its hash."""
+    settings, counts = report.dataset.settings, report.evaluations[0].counts
+    version = "" if settings["version"] is None else f" version {settings['version']}"
+    return Line(
+        f"dataset: {settings['name']}{version}, {counts['n_scored']} of {counts['n_queries']} "
+        f"queries scored, sha256 {settings['hash'][:12]}"
+    )
+
+
+def _by_matcher(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
+    return [list(group) for _, group in groupby(evaluations, lambda each: each.match_name)]
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    """The first lines, and how many more there are."""
+    more = len(lines) - LINES
+    return [*lines[:LINES], *([f"and {more} more: --full"] if more > 0 else [])]
+
+
+def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
+    """What was left out, each remark once, with the retrievers that it is about."""
+    names: dict[str, dict[str, None]] = {}
+    for evaluation in evaluations:
+        for remark in remarks(evaluation):
+            names.setdefault(remark, {})[evaluation.name] = None
+    return [f"{', '.join(retrievers)}: {remark}" for remark, retrievers in names.items()]
+
+
+def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
+    """The first metrics: of a few retrievers with intervals, of many a row for each retriever."""
+    few = len(comparison.retrievers) <= SIDE_BY_SIDE
+    shown = comparison.metrics[: METRICS if few else METRICS // 2]
+    more = len(comparison.metrics) - len(shown)
+    note = f"; {more} more metrics: --full" if more else ""
+    table = comparison.means_table(evaluations)
+    narrow = table.narrow or table
+    if few:
+        narrow = replace(narrow, rows=narrow.rows[: len(shown)], note=narrow.note + note)
+        rows = table.rows[: len(shown)]
+        return replace(table, rows=rows, narrow=narrow, note=table.note + note)
+    columns = zip(narrow.columns, zip(*narrow.rows))  # the same cells, turned about
+    rows = [[head, *cells[: len(shown)]] for head, cells in columns][1:]
+    return Table(["retriever", *shown], rows, note=f"{STANDING}{note}")
+
+
+def _first_metric(comparisons: Sequence[Comparison]) -> Table:
+    """The first metric under each matcher."""
+    tables = [comparison.means_table() for comparison in comparisons]
+    rows = [
+        [comparison.match, *(table.narrow or table).rows[0][1:]]
+        for comparison, table in zip(comparisons, tables)
+    ]
+    return Table([f"{comparisons[0].primary} by match", *comparisons[0].retrievers], rows)
+
+
+def _gates(results: Sequence[GateResult]) -> Iterator[Line]:
+    """How many gates passed, and those that failed, a line each."""
+    bad = failed(results)
+    if bad:
+        yield Line(f"gates: {len(bad)} of {len(results)} failed", "bold red")
+        lines = [line.text for result in bad for line in result.describe()]
+        yield from (Line(line, item="-") for line in _first(lines))
+    elif results:
+        yield Line(f"gates: all {len(results)} passed", "green")
+
+
+def _change(change: Change) -> str:
+    """What became of a retriever in the first metric, and of how many queries."""
+    first = change.comparison.overall.differences[0]
+    return (
+        f"{change.retriever}: {' '.join(line.text for line in first.describe())}; queries: "
+        f"{len(change.better)} better, {len(change.worse)} worse"
+    )
+
+
+def _slices(comparison: Comparison, field: str) -> str:
+    """How the leading retriever does in each slice by a field, the worst first."""
+    metric = comparison.primary
+    leader = comparison.overall.leaders.get(metric)
+    name = leader.best if leader else comparison.retrievers[0]
+    sign = -1 if comparison.better[metric] == "lower" else 1
+    slices = [
+        (sign * value, f"{visible(part.label)} {number(value)} (n = {part.n})")
+        for part in comparison.by(field)
+        if part.n >= FEW and (value := part.means[name][metric].value) is not None
+    ]
+    small = len(comparison.by(field)) - len(slices)
+    shown = [text for _, text in sorted(slices)[:LINES]]
+    if len(slices) > LINES:
+        shown.append(f"{len(slices) - LINES} more")
+    if small:
+        shown.append(f"{small} of fewer than {FEW} queries")
+    return f"{metric} of {name} by {field}: {', '.join(shown)}"

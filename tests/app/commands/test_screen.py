@@ -1,0 +1,137 @@
+"""What `kragx run` prints fits one screen: verdict, one table, what to look at."""
+
+from __future__ import annotations
+
+import pytest
+
+HEIGHT, WIDTH = 40, 100
+
+
+@pytest.fixture
+def run(kragx, jsonl, here, monkeypatch):
+    """Run retrievers on questions in a window of 100 columns; gives the lines that one sees.
+
+    Each question has one gold item `gN`; a retriever finds it at the rank that its name ends with.
+    """
+    monkeypatch.setenv("COLUMNS", str(WIDTH))
+
+    def call(*options, names=("a1", "b2"), n=30, kinds=1, text="metrics: [mrr@5, recall@5]"):
+        def query(number):
+            return {
+                "query_id": f"q{number}",
+                "query": f"question {number}",
+                "query_type": f"kind {number % kinds}",
+                "gold": [{"id": f"g{number}", "text": f"text {number}"}],
+            }
+
+        jsonl(*map(query, range(n)), name="gold.jsonl")
+        for name in names:
+            rank = int(name[-1])
+            lists = [
+                [{"id": f"x{rank}"} for rank in range(1, rank)] + [{"id": f"g{number}"}]
+                for number in range(n)
+            ]
+            records = [{**query(at), "retrieved": docs} for at, docs in enumerate(lists)]
+            jsonl(*records, name=f"{name}.jsonl")
+        retrievers = ", ".join(f"{name}: {name}.jsonl" for name in names)
+        (here / "run.yaml").write_text(
+            f"dataset: gold.jsonl\nretrievers: {{{retrievers}}}\nmatch: id\n{text}\n", "utf-8"
+        )
+        outcome = kragx("run", "run.yaml", *options)
+        seen = []
+        for line in [*outcome.out.splitlines(), *outcome.err.splitlines()]:
+            seen += [line[at : at + WIDTH] for at in range(0, len(line) or 1, WIDTH)]
+        return outcome, seen
+
+    return call
+
+
+def order(text, *parts):
+    """Whether the parts stand in the text, in this order."""
+    places = [text.index(part) for part in parts]
+    return places == sorted(places)
+
+
+def test_the_verdict_stands_first_and_the_report_last(run):
+    """Data set, verdict, table and where the report is, in this order, on one screen."""
+    outcome, seen = run("-o", "out")
+    assert outcome.code == 0
+    assert order(outcome.out, "dataset: gold", "- Use a1: in mrr@5 it is better", "┏", "│ recall@5")
+    assert outcome.err == "written to out; open out/report.html\n"
+    assert len(seen) < HEIGHT
+
+
+def test_many_small_slices_are_one_line(run):
+    """13 slices of one or two questions each do not fill a terminal; with --full they are shown."""
+    outcome, seen = run(n=20, kinds=13, text="metrics: mrr@5\nslices: query_type")
+    assert len(seen) < HEIGHT
+    assert "mrr@5 of a1 by query_type: 13 of fewer than 10 queries" in outcome.out
+    full, all_of_it = run("--full", n=20, kinds=13, text="metrics: mrr@5\nslices: query_type")
+    assert len(all_of_it) > HEIGHT
+    assert "kind 12 (n = 1)" in full.out
+
+
+def test_the_weakest_slices_come_first(run):
+    """A slice line names the weakest slices with their values, and counts the rest."""
+    outcome, _ = run(n=60, kinds=6, text="metrics: mrr@5\nslices: query_type")
+    assert "by query_type: kind 0 1.0000 (n = 10)" in outcome.out
+    assert ", 2 more" in outcome.out
+
+
+def test_many_retrievers_and_metrics_fit(run):
+    """Twelve retrievers stand below one another, with the first of twenty metrics."""
+    names = [f"retriever-with-a-name-{number}-{number % 5 + 1}" for number in range(12)]
+    metrics = [f"{name}@{k}" for k in range(1, 6) for name in ("mrr", "recall", "ndcg", "map")]
+    outcome, seen = run(names=names, text=f"metrics: [{', '.join(metrics)}]")
+    assert outcome.code == 0
+    assert len(seen) < HEIGHT
+    assert "16 more metrics: --full" in outcome.out
+    assert all(f"│ {name} " in outcome.out for name in names)
+    assert max(map(len, outcome.out.splitlines()[6:20])) <= WIDTH
+
+
+def test_several_matchers_are_one_more_table(run):
+    """The first metric under each matcher stands in a second table."""
+    text = "metrics: [mrr@5, recall@5]\nmatchers: {by-id: id, by-name: {method: id}}"
+    outcome, seen = run("--set", "match=null", text=text)
+    assert outcome.code == 0
+    assert len(seen) < HEIGHT
+    assert "┃ mrr@5 by match ┃" in outcome.out
+    assert "│ by-name        │" in outcome.out
+
+
+def test_failures_come_before_the_verdict(run, module, monkeypatch, here):
+    """A retriever that failed is named before anybody is called the best."""
+    monkeypatch.syspath_prepend(str(here))
+    module("toy_screen", "def broken(question):\n    raise OSError('no index')\n")
+    outcome, seen = run("--set", "retrievers.broken=toy_screen:broken")
+    assert order(outcome.out, "broken: queries that failed: 30", "OSError: no index", "Use a1", "┏")
+    assert len(seen) < HEIGHT
+
+
+def test_failing_gates_are_lines(run):
+    """Each gate that failed is a line with what was found, four at most."""
+    gates = ", ".join(f"recall@{k}: '>= 2'" for k in range(2, 8))
+    text = f"metrics: [{', '.join(f'recall@{k}' for k in range(2, 8))}]\ngates: {{{gates}}}"
+    outcome, seen = run(text=text)
+    assert outcome.code == 1
+    assert len(seen) < HEIGHT
+    assert "gates: 12 of 12 failed" in outcome.out
+    assert "- recall@2 >= 2: a1 (id): " in outcome.out
+    assert "and 8 more: --full" in outcome.out
+
+
+def test_what_became_of_each_retriever_is_a_line(run):
+    """Against earlier results the first metric's difference and the queries that changed."""
+    run("-o", "before", names=("a2",))
+    outcome, seen = run("--earlier", "before", "--set", "retrievers.a2=a1.jsonl", names=("a1",))
+    assert "a2: mrr@5: now against earlier: difference is +0.5000" in outcome.out
+    assert "queries: 30 better, 0 worse" in outcome.out
+    assert len(seen) < HEIGHT
+
+
+def test_report_prints_the_same(run, kragx):
+    """`kragx report` on the folder prints the very screen of the run, and all of it with --full."""
+    outcome, _ = run("-o", "out")
+    assert kragx("report", "out").out == outcome.out
+    assert "corrected after Holm" in kragx("report", "out", "--full").out
