@@ -21,10 +21,11 @@ from kragx.comparison.gates import (
     gates_parts,
     gates_table,
 )
-from kragx.comparison.recommendations import Recommendation, recommend, verdict
+from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import sliced
 from kragx.comparison.view import NO_VALUE, Leader, Slice, View
+from kragx.comparison.winner import Recommendation, verdict
 
 __all__ = [
     "CORRECTIONS",

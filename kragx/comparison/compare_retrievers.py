@@ -110,9 +110,8 @@ def compare_scores(
             f"{n_tests} tests are corrected together: with {settings.resamples} resamples no p "
             "can be small enough; raise 'resamples' or name fewer metrics"
         )
-    flipping = flips_warning(flips_of(scores, metrics))
-    if flipping is not None:
-        cautions.append(flipping)
+    flips = tuple(filter(None, flips_of(scores, metrics)))
+    cautions += filter(None, [flips_warning(flips)])
     return Comparison(
         match=scores[0].match,
         retrievers=tuple(names),
@@ -125,6 +124,7 @@ def compare_scores(
         overall=view,
         slices=tuple(_slices(aligned, slices, dataset, scores[0], baseline, settings)),
         cautions=tuple(cautions),
+        flips=flips,
     )
 
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kragx.comparison.flips import Flips
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.comparison.view import STANDING, Slice, View, difference_cell
+from kragx.comparison.view import STANDING, Leader, Slice, View, difference_cell
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
@@ -84,6 +85,7 @@ class Comparison(Result):
         overall: all queries.
         slices: by field in the order asked for, larger slices first, those without a value last.
         cautions: what a reader must know before trusting the comparison.
+        flips: the metrics in which another threshold near the chosen one orders otherwise.
     """
 
     match: str
@@ -97,6 +99,7 @@ class Comparison(Result):
     overall: View
     slices: tuple[Slice, ...] = ()
     cautions: tuple[str, ...] = ()
+    flips: tuple[Flips, ...] = field(default=(), metadata=HIDDEN)
 
     also_plain = ("n_queries",)
 
@@ -109,6 +112,16 @@ class Comparison(Result):
     def primary(self) -> str:
         """The first metric, which recommendations speak of."""
         return self.metrics[0]
+
+    @property
+    def leader(self) -> Leader | None:
+        """Who is best in the first metric, over all queries."""
+        return self.overall.leaders.get(self.primary)
+
+    @property
+    def best(self) -> str:
+        """The retriever with the best value of the first metric; the first where none leads."""
+        return self.retrievers[0] if self.leader is None else self.leader.best
 
     @property
     def fields(self) -> tuple[str, ...]:

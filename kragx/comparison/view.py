@@ -61,6 +61,10 @@ class Leader(Result):
         """Whether the data says that `best` is better than every other."""
         return self.tested and bool(self.differences) and not self.tied
 
+    def against(self, retriever: str) -> Difference:
+        """The best against one of the others that have a value."""
+        return next(each for each in self.differences if each.against == retriever)
+
     def describe(self) -> Iterator[Line]:
         """The best, and who cannot be told from it."""
         tied = f", a tie with {', '.join(self.tied)}" if self.tied else ""

@@ -414,9 +414,10 @@ def test_every_kind_of_advice_has_words_in_both_languages():
     import inspect
     from importlib.resources import files
 
-    from kragx.comparison import recommendations
+    from kragx.comparison import recommendations, winner
 
-    kinds = set(re.findall(r'Recommendation\(\s*"(\w+)"', inspect.getsource(recommendations)))
+    source = inspect.getsource(recommendations) + inspect.getsource(winner)
+    kinds = set(re.findall(r'Recommendation\(\s*"(\w+)"', source))
     assert len(kinds) >= 12
     text = files("kragx.report.html_page").joinpath("script/advice.js").read_text(encoding="utf-8")
     english, korean = text.split("  ko: {", 1)
