@@ -1,12 +1,15 @@
-"""Load what a user names by import path: `package.module:name`."""
+"""What a user names by import path (`package.module:name`), and the options it is given."""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from functools import cache
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from kragx.errors import KragxError, UsageError, nearest
 
@@ -107,3 +110,87 @@ def check_arguments(factory: Any, args: Mapping[str, Any], where: str) -> None:
         signature.bind(**args)
     except TypeError as error:
         raise UsageError(f"{where}: {error}") from None
+
+
+# -- options, by the fields of dataclasses ----------------------------------------------------
+
+Read = Callable[[Any], Any]
+"""From what a user writes for an option to what is kept."""
+
+
+def check_options(value: Any) -> None:
+    """Check each option of a dataclass by its field's type, and keep it as it was read.
+
+    A ``bool`` must be one, a ``Literal`` names what is valid, and a function that an annotation
+    carries (``Annotated[int, whole(1)]``) reads the value: it returns what is kept, or raises what
+    is wrong.
+
+    Raises:
+        UsageError: an option is wrong; the error's field is its name.
+    """
+    kind: Any = type(value)
+    for name, read in _readers(kind).items():
+        try:
+            object.__setattr__(value, name, read(getattr(value, name)))
+        except UsageError as error:
+            raise (error if error.field else error.within(name)) from None
+
+
+@cache
+def _readers(kind: type) -> dict[str, Read]:
+    hints: dict[str, Any] = {}
+    for base in filter(is_dataclass, reversed(kind.__mro__)):
+        # Of the options alone: other annotations may name what is imported for type checkers only.
+        names = {field.name for field in fields(base)}
+        options = SimpleNamespace(
+            __annotations__={
+                name: hint for name, hint in inspect.get_annotations(base).items() if name in names
+            }
+        )
+        module = vars(sys.modules[base.__module__])
+        try:
+            hints |= get_type_hints(options, module, include_extras=True)
+        except NameError:  # so may the options of somebody's own class
+            continue
+    readers = {name: _reader(hint) for name, hint in hints.items()}
+    return {name: read for name, read in readers.items() if read is not None}
+
+
+def _reader(hint: Any) -> Read | None:
+    if hint is bool:
+        return _flag
+    if get_origin(hint) is Literal:
+        return lambda value: _choice(value, get_args(hint))
+    if get_origin(hint) is Annotated:
+        return next(filter(callable, hint.__metadata__))
+    return None
+
+
+def _flag(value: object) -> object:
+    if not isinstance(value, bool):
+        raise UsageError(f"{value!r} is neither true nor false")
+    return value
+
+
+def _choice(value: object, valid: tuple[str, ...]) -> object:
+    if value not in valid:
+        raise UsageError(f"unknown value {value!r}; {nearest(str(value), valid)}")
+    return value
+
+
+def whole(least: int, most: int | None = None) -> Read:
+    """Whole numbers from `least` on, or to `most`."""
+
+    def read(value: Any) -> Any:
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        if is_whole and least <= value and (most is None or value <= most):
+            return value
+        end = "on" if most is None else f"to {most}"
+        raise UsageError(f"{value!r} is not a whole number from {least} {end}")
+
+    return read
+
+
+def optional(read: Read) -> Read:
+    """None, or what `read` takes."""
+    return lambda value: None if value is None else read(value)

@@ -15,7 +15,7 @@ from kragx.data.formats.jsonl import file_name
 from kragx.data.gold import Gold, GoldDataset
 from kragx.data.reading import read_dataset
 from kragx.errors import DataError, UsageError, nearest, shorten
-from kragx.judging.question import key_of
+from kragx.judging.keys import key_of
 
 Pair = tuple[str, str]
 """A query id and a document id."""

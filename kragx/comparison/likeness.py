@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -101,7 +101,7 @@ def alike(
     overlap = matchers.matcher("overlap")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
-        for row, scored in zip(rows, overlap.scores(items, Counter()), strict=True):
+        for row, scored in zip(rows, overlap.scores(items, matchers.Notes()), strict=True):
             best = np.asarray(scored).max(axis=1)
             yield row, [int(best.argmax()) + 1, round(float(best.max()), 4)]
 

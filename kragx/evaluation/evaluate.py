@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from math import isnan
@@ -85,7 +84,7 @@ def evaluate(
     if no_gold is not None and no_gold not in NO_GOLD:
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
     chosen = replace(named, no_gold=no_gold or named.no_gold)
-    notes: Counter[str] = Counter()
+    notes = matchers.Notes()
     sizes = Sizes() if budget_tokenizer is None else Sizes(tokenizer(budget_tokenizer))
     looks = any(spec.needs_evidence for spec in specs)
     by_id = matcher == matchers.IdMatcher() and not looks
@@ -233,7 +232,7 @@ def match_pairs(
             ids.append((item.query.id, retrieved, [gold.id for gold in item.query.gold]))
             yield item
 
-    table = match_items(noted(), matcher, Counter())
+    table = match_items(noted(), matcher, matchers.Notes())
     for row, (query_id, retrieved, golds) in enumerate(ids):
         scores = table.dense(row)
         yield {

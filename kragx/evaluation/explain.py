@@ -7,7 +7,6 @@ their store, so nothing is asked or paid for.
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -22,7 +21,7 @@ from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.highlights import Spans, shared_spans, shown_text
 from kragx.evaluation.source import arranged, source_of
-from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
+from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
 from kragx.matchers.reasons import Reason, best_targets, reasons
@@ -335,7 +334,7 @@ def _pair(
 def _scores(item: MatchItem, matcher: BaseMatcher) -> tuple[Floats | str, float]:
     """The n x m scores of a matcher, or why it has none; and its threshold."""
     try:
-        return match_items([item], matcher.offline(), Counter()).dense(0), matcher.threshold
+        return match_items([item], matcher.offline(), Notes()).dense(0), matcher.threshold
     except DataError as error:
         return str(error), matcher.threshold
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
@@ -79,7 +78,7 @@ class Facts:
                 )
                 rows.append(row)
         if matcher is not None:
-            notes: Counter[str] = Counter()
+            notes = matchers.Notes()
             table = match_items(items, matcher, notes)
             judging = judging_counts(matcher, notes)
             self.judging = {"judging_facts": judging["judging"]} if judging else {}

@@ -18,10 +18,10 @@ from kragx.data.runs import Retrieved, Run, Status, rank_by_score
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_calls import is_retriever
-from kragx.matchers import BaseMatcher, MatchItem
+from kragx.matchers import BaseMatcher, MatchItem, Notes
+from kragx.matchers.equal_ids import IdArrays, match_id_arrays, read_id_arrays
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
-from kragx.matchers.scored import Scored, match_scored, read_scored
 from kragx.metrics import Profile
 from kragx.metrics.evidence import RankedList
 from kragx.metrics.table import MatchTable
@@ -109,16 +109,16 @@ class Source:
             return dict(self.gold.settings)
         return {"name": self.dataset_name, "version": None, "hash": hash_of(self._hashes)}
 
-    def match(self, matcher: BaseMatcher, profile: Profile, notes: Counter[str]) -> MatchTable:
+    def match(self, matcher: BaseMatcher, profile: Profile, notes: Notes) -> MatchTable:
         """Match the whole stream."""
         items = self.items(leave_out_missing=profile.missing == "left_out")
         return match_items(map(arranged(profile), items), matcher, notes)
 
 
-class _Scored(Source):
+class _ById(Source):
     """Qrels and a run as plain mappings, whose ids are compared without making documents."""
 
-    def __init__(self, read: Scored) -> None:
+    def __init__(self, read: IdArrays) -> None:
         super().__init__((), name="run", dataset_name="gold", mender=Mender())
         self._read = read
         self.query_ids = list(read.qrels)
@@ -126,19 +126,19 @@ class _Scored(Source):
         self.n_empty = int((np.diff(read.doc_start) == 0).sum()) - self.statuses["missing"]
 
     def dataset_settings(self) -> Mapping[str, Any]:
-        return _ScoredSettings(self.dataset_name, self._read)
+        return _IdArraysSettings(self.dataset_name, self._read)
 
-    def match(self, matcher: BaseMatcher, profile: Profile, notes: Counter[str]) -> MatchTable:
-        return match_scored(self._read)
+    def match(self, matcher: BaseMatcher, profile: Profile, notes: Notes) -> MatchTable:
+        return match_id_arrays(self._read)
 
 
-class _ScoredSettings(Mapping[str, Any]):
+class _IdArraysSettings(Mapping[str, Any]):
     """The settings of qrels as a mapping, hashed when somebody looks.
 
     That takes longer than to evaluate them.
     """
 
-    def __init__(self, name: str, read: Scored) -> None:
+    def __init__(self, name: str, read: IdArrays) -> None:
         self._plain = {"name": name, "version": None, "hash": None}
         # A copy: the caller may change the mapping.
         self._gold = (tuple(read.qrels), read.gold, read.grade, read.gold_start)
@@ -170,11 +170,11 @@ def source_of(
 ) -> tuple[Source, int]:
     """What to evaluate, and how many queries of the run are not in the gold set."""
     if by_id and profile.missing == "empty":
-        read = read_scored(dataset, run)
+        read = read_id_arrays(dataset, run)
         if read is not None:
             n_extra = len(read.run) - int(read.answered.sum())
             if n_extra < len(read.run):
-                return _Scored(read), n_extra
+                return _ById(read), n_extra
     if run is not None:
         gold = as_dataset(dataset)
         found = as_run(run, gold)

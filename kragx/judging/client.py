@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from kragx.judging.prompt import Message
 from kragx.judging.question import FailureKind, Usage
+
+Message = tuple[str, str]
+"""(role, content); roles are ``system`` and ``user``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,7 @@ class Request:
     """One attempt to get an answer.
 
     Attributes:
-        messages: (role, content) pairs; roles are ``system`` and ``user``.
+        messages: what the model reads.
         schema: the JSON schema that the answer must fit.
         timeout: seconds after which the client should give up.
     """

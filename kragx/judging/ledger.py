@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from kragx.errors import UsageError, nearest
-from kragx.judging.prompt import Message
+from kragx.judging.client import Message
 from kragx.judging.question import Usage
+from kragx.judging.tally import Spent
 
 _PER = 1_000_000
 
@@ -29,11 +29,13 @@ class Price:
     output: float
     cached_input: float | None = None
 
-    def of(self, prompt: int, completion: int, cached: int = 0) -> float:
-        """The cost of so many tokens; `cached` ones are a part of the prompt."""
+    def of(self, spent: Spent) -> float:
+        """The cost of what was spent."""
         cached_price = self.input if self.cached_input is None else self.cached_input
         return (
-            (prompt - cached) * self.input + cached * cached_price + completion * self.output
+            (spent.prompt_tokens - spent.cached_tokens) * self.input
+            + spent.cached_tokens * cached_price
+            + spent.completion_tokens * self.output
         ) / _PER
 
 
@@ -70,12 +72,8 @@ def _price(model: str, price: object) -> Price:
     where = f"judge.prices.{model}"
     if not isinstance(price, Mapping):
         raise UsageError(f"{where}: write {{input: 0.4, output: 1.6}}, per million tokens")
-    fields = ("input", "output", "cached_input")
-    for name, value in price.items():
-        if name not in fields:
-            raise UsageError(f"{where}.{name}: unknown field; {nearest(str(name), fields)}")
-        check_number(value, f"{where}.{name}")
-    for name in fields[:2]:
+    _check_numbers(price, Price, where)
+    for name in ("input", "output"):
         if name not in price:
             raise UsageError(f"{where}.{name}: missing; a price needs input and output")
     return Price(**price)
@@ -89,12 +87,16 @@ def read_budget(budget: object) -> Budget:
         return budget
     if not isinstance(budget, Mapping):
         return Budget(cost=check_number(budget, "judge.budget"))
-    fields = ("cost", "calls", "tokens")
-    for name, value in budget.items():
-        if name not in fields:
-            raise UsageError(f"judge.budget.{name}: unknown field; {nearest(str(name), fields)}")
-        check_number(value, f"judge.budget.{name}")
+    _check_numbers(budget, Budget, "judge.budget")
     return Budget(**budget)
+
+
+def _check_numbers(numbers: Mapping[str, Any], kind: type[Budget | Price], where: str) -> None:
+    names = [field.name for field in fields(kind)]
+    for name, value in numbers.items():
+        if name not in names:
+            raise UsageError(f"{where}.{name}: unknown field; {nearest(str(name), names)}")
+        check_number(value, f"{where}.{name}")
 
 
 def check_number(value: object, where: str) -> float:
@@ -112,101 +114,53 @@ class Ledger:
     """
 
     def __init__(self, budget: Budget, price: Price | None, max_output_tokens: int) -> None:
-        self.counts: Counter[str] = Counter()
+        self.spent = Spent()
         self._budget = budget
         self._price = price
         self._max_output = max_output_tokens
-        self._reserved: Counter[str] = Counter()
+        self._reserved = Spent()
         self._lock = threading.Lock()
 
-    def reserve(self, messages: tuple[Message, ...]) -> Reservation | None:
-        """Room for one more call; None if the budget has none."""
+    @property
+    def cost(self) -> float | None:
+        """What was spent so far; None without a price."""
+        return None if self._price is None else self._price.of(self.spent)
+
+    def reserve(self, messages: tuple[Message, ...]) -> Spent | None:
+        """The most that one more call can use, kept free for it; None if the budget has no room."""
         # No tokenizer makes more tokens than there are bytes, apart from the few around a message.
         prompt = sum(len(text.encode("utf-8")) + 8 for _, text in messages) + 16
-        asked = Reservation(prompt, self._max_output)
+        call = Spent(1, prompt_tokens=prompt, completion_tokens=self._max_output)
         with self._lock:
-            calls = self.counts["calls"] + self._reserved["calls"] + 1
-            prompts = self.counts["prompt_tokens"] + self._reserved["prompt_tokens"] + prompt
-            outputs = (
-                self.counts["completion_tokens"]
-                + self._reserved["completion_tokens"]
-                + self._max_output
-            )
-            budget = self._budget
-            if budget.calls is not None and calls > budget.calls:
+            if self._exceeds(self.spent + self._reserved + call):
                 return None
-            if budget.tokens is not None and prompts + outputs > budget.tokens:
-                return None
-            if budget.cost is not None and self._price is not None:
-                # Cached prompts of earlier calls were cheaper than this sum takes them for.
-                saved = self._price.of(self.counts["cached_tokens"], 0) - self._price.of(
-                    self.counts["cached_tokens"], 0, self.counts["cached_tokens"]
-                )
-                if self._price.of(prompts, outputs) - saved > budget.cost:
-                    return None
-            for name, count in asked.counts.items():
-                self._reserved[name] += count
-        return asked
+            self._reserved.add(call)
+        return call
 
-    def settle(self, reserved: Reservation, usage: Usage) -> None:
-        """Replace a reservation by what was used.
+    def _exceeds(self, spent: Spent) -> bool:
+        budget, price = self._budget, self._price
+        tokens = spent.prompt_tokens + spent.completion_tokens
+        return (
+            (budget.calls is not None and spent.n_calls > budget.calls)
+            or (budget.tokens is not None and tokens > budget.tokens)
+            or (budget.cost is not None and price is not None and price.of(spent) > budget.cost)
+        )
+
+    def settle(self, reserved: Spent, usage: Usage) -> Spent:
+        """Replace a reservation by what was used, which is returned.
 
         A call whose usage is unknown counts as a call; its tokens cannot be counted.
         """
+        used = Spent.of(usage)
         with self._lock:
-            self._give_back(reserved)
-            for name, count in usage_counts(usage).items():
-                self.counts[name] += count
+            self._reserved.take_off(reserved)
+            self.spent.add(used)
+        return used
 
-    def release(self, reserved: Reservation) -> None:
+    def release(self, reserved: Spent) -> None:
         """Give a reservation back: the call was not made, or was broken off by the user."""
         with self._lock:
-            self._give_back(reserved)
-
-    def _give_back(self, reserved: Reservation) -> None:
-        for name, count in reserved.counts.items():
-            self._reserved[name] -= count
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """The most that one call can use."""
-
-    prompt: int
-    completion: int
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """As the ledger counts it."""
-        return {
-            "calls": 1,
-            "prompt_tokens": self.prompt,
-            "completion_tokens": self.completion,
-        }
-
-
-def usage_counts(usage: Usage) -> dict[str, int]:
-    """One call as counts."""
-    found = {
-        "calls": 1,
-        "prompt_tokens": usage.prompt or 0,
-        "completion_tokens": usage.completion or 0,
-        "cached_tokens": usage.cached or 0,
-    }
-    if usage.prompt is None and usage.completion is None:
-        found["calls_without_usage"] = 1
-    return found
-
-
-def cost_of(counts: Mapping[str, Any], price: Price | None) -> float | None:
-    """What counted tokens cost; None without a price."""
-    if price is None:
-        return None
-    return price.of(
-        counts.get("prompt_tokens", 0),
-        counts.get("completion_tokens", 0),
-        counts.get("cached_tokens", 0),
-    )
+            self._reserved.take_off(reserved)
 
 
 def about_tokens(messages: tuple[Message, ...]) -> int:

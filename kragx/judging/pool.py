@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.judging.question import Judgement, canonical_json
+from kragx.judging.keys import canonical_json
+from kragx.judging.question import Judgement
+from kragx.judging.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Pool:
         depth: how many documents of each list were pooled; None for all of them.
         cut: the least grade that binary metrics count as relevant.
         top: the highest grade of the scale.
-        counts: what judging took.
+        tally: what judging took.
         hash: of the queries, documents and grades; two pools with the same hash are the same.
     """
 
@@ -33,7 +35,7 @@ class Pool:
     depth: int | None
     cut: int
     top: int
-    counts: Counter[str] = field(default_factory=Counter, compare=False)
+    tally: Tally = field(default_factory=Tally, compare=False)
     hash: str = field(init=False)
 
     def __post_init__(self) -> None:

@@ -11,32 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
-from kragx.judging.question import FailureKind, Question
+from kragx.judging.client import Failure, Message
+from kragx.judging.question import Question
 from kragx.judging.rubric import Rubric
 
 PROMPT_VERSION = 1
 """Part of every key; counts up with any change of the words, fences or schema below."""
-
-Message = tuple[str, str]  # role, content
-
-
-@dataclass(frozen=True, slots=True)
-class Graded:
-    """A grade that fits the rubric, and the judge's reason."""
-
-    grade: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unusable:
-    """An answer that holds no grade of the rubric."""
-
-    kind: FailureKind
-    detail: str
 
 
 def messages(question: Question, key: str) -> tuple[Message, ...]:
@@ -99,22 +81,22 @@ def schema(rubric: Rubric) -> dict[str, Any]:
     }
 
 
-def read_answer(text: str, rubric: Rubric) -> Graded | Unusable:
-    """The grade in an answer that is the JSON object asked for, and nothing else."""
+def read_answer(text: str, rubric: Rubric) -> tuple[int, str] | Failure:
+    """The grade and reason in an answer that is the JSON object asked for, and nothing else."""
     try:
         answer = json.loads(text)
     except ValueError as error:
-        return Unusable("invalid_json", str(error))
+        return Failure("invalid_json", str(error))
     if not isinstance(answer, dict) or set(answer) != {"reason", "grade"}:
-        return Unusable("invalid_json", "not an object with 'reason' and 'grade'")
+        return Failure("invalid_json", "not an object with 'reason' and 'grade'")
     reason, grade = answer["reason"], answer["grade"]
     if not isinstance(reason, str):
-        return Unusable("invalid_json", "'reason' is no string")
+        return Failure("invalid_json", "'reason' is no string")
     if isinstance(grade, bool) or not isinstance(grade, int):
-        return Unusable("invalid_json", f"'grade' is no whole number but {grade!r}")
+        return Failure("invalid_json", f"'grade' is no whole number but {grade!r}")
     if grade not in rubric.grades:
-        return Unusable("out_of_range", f"grade {grade} is not on the scale 0 to {rubric.top}")
-    return Graded(grade, reason)
+        return Failure("out_of_range", f"grade {grade} is not on the scale 0 to {rubric.top}")
+    return grade, reason
 
 
 _WORDS = {

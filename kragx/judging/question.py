@@ -1,12 +1,9 @@
-"""What is judged: a question, its key, and the judgement that answers it."""
+"""What is judged: a question, and the judgement that answers it."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from kragx.judging.rubric import Rubric
 
@@ -67,7 +64,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of a question.
+    """What became of a question: the last of a failed judgement's three forms.
+
+    A client's `Failure` is kept as a `kragx.judging.store.Attempt`, which becomes a judgement
+    without a grade; the match table holds NaN for it.
 
     Attributes:
         key: the question's key.
@@ -85,49 +85,7 @@ class Judgement:
     detail: str | None = None
     source: Literal["judge", "store", "human"] = "judge"
 
-
-def digest(rubric: Rubric) -> dict[str, str]:
-    """A rubric as it enters the key: its id, and a digest of its words.
-
-    A user may change a rubric's words and forget its id; the digest does not.
-    """
-    content = canonical_json([rubric.instruction, sorted(rubric.grades.items())])
-    return {"id": rubric.id, "language": rubric.language, "digest": key_of(content)[:16]}
-
-
-def material(
-    question: Question, client: Mapping[str, Any], repeat: int, rubric: Mapping[str, str]
-) -> dict[str, Any]:
-    """Everything that a judgement depends on, and nothing else (no rank, retriever or id).
-
-    Args:
-        question: what is judged.
-        client: the client's settings.
-        repeat: which repeat it is.
-        rubric: the `digest` of the question's rubric.
-    """
-    from kragx.judging.prompt import PROMPT_VERSION
-
-    return {
-        "asks": question.rubric.asks,
-        "query": question.query,
-        "document": question.document,
-        "gold": question.gold,
-        "reference": question.reference,
-        "rubric": dict(rubric),
-        "prompt": PROMPT_VERSION,
-        "client": client,
-        "repeat": repeat,
-    }
-
-
-def key_of(canonical: str) -> str:
-    """The key of a question's canonical JSON: its SHA-256 in hexadecimal."""
-    return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
-
-
-def canonical_json(value: Any) -> str:
-    """JSON in one form: keys sorted, no white space, Unicode as it is."""
-    return json.dumps(
-        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
-    )
+    @property
+    def text(self) -> str:
+        """The judge's reason; without a grade what went wrong."""
+        return self.reason or self.detail or self.failure or ""

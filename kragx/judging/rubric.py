@@ -12,9 +12,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from kragx.errors import DataError, UsageError, nearest
+from kragx.plugins import check_options
 
 Asks = Literal["relevance", "support"]
 Language = Literal["en", "ko"]
@@ -47,13 +48,10 @@ class Rubric:
         where = f"rubric {self.id!r}"
         if not isinstance(self.id, str) or not self.id.strip():
             raise UsageError("rubric.id: a rubric needs an id that names its wording")
-        for name, value, valid in (
-            ("asks", self.asks, get_args(Asks)),
-            ("language", self.language, get_args(Language)),
-        ):
-            if value not in valid:
-                hint = nearest(str(value), valid)
-                raise UsageError(f"{where}, {name}: unknown value {value!r}; {hint}")
+        try:
+            check_options(self)
+        except UsageError as error:
+            raise UsageError(f"{where}, {error}") from None
         if not isinstance(self.instruction, str) or not self.instruction.strip():
             raise UsageError(f"{where}, instruction: say what is to be judged")
         expected = list(range(len(self.grades)))

@@ -3,17 +3,124 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from kragx.plain import plain_fields
+from kragx.printing import Part, Result, Table, counted, warning
 
-def statistics(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each (provider, base_url, model, rubric), from a store's records.
 
-    Each with its attempts, distinct questions, grades, failures by kind, tokens, and what served
-    the model with the time of its first and last answer: more than one is a change to know of.
+@dataclass
+class Served:
+    """What answered for a model, and when: the first and the last time, and how often."""
+
+    model: str | None
+    fingerprint: str | None
+    first: str
+    last: str
+    n: int = 0
+
+    def __str__(self) -> str:
+        name = f"{self.model} {self.fingerprint or ''}".strip()
+        return f"{name} ({self.n}, {self.first} to {self.last})"
+
+
+@dataclass
+class Group:
+    """The attempts of one (provider, base_url, model, rubric).
+
+    Attributes:
+        n_attempts: how many there are.
+        n_questions: of how many distinct questions.
+        grades, failures: how often each grade was given, and each kind of failure came.
+        tokens: by kind (prompt, completion, cached, reasoning).
+        served: what answered; more than one is a change to know of.
     """
-    groups: dict[tuple[str, ...], dict[str, Any]] = {}
+
+    provider: str
+    base_url: str
+    model: str
+    rubric: str
+    n_attempts: int = 0
+    n_questions: int = 0
+    grades: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    tokens: Counter[str] = field(default_factory=Counter)
+    served: list[Served] = field(default_factory=list)
+
+    also_plain = ("served_changed",)
+
+    @property
+    def served_changed(self) -> bool:
+        """Whether more than one model or system answered."""
+        return len(self.served) > 1
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Count an attempt."""
+        self.n_attempts += 1
+        if "grade" in record:
+            self.grades[str(record["grade"])] += 1
+        else:
+            self.failures[record["failure"]] += 1
+        for kind in ("prompt", "completion", "cached", "reasoning"):
+            self.tokens[kind] += record.get(f"{kind}_tokens") or 0
+        by, at = (record.get("model"), record.get("fingerprint")), record["at"]
+        if by == (None, None):
+            return
+        known = (entry for entry in self.served if (entry.model, entry.fingerprint) == by)
+        served = next(known, None)
+        if served is None:
+            served = Served(*by, first=at, last=at)
+            self.served.append(served)
+        served.last = at
+        served.n += 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, counts by name."""
+        counts = {"grades": self.grades, "failures": self.failures}
+        return plain_fields(self) | {
+            name: dict(sorted(count.items())) for name, count in counts.items()
+        }
+
+
+@dataclass(frozen=True)
+class Statistics(Result):
+    """What a judgement store holds, a group for each model and rubric."""
+
+    groups: tuple[Group, ...]
+
+    def describe(self) -> Iterator[Part]:
+        """A row for each group, and what has changed behind a model's name."""
+        columns = ("model", "rubric", "grades", "failures", "questions", "attempts", "tokens")
+        yield Table(
+            columns,
+            [
+                (
+                    group.model,
+                    group.rubric,
+                    counted(dict(sorted(group.grades.items()))),
+                    counted(dict(sorted(group.failures.items()))),
+                    str(group.n_questions),
+                    str(group.n_attempts),
+                    f"{group.tokens['prompt']} + {group.tokens['completion']}",
+                )
+                for group in self.groups
+            ],
+            words=4,
+        )
+        for group in self.groups:
+            if group.served_changed:
+                served = "; ".join(map(str, group.served))
+                yield warning(
+                    f"{group.model}, {group.rubric}: what serves it has changed: {served}"
+                )
+
+
+def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
+    """The groups of a store's records."""
+    groups: dict[tuple[str, ...], Group] = {}
+    keys: dict[tuple[str, ...], set[str]] = {}
     for record in records:
         question = record["question"] or {}
         client, rubric = question.get("client", {}), question.get("rubric", {})
@@ -23,49 +130,8 @@ def statistics(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             str(client.get("model", "?")),
             str(rubric.get("id", "?")),
         )
-        group = groups.setdefault(
-            about,
-            {
-                **dict(zip(("provider", "base_url", "model", "rubric"), about, strict=True)),
-                "n_attempts": 0,
-                "keys": set(),
-                "grades": Counter(),
-                "failures": Counter(),
-                "tokens": Counter(),
-                "served": {},
-            },
-        )
-        _add(group, record)
-    return [_finished(group) for _, group in sorted(groups.items())]
-
-
-def _add(group: dict[str, Any], record: Mapping[str, Any]) -> None:
-    group["n_attempts"] += 1
-    group["keys"].add(record["key"])
-    if "grade" in record:
-        group["grades"][str(record["grade"])] += 1
-    else:
-        group["failures"][record["failure"]] += 1
-    for kind in ("prompt", "completion", "cached", "reasoning"):
-        group["tokens"][kind] += record.get(f"{kind}_tokens") or 0
-    if "model" in record or "fingerprint" in record:
-        served = (record.get("model"), record.get("fingerprint"))
-        first, _, count = group["served"].get(served, (record["at"], None, 0))
-        group["served"][served] = (first, record["at"], count + 1)
-
-
-def _finished(group: dict[str, Any]) -> dict[str, Any]:
-    served = [
-        {"model": model, "fingerprint": fingerprint, "first": first, "last": last, "n": count}
-        for (model, fingerprint), (first, last, count) in group["served"].items()
-    ]
-    return {
-        **{name: group[name] for name in ("provider", "base_url", "model", "rubric")},
-        "n_attempts": group["n_attempts"],
-        "n_questions": len(group["keys"]),
-        "grades": dict(sorted(group["grades"].items())),
-        "failures": dict(sorted(group["failures"].items())),
-        "tokens": dict(group["tokens"]),
-        "served": served,
-        "served_changed": len(served) > 1,
-    }
+        group = groups.setdefault(about, Group(*about))
+        group.add(record)
+        keys.setdefault(about, set()).add(record["key"])
+        group.n_questions = len(keys[about])
+    return Statistics(tuple(group for _, group in sorted(groups.items())))

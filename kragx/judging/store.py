@@ -18,13 +18,15 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, Self
 
 from kragx.errors import DataError
-from kragx.judging.question import key_of
+from kragx.judging.keys import canonical_json, key_of
+from kragx.judging.question import FailureKind, Judgement
 
 _VERSION = 1
 _WAIT = 60.0  # seconds to wait for another process that writes
+_MOST_VALUES = 500  # in one SQL statement
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS questions (
@@ -89,7 +91,7 @@ class Attempt:
     source: str = "judge"
     grade: int | None = None
     reason: str | None = None
-    failure: str | None = None
+    failure: FailureKind | None = None
     detail: str | None = None
     raw: str | None = None
     prompt_tokens: int | None = None
@@ -99,6 +101,11 @@ class Attempt:
     seconds: float | None = None
     model: str | None = None
     fingerprint: str | None = None
+
+    def judgement(self, source: Literal["judge", "store"]) -> Judgement:
+        """What this attempt says of its question, whether it was made now or stored before."""
+        by = "human" if self.source == "human" else source
+        return Judgement(self.key, self.grade, self.reason, self.failure, self.detail, by)
 
 
 _COLUMNS = tuple(field.name for field in fields(Attempt))
@@ -132,7 +139,7 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Transactions are begun and ended here, by name.
         self._db = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
@@ -222,26 +229,20 @@ class Store:
         The newest human grade, unless `human` is false; else the first grade, which stays the
         same whatever is added; else the newest failure.
         """
-        found: dict[str, Attempt] = {}
-        for attempt in self._select("key", keys):
+        settled: dict[str, Attempt] = {}
+        for row in self._of("attempts", "key", keys, _COLUMNS):
+            attempt = Attempt(**dict(zip(_COLUMNS, row, strict=True)))
             if attempt.source == "human" and not human:
                 continue
-            before = found.get(attempt.key)
+            before = settled.get(attempt.key)
             if before is None or _prevails(attempt, before):
-                found[attempt.key] = attempt
-        return found
+                settled[attempt.key] = attempt
+        return settled
 
     def labels(self, query_ids: Sequence[str]) -> dict[tuple[str, str], int]:
         """The newest human grade of each (query id, document id)."""
-        found: dict[tuple[str, str], int] = {}
-        for part in _parts(query_ids):
-            rows = self._db.execute(
-                "SELECT query_id, document_id, grade FROM labels "
-                f"WHERE query_id IN ({', '.join('?' * len(part))}) ORDER BY id",
-                part,
-            )
-            found.update(((query, document), grade) for query, document, grade in rows)
-        return found
+        rows = self._of("labels", "query_id", query_ids, ("query_id", "document_id", "grade"))
+        return {(query, document): grade for query, document, grade in rows}
 
     def all_labels(self) -> dict[tuple[str, str], int]:
         """The newest human grade of every (query id, document id) that has one."""
@@ -266,15 +267,17 @@ class Store:
                 "pairs": [list(pair) for pair in pairs],
             }
 
-    def _select(self, column: str, values: Sequence[str]) -> Iterator[Attempt]:
-        for part in _parts(values):
-            rows = self._db.execute(
-                f"SELECT {', '.join(_COLUMNS)} FROM attempts "
+    def _of(
+        self, table: str, column: str, values: Sequence[str], columns: Sequence[str]
+    ) -> Iterator[tuple[Any, ...]]:
+        """Rows with one of these values, oldest first among those of one value."""
+        for start in range(0, len(values), _MOST_VALUES):
+            part = values[start : start + _MOST_VALUES]
+            yield from self._db.execute(
+                f"SELECT {', '.join(columns)} FROM {table} "
                 f"WHERE {column} IN ({', '.join('?' * len(part))}) ORDER BY id",
                 part,
             )
-            for row in rows:
-                yield Attempt(**dict(zip(_COLUMNS, row, strict=True)))
 
     # -- the file ----------------------------------------------------------------------------
 
@@ -335,16 +338,9 @@ def _prevails(later: Attempt, before: Attempt) -> bool:
     return before.source != "human" and before.grade is None
 
 
-def _parts(values: Sequence[str], size: int = 500) -> Iterator[Sequence[str]]:
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
-
-
 def _read_record(
     record: Mapping[str, Any], number: int
 ) -> tuple[Attempt, str, list[tuple[str, str, str]]]:
-    from kragx.judging.question import canonical_json
-
     try:
         material = canonical_json(record["question"])
         values = {name: record[name] for name in _COLUMNS if name in record}

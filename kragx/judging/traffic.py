@@ -25,7 +25,7 @@ def wait_before(key: str, attempt: int, retry_after: float | None) -> float:
     return float(min(60.0, _FIRST_WAIT * 2 ** (attempt - 1)) * (0.5 + 0.5 * spread))
 
 
-class Gate:
+class Pace:
     """When the next request may start: `rpm` apart, and not while the server wants a pause."""
 
     def __init__(
@@ -49,13 +49,11 @@ class Gate:
                 if start <= now_:
                     self._next = now_ + self._interval
                     return
-                if self._paused_until <= now_ and self._interval:
-                    self._next = start + self._interval  # this turn is taken
-                    wait, mine = start - now_, True
-                else:
-                    wait, mine = start - now_, False
-            await self._sleep(wait)
-            if mine:
+                has_turn = self._paused_until <= now_ and self._interval > 0
+                if has_turn:
+                    self._next = start + self._interval
+            await self._sleep(start - now_)
+            if has_turn:
                 return
 
     def pause(self, seconds: float) -> None:

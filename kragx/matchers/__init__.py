@@ -12,7 +12,7 @@ from kragx.matchers.combine import CombinedMatcher, Step
 from kragx.matchers.containment import ContainsMatcher, TextMatcher
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.equality import ExactMatcher, IdMatcher
-from kragx.matchers.items import MatchItem, MatchWarning, Target
+from kragx.matchers.items import MatchItem, MatchWarning, Notes, Target
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
 from kragx.matchers.methods import METHODS
 from kragx.matchers.options import check_threshold
@@ -32,6 +32,7 @@ __all__ = [
     "MatchItem",
     "MatchWarning",
     "Matcher",
+    "Notes",
     "PoolMatcher",
     "RougeMatcher",
     "SpanMatcher",

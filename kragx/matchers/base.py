@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
 
@@ -14,14 +13,14 @@ from kragx import plugins
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.tokenizers import describe as describe_tokenizer
 from kragx.errors import UsageError
-from kragx.matchers.items import MatchItem
-from kragx.matchers.options import check_options
+from kragx.matchers.items import MatchItem, Notes
 from kragx.metrics.profiles import Profile
 from kragx.metrics.table import Bools, Floats, MatchTable
 
 if TYPE_CHECKING:
     from kragx.data.tokens import TokenCorpus
     from kragx.judging.pool import Pool
+    from kragx.judging.tally import Tally
 
 
 @runtime_checkable
@@ -38,7 +37,7 @@ class Matcher(Protocol):
         """The least score that counts as a match."""
         ...
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[ArrayLike]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Yield, for each item in order, an array of n documents x t targets, scores >= 0.
 
         Items come as a stream and may be many; read ahead as far as a batch needs, no further.
@@ -103,18 +102,18 @@ class BaseMatcher:
     tokenizer: Tokenizer | None = None
     members: tuple[BaseMatcher, ...] = ()
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[ArrayLike]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Yield n x t scores for each item in order; see `Matcher.scores`."""
         raise NotImplementedError
 
     def scores_where(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Counter[str]
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
     ) -> Iterator[ArrayLike]:
         """`scores` of the pairs that a mask (n x t) asks for; the others may be anything."""
         return self.scores((item for item, _ in items), notes)
 
     def traces(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Counter[str]
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
     ) -> Iterator[Trace]:
         """`scores_where` with what was asked of whom."""
         items = list(items)
@@ -141,9 +140,9 @@ class BaseMatcher:
 
     # -- judging -----------------------------------------------------------------------------
 
-    def summary(self, counts: Mapping[str, int]) -> dict[str, Any]:
+    def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, for a result; of a matcher that judges."""
-        return dict(counts)
+        return {"model": self.name, "cost": None, "currency": None, **tally.to_dict()}
 
     def said(
         self, items: Iterable[MatchItem], *, relevance: bool = False
@@ -192,7 +191,7 @@ class BaseMatcher:
         return type(self).__name__
 
     def __post_init__(self) -> None:
-        check_options(self)
+        plugins.check_options(self)
 
     def _set(self, **values: Any) -> None:
         """Set what follows from the options while a frozen dataclass is being made."""
@@ -211,7 +210,7 @@ class Adapted(BaseMatcher):
         self.may_not_know = getattr(matcher, "may_not_know", False)
         self.tokenizer = getattr(matcher, "tokenizer", None)
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[ArrayLike]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Those of the object."""
         return self.inner.scores(items, notes)
 

@@ -8,18 +8,20 @@ otherwise.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from kragx.matchers.base import BaseMatcher, Trace
-from kragx.matchers.items import MatchItem
+from kragx.matchers.items import MatchItem, Notes
 from kragx.metrics.profiles import Profile
 from kragx.metrics.table import Bools, Floats
+
+if TYPE_CHECKING:
+    from kragx.judging.tally import Tally
 
 Kind = Literal["any", "all", "cascade"]
 KINDS: tuple[Kind, ...] = ("any", "all", "cascade")
@@ -97,9 +99,10 @@ class CombinedMatcher(BaseMatcher):
         """A cascade that filters has scores; what the others give is yes or no."""
         return profile if self.yes_or_no else profile.for_scores(filtered=True)
 
-    def summary(self, counts: Mapping[str, int]) -> dict[str, Any]:
-        """As the first judge among the members."""
-        return next(member for member in self.members if member.judges).summary(counts)
+    def summary(self, tally: Tally) -> dict[str, Any]:
+        """As the first judge among the members, with the calls that the others saved."""
+        judge = next(member for member in self.members if member.judges)
+        return {**judge.summary(tally), "n_calls_saved": tally.n_calls_saved}
 
     def said(
         self, items: Iterable[MatchItem], *, relevance: bool = False
@@ -112,18 +115,18 @@ class CombinedMatcher(BaseMatcher):
             for pair, grade in member.said(items, relevance=relevance).items()
         }
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield n x t arrays of 1, 0 and NaN."""
         return self.scores_where(((item, None) for item in items), notes)
 
     def scores_where(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Counter[str]
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
     ) -> Iterator[Floats]:
         """`scores` of the pairs that a mask asks for; the others are 0."""
         return (trace.scores for trace in self.traces(items, notes))
 
     def traces(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Counter[str]
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
     ) -> Iterator[Trace]:
         """The scores of each query, and what each member was asked for them, in order."""
         stream = iter(items)
@@ -131,7 +134,7 @@ class CombinedMatcher(BaseMatcher):
             yield from self._decide(batch, notes)
 
     def _decide(
-        self, batch: Sequence[tuple[MatchItem, Bools | None]], notes: Counter[str]
+        self, batch: Sequence[tuple[MatchItem, Bools | None]], notes: Notes
     ) -> Iterator[Trace]:
         items = [item for item, _ in batch]
         shapes = [(len(item.docs), len(item.targets)) for item in items]
@@ -149,7 +152,7 @@ class CombinedMatcher(BaseMatcher):
             # The members of `any` and `all`, and the last of a cascade, say yes or no.
             limits = None if last or self.kind != "cascade" else (step.accept, step.reject)
             if step.matcher.judges and not step.matcher.members:
-                notes["judge.saved"] += _spared(items, asked, open_)
+                notes.judging.n_calls_saved += _spared(items, asked, open_)
             for query, trace in enumerate(step.matcher.traces(zip(items, open_), notes)):
                 rest = trace.open
                 missing = np.isnan(trace.scores) & rest

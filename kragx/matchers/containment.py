@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +11,7 @@ import numpy as np
 from kragx.data.text import normalise
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.equality import normalised_targets
-from kragx.matchers.items import MatchItem
+from kragx.matchers.items import MatchItem, Notes
 from kragx.metrics.table import Floats
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
@@ -39,7 +38,7 @@ class ContainsMatcher(BaseMatcher):
     name = "contains"
     yes_or_no = True
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where one text contains the other, else 0."""
         return containment(items, self.name, self.direction, casefold=self.casefold)
 
@@ -59,7 +58,7 @@ class TextMatcher(BaseMatcher):
     name = "text"
     yes_or_no = True
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where the document contains the gold text, else 0."""
         if not self.normalised:
             return _raw_containment(items, self.name)

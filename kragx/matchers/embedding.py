@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,9 +17,10 @@ from kragx import plugins
 from kragx.data.text import normalise
 from kragx.errors import UsageError, shorten
 from kragx.matchers.base import BaseMatcher
-from kragx.matchers.items import MatchItem, MatchWarning
-from kragx.matchers.options import check_threshold, whole
+from kragx.matchers.items import MatchItem, MatchWarning, Notes
+from kragx.matchers.options import check_threshold
 from kragx.metrics.table import Floats
+from kragx.plugins import whole
 
 if TYPE_CHECKING:
     from kragx.matchers.vectors import Vectors
@@ -173,7 +173,7 @@ class EmbeddingMatcher(BaseMatcher):
             self.cache,
         )
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield n x t scores in [0, 1]; 0 for a target without text.
 
         Raises:

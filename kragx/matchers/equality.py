@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,9 +13,9 @@ from kragx.data.metadata import value_at
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher
-from kragx.matchers.items import MatchItem, Target
-from kragx.matchers.options import optional
+from kragx.matchers.items import MatchItem, Notes, Target
 from kragx.metrics.table import Floats
+from kragx.plugins import optional
 
 
 def _key(value: object) -> object:
@@ -45,7 +44,7 @@ class IdMatcher(BaseMatcher):
     reads = "ids"
     yes_or_no = True
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where the ids are equal, else 0."""
         for item in items:
             if not (item.docs and item.targets):
@@ -99,7 +98,7 @@ class ExactMatcher(BaseMatcher):
     name = "exact"
     yes_or_no = True
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where the texts are equal, else 0."""
         for item in items:
             docs = [normalise(text, casefold=self.casefold) for text in item.doc_texts(self.name)]

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from kragx.data.documents import Doc
 from kragx.data.gold import Query
 from kragx.data.runs import Status
 from kragx.errors import DataError
 
+if TYPE_CHECKING:
+    from kragx.judging.tally import Tally
+
 
 class MatchWarning(UserWarning):
     """Something about the texts makes matches less than they seem; said once per evaluation."""
+
+
+class Notes(Counter[str]):
+    """Counts of a match that belong into its result; what judging took stands in `judging`."""
+
+    @cached_property
+    def judging(self) -> Tally:
+        """What judging took, and what is missing."""
+        from kragx.judging.tally import Tally
+
+        return Tally()
 
 
 @dataclass(frozen=True, slots=True)

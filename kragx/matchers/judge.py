@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -13,13 +12,14 @@ from kragx.data.gold import Gold
 from kragx.data.text import normalise
 from kragx.errors import DataError, JudgingError, UsageError
 from kragx.matchers.base import BaseMatcher
-from kragx.matchers.items import MatchItem
-from kragx.matchers.options import optional, whole
+from kragx.matchers.items import MatchItem, Notes
 from kragx.metrics.table import Bools, Floats, MatchTable
+from kragx.plugins import optional, whole
 
 if TYPE_CHECKING:
     from kragx.judging import Judge, Judgement, Question
     from kragx.judging.pool import Pool
+    from kragx.judging.tally import Tally
 
 Mode = Literal["auto", "support", "relevance"]
 
@@ -96,7 +96,7 @@ class JudgeMatcher(BaseMatcher):
         """The same, judging support whatever there is."""
         return replace(self, mode="support")
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield n x t grades; NaN where a judgement failed, 0 for a target without text.
 
         Raises:
@@ -106,7 +106,7 @@ class JudgeMatcher(BaseMatcher):
         return self.scores_where(((item, None) for item in items), notes)
 
     def scores_where(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Counter[str]
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
     ) -> Iterator[Floats]:
         """`scores` of the pairs that a mask (n x t) asks for; the others are 0."""
         stream = iter(items)
@@ -122,11 +122,11 @@ class JudgeMatcher(BaseMatcher):
                     if mask is None or mask[row, column]:
                         places.append((at, row, column))
                         questions.append(question)
-            for (at, row, column), judgement in zip(places, self._judge(questions, notes)):
+            for (at, row, column), judgement in zip(places, self._judge(questions, notes.judging)):
                 grade = judgement.grade
                 grids[at][row, column] = np.nan if grade is None else grade
             yield from grids
-        self.check_missing(notes)
+        self._check_missing(notes.judging)
 
     def _support(self, item: MatchItem) -> Iterator[tuple[int, int, Question]]:
         from kragx.judging import Question
@@ -178,87 +178,52 @@ class JudgeMatcher(BaseMatcher):
                 questions += self._relevance(item)
             else:
                 questions += (question for _, _, question in self._support(item))
-        stored: Sequence[Judgement | None] = self.judge.stored(questions)
         return {
             (question.query_id or "", question.document, question.gold or ""): (
-                found.grade,
-                found.reason or found.detail or found.failure or "",
+                judgement.grade,
+                judgement.text,
             )
-            for question, found in zip(questions, stored, strict=True)
-            if found is not None
+            for question, judgement in zip(questions, self.judge.stored(questions), strict=True)
+            if judgement is not None
         }
 
-    def _judge(self, questions: Sequence[Question], notes: Counter[str]) -> Sequence[Judgement]:
+    def _judge(self, questions: Sequence[Question], tally: Tally) -> Sequence[Judgement]:
         judged = self.judge.judge(questions)
-        for name, count in judged.counts.items():
-            notes[f"judge.{name}"] += count
-        missing = sum(each.grade is None for each in judged.judgements)
-        notes["judge.missing"] += missing
-        found: Sequence[Judgement] = judged.judgements
-        return found
+        tally.add(judged.tally)
+        return judged.judgements  # type: ignore[no-any-return]
 
-    def check_missing(self, notes: Counter[str]) -> None:
+    def _check_missing(self, tally: Tally) -> None:
         """Raise a `JudgingError` if too many judgements are missing."""
         judge: Judge = self.judge
-        missing, total = notes["judge.missing"], notes["judge.questions"]
-        if judge.dry_run or missing <= judge.max_missing * total:
+        if judge.dry_run or tally.n_missing <= judge.max_missing * tally.n_judgements:
             return
-        kinds = ", ".join(
-            f"{notes[name]} {name.removeprefix('judge.failed.')}"
-            for name in sorted(notes)
-            if name.startswith("judge.failed.")
-        )
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(tally.failures.items()))
         raise JudgingError(
-            f"{missing} of {total} judgements are missing ({kinds}), more than max_missing "
-            f"{judge.max_missing:g} allows. What was judged is in {judge.store}: run again to ask "
-            "for what is missing (ask_again: all also asks again what the model refused), or "
-            "allow it with max_missing and get bounds"
+            f"{tally.n_missing} of {tally.n_judgements} judgements are missing ({kinds}), more "
+            f"than max_missing {judge.max_missing:g} allows. What was judged is in {judge.store}: "
+            "run again to ask for what is missing (ask_again: all also asks again what the model "
+            "refused), or allow it with max_missing and get bounds"
         )
 
-    def summary(self, counts: Mapping[str, int]) -> dict[str, Any]:
+    def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, for a result: coverage, failures by kind, calls, tokens and cost."""
-        from kragx.judging.ledger import cost_of
-
         judge: Judge = self.judge
-        total = counts.get("questions", 0)
-        missing = counts.get("missing", 0)
-        found: dict[str, Any] = {
-            "n_judgements": total,
-            "n_missing": missing,
-            "coverage": (total - missing) / total if total else None,
-            "failures": {
-                name.removeprefix("failed."): count
-                for name, count in sorted(counts.items())
-                if name.startswith("failed.")
-            },
-            "n_distinct": counts.get("distinct", 0),
-            "n_stored": counts.get("stored", 0),
-            "n_joined": counts.get("joined", 0),
-            "n_human": counts.get("human", 0),
-            "n_calls": counts.get("calls", 0),
-            "n_retries": counts.get("retries", 0),
-            "n_calls_without_usage": counts.get("calls_without_usage", 0),
-            "prompt_tokens": counts.get("prompt_tokens", 0),
-            "completion_tokens": counts.get("completion_tokens", 0),
-            "cached_tokens": counts.get("cached_tokens", 0),
-            "cost": cost_of(counts, judge.price),
+        summary = {
+            **tally.to_dict(),
+            "cost": None if judge.price is None else judge.price.of(tally),
             "currency": judge.currency if judge.price else None,
             "model": judge.model,
             "store": str(judge.store),
         }
-        if "saved" in counts:
-            found["n_calls_saved"] = counts["saved"]
         if judge.dry_run:
-            planned = {
-                "prompt_tokens": counts.get("planned_prompt_tokens", 0),
-                "completion_tokens": counts.get("planned_completion_tokens", 0),
+            plan = tally.planned
+            summary["plan"] = {
+                "n_calls": plan.n_calls,
+                "prompt_tokens": plan.prompt_tokens,
+                "completion_tokens": plan.completion_tokens,
+                "cost": None if judge.price is None else judge.price.of(plan),
             }
-            found["plan"] = {
-                "n_calls": counts.get("planned_calls", 0),
-                **planned,
-                "cost": cost_of(planned, judge.price),
-            }
-        return found
+        return summary
 
     # -- without gold ------------------------------------------------------------------------
 
@@ -276,6 +241,7 @@ class JudgeMatcher(BaseMatcher):
             JudgingError: as for `scores`.
         """
         from kragx.judging.pool import Pool
+        from kragx.judging.tally import Tally
 
         places: dict[tuple[str, str], Question] = {}
         query_ids: dict[str, None] = {}
@@ -284,13 +250,13 @@ class JudgeMatcher(BaseMatcher):
                 query_ids[item.query.id] = None
                 for question in self._relevance(item):
                     places.setdefault((item.query.id, normalise(question.document)), question)
-        notes: Counter[str] = Counter()
+        tally = Tally()
         judgements: dict[str, dict[str, Judgement]] = {query_id: {} for query_id in query_ids}
-        judged = self._judge(list(places.values()), notes)
+        judged = self._judge(list(places.values()), tally)
         for (query_id, text), judgement in zip(places, judged, strict=True):
             judgements[query_id][text] = judgement
-        self.check_missing(notes)
-        pool = Pool(judgements, self.depth, int(self.threshold), self.top, notes)
+        self._check_missing(tally)
+        pool = Pool(judgements, self.depth, int(self.threshold), self.top, tally)
         return PoolMatcher(replace(self, mode="relevance"), pool)
 
 
@@ -317,9 +283,9 @@ class PoolMatcher(BaseMatcher):
         """Those of the judge."""
         return self.judge.settings
 
-    def summary(self, counts: Mapping[str, int]) -> dict[str, Any]:
+    def summary(self, tally: Tally) -> dict[str, Any]:
         """As the judge's."""
-        return self.judge.summary(counts)
+        return self.judge.summary(tally)
 
     def with_gold(self, item: MatchItem) -> MatchItem:
         """The query with the pool's documents as its gold."""
@@ -346,9 +312,9 @@ class PoolMatcher(BaseMatcher):
         ]
         return replace(table, grade=np.array(grades, np.float64))
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 for a document and its own judgement, NaN if that one is missing, else 0."""
-        notes.update(self.pool.counts)
+        notes.judging.add(self.pool.tally)
         for item in items:
             judgements = self.pool.judgements[item.query.id] if item.targets else {}
             columns = {text: column for column, text in enumerate(judgements)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from kragx.data.documents import Doc
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
-from kragx.matchers.items import MatchItem
+from kragx.matchers.items import MatchItem, Notes
 from kragx.metrics.table import Floats, Ints, MatchTable
 
 
-def match(items: Iterable[MatchItem], matcher: Matcher, notes: Counter[str]) -> MatchTable:
+def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTable:
     """Match a stream of queries; no text is kept.
 
     Args:

@@ -5,7 +5,6 @@ Reasons are found out by asking again; matching itself keeps none.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx.matchers.base import Matcher, Trace, adapted
-from kragx.matchers.items import MatchItem
+from kragx.matchers.items import MatchItem, Notes
 
 Verdict = Literal["match", "no match", "open", "unknown"]
 
@@ -87,7 +86,7 @@ def reasons(matcher: Matcher, item: MatchItem) -> Grid:
 
     A judge answers from its store; what is not there is unknown.
     """
-    (trace,) = adapted(matcher).offline().traces([(item, None)], Counter())
+    (trace,) = adapted(matcher).offline().traces([(item, None)], Notes())
     because = explained(trace, item)
     n, t = trace.scores.shape
     return [[because(row, column) for column in range(t)] for row in range(n)]

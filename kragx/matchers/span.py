@@ -9,13 +9,14 @@ from typing import Annotated, Literal
 import numpy as np
 
 from kragx.data.tokenizers import UnicodeTokenizer
-from kragx.matchers.options import Threshold, TokenizerOption, whole
+from kragx.matchers.options import Threshold, TokenizerOption
 from kragx.matchers.tokenwise import TokenMatcher
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.least import RUN, Words
 from kragx.metrics.spans.reading import reading
 from kragx.metrics.spans.rows import SEPARATOR, Rows
 from kragx.metrics.table import Floats, Ints
+from kragx.plugins import whole
 
 Of = Literal["either", "chunk", "gold"]
 Wrappers = Literal["removed", "kept"]

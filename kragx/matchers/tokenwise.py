@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
@@ -16,7 +15,7 @@ from kragx.data.tokenizers import Tokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.errors import shorten
 from kragx.matchers.base import BaseMatcher
-from kragx.matchers.items import MatchItem, MatchWarning
+from kragx.matchers.items import MatchItem, MatchWarning, Notes
 from kragx.metrics.table import Floats
 
 # Queries whose tokens are compared at once: enough for a tokenizer that works in batches, few
@@ -65,7 +64,7 @@ class TokenMatcher(BaseMatcher):
             return self
         return twin
 
-    def scores(self, items: Iterable[MatchItem], notes: Counter[str]) -> Iterator[Floats]:
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield n x t scores in [0, 1]; 0 for a target without text."""
         stream = iter(items)
         short: dict[str, None] = {}

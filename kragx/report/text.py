@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from rich.console import Console
 from rich.table import Column, Table
@@ -106,62 +105,3 @@ def print_queries(evaluation: Evaluation, out: Console) -> None:
     for query_id, values in evaluation.queries.items():
         table.add_row(Text(query_id), *(number(value) for value in values.values()))
     out.print(table)
-
-
-def print_judgements(groups: Sequence[Mapping[str, Any]], out: Console) -> None:
-    """Print what a judgement store holds, a row for each model and rubric."""
-    table = Table(
-        "model",
-        "rubric",
-        right("questions"),
-        right("attempts"),
-        "grades",
-        "failures",
-        right("tokens"),
-    )
-    for group in groups:
-        table.add_row(
-            Text(str(group["model"])),
-            Text(str(group["rubric"])),
-            str(group["n_questions"]),
-            str(group["n_attempts"]),
-            Text(_counted(group["grades"])),
-            Text(_counted(group["failures"])),
-            f"{group['tokens']['prompt']} + {group['tokens']['completion']}",
-        )
-    out.print(table)
-    for group in groups:
-        if group["served_changed"]:
-            served = "; ".join(
-                f"{each['model']} {each['fingerprint'] or ''}".strip()
-                + f" ({each['n']}, {each['first']} to {each['last']})"
-                for each in group["served"]
-            )
-            line = f"{group['model']}, {group['rubric']}: what serves it has changed: {served}"
-            out.print(Text(line, style="yellow"))
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name}: {count}" for name, count in counts.items())
-
-
-def print_plan(evaluations: Sequence[Evaluation], out: Console) -> None:
-    """Print what judging would take: the answer of a dry run, in which nothing is asked."""
-    for each in evaluations:
-        judging = each.counts.get("judging")
-        if judging is None:
-            continue
-        plan = judging["plan"]
-        cost = (
-            f"about {plan['cost']:.4f} {judging['currency']}"
-            if plan["cost"] is not None
-            else f"no price of {judging['model']!r} is given"
-        )
-        out.print(
-            Text(
-                f"{each.match_name}, {each.name}: {plan['n_calls']} calls to make, "
-                f"{judging['n_stored']} judgements stored; about {plan['prompt_tokens']} tokens "
-                f"to send and {plan['completion_tokens']} to get; {cost}"
-            )
-        )
-    out.print(Text("a dry run: nothing was asked; what retrievers share is counted for each"))

@@ -296,7 +296,7 @@ def test_probe(kragx, config, monkeypatch):
         "order-en": 0,
         "order-ko": 0,
     }
-    assert plain["judging"]["calls"] == 0  # all stored by now
+    assert plain["judging"]["n_calls"] == 0  # all stored by now
 
 
 def test_probe_that_fails(kragx, config, monkeypatch):

@@ -123,7 +123,7 @@ def test_a_probe_leaves_exports_alone(store):
     client = ScriptedClient(lambda request: 0)
     probe(Judge(client, store=store), DATA, passages=3)
     again = probe(Judge(client, store=store), DATA, passages=3)
-    assert len(client.requests) == 15 == again.judging["stored"]
+    assert len(client.requests) == 15 == again.judging.n_stored
     with Store(store) as opened:
         assert {tuple(record["pairs"]) for record in opened.records()} == {()}
 

@@ -18,7 +18,7 @@ def main(base_url, store, number):
     questions = [ask(f"document {at} grade-{at % 4}") for at in range(int(number))]
     judged = judge.judge(questions)
     assert [each.grade for each in judged.judgements] == [at % 4 for at in range(int(number))]
-    sys.stdout.write(str(judged.counts["calls"]))
+    sys.stdout.write(str(judged.tally.n_calls))
 
 
 if __name__ == "__main__":

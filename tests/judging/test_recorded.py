@@ -89,7 +89,7 @@ def test_another_attempt(client, document, kind, tape, store):
         judge = judge_of(client_of(client, base_url), store, timeout=TIMEOUT)
         judged = judge.judge([ask(document)])
     assert judged.judgements[0].grade == 3
-    assert judged.counts["retries"] == 1
+    assert judged.tally.n_retries == 1
     assert [each.get("failure") for each in attempts(store)] == [kind, None]
 
 

@@ -43,7 +43,7 @@ def test_second_run_makes_no_call(store):
     again = judge_of(ScriptedClient([]), store).judge(questions)
     assert grades(again) == [3, None]
     assert [each.source for each in again.judgements] == ["store", "store"]
-    assert again.counts["calls"] == 0
+    assert again.tally.n_calls == 0
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_which_failures_are_asked_again(ask_again, kind, calls, store):
     """Passing failures are asked again in another run; settled ones only if wanted."""
     judge_of(ScriptedClient([Failure(kind)]), store).judge([ask("x")])
     judged = judge_of(ScriptedClient([2] * calls), store, ask_again=ask_again).judge([ask("x")])
-    assert judged.counts["calls"] == calls
+    assert judged.tally.n_calls == calls
     assert grades(judged) == [2 if calls else None]
 
 
@@ -166,7 +166,7 @@ def test_identical_requests_in_flight_are_joined(store):
     first, second = asyncio.run(both())
     assert grades(first) == grades(second) == [3]
     assert len(client.requests) == 1
-    assert first.counts["joined"] + second.counts["joined"] == 1
+    assert first.tally.n_joined + second.tally.n_joined == 1
 
 
 def test_joined_across_threads(store):
@@ -233,10 +233,10 @@ def test_budget_of_cost_is_never_exceeded(store):
     judge = judge_of(client, store, budget=20, prices=price, concurrency=8)
     with pytest.raises(JudgingError, match=r"and \d+\.\d+ USD"):
         judge.judge([ask(f"document {number}") for number in range(20)])
-    spent = judge.ledger.counts
-    cost = (spent["prompt_tokens"] + spent["completion_tokens"]) / 1000
+    spent = judge.ledger.spent
+    cost = (spent.prompt_tokens + spent.completion_tokens) / 1000
     assert 0 < cost <= 20
-    assert spent["calls"] == len(client.requests)
+    assert spent.n_calls == len(client.requests)
 
 
 def test_budget_counts_retries_and_failures(store):
@@ -246,10 +246,10 @@ def test_budget_counts_retries_and_failures(store):
     )
     judge = judge_of(client, store, concurrency=1)
     judged = judge.judge([ask("a"), ask("b")])
-    assert judged.counts["calls"] == 3
-    assert judged.counts["retries"] == 1
-    assert judge.ledger.counts["prompt_tokens"] == 200
-    assert judged.counts["calls_without_usage"] == 1
+    assert judged.tally.n_calls == 3
+    assert judged.tally.n_retries == 1
+    assert judge.ledger.spent.prompt_tokens == 200
+    assert judged.tally.n_calls_without_usage == 1
 
 
 def test_budget_without_a_price_is_refused(store):
@@ -264,8 +264,8 @@ def test_dry_run_asks_nothing(store):
     client = ScriptedClient([])
     judged = judge_of(client, store, dry_run=True).judge([ask("a"), ask("b"), ask("b")])
     assert client.requests == []
-    assert judged.counts["planned_calls"] == 1
-    assert 100 < judged.counts["planned_prompt_tokens"] < 400
+    assert judged.tally.planned.n_calls == 1
+    assert 100 < judged.tally.planned.prompt_tokens < 400
 
 
 def test_served_model_that_changed_is_reported(store):
@@ -291,7 +291,7 @@ def test_human_label_wins(store):
     judged = judge_of(ScriptedClient([3]), store).judge([questions[0]])
     assert grades(judged) == [2]
     assert judged.judgements[0].source == "human"
-    assert judged.counts["human"] == 1
+    assert judged.tally.n_human == 1
     filled = judge_of(ScriptedClient([3]), store).judge(questions)
     assert [(each.grade, each.source) for each in filled.judgements] == [(2, "human"), (3, "judge")]
 

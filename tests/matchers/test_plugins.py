@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from kragx import UsageError, evaluate, match_pairs, matcher
+from kragx.matchers.reasons import reasons
+
+from .support import item
 
 GOLD = [["섬에는 등대가 있다"], ["배는 아침에 떠난다"]]
 RETRIEVED = [["섬에는 등대가 없다", "등대"], ["밤에 온다"]]
@@ -59,6 +62,56 @@ def test_a_path_may_name_an_object() -> None:
     chosen = matcher("toy_plugin.matchers:half")
     assert chosen.inner is toy_plugin.matchers.half
     assert chosen.settings == {"method": "fixed", "threshold": 0.25}
+
+
+def test_a_judge_of_a_third_party_works_in_a_cascade(capsys: pytest.CaptureFixture[str]) -> None:
+    """It is asked for the open pairs alone, last; unknown stays unknown; its counts are shown."""
+    import toy_plugin.matchers
+
+    toy_plugin.matchers.Referee.asked.clear()
+    referee = {"method": "toy_plugin.matchers:Referee"}
+    spec = {"cascade": [{"method": "rouge1", "accept": 0.9, "reject": 0.2}, referee]}
+    docs = ["a b c d", "a b c !", "a b c ?", "x y z !"]
+    result = evaluate([["a b c d"]], [docs], match=spec, metrics=["precision@4"])
+    assert toy_plugin.matchers.Referee.asked == [("a b c !", "a b c d"), ("a b c ?", "a b c d")]
+    assert result.bounds["precision@4"] == (0.5, 0.75)
+    judging = result.counts["judging"]
+    assert judging["model"] == "referee"
+    assert judging["coverage"] == 0.5
+    assert {name: judging[name] for name in ("n_judgements", "n_calls", "n_calls_saved")} == {
+        "n_judgements": 2,
+        "n_calls": 2,
+        "n_calls_saved": 2,
+    }
+    result.print()
+    assert "coverage 50.0%" in capsys.readouterr().out
+
+
+def test_a_judge_of_a_third_party_comes_last_and_explains() -> None:
+    """`any` asks it after what is free, and its words are the reason of what it decided."""
+    spec = {"any": [{"method": "toy_plugin.matchers:Referee"}, "exact"]}
+    chosen = matcher(spec)
+    assert [member["method"] for member in chosen.settings["of"]] == ["exact", "referee"]
+    grid = reasons(chosen, item(["a", "b !"], ["a"]))
+    (first,), (second,) = grid
+    assert [part.method for part in first.deciding()] == ["exact"]
+    assert [(part.method, part.text) for part in second.deciding()] == [("referee", "saw b !")]
+
+
+def test_grades_of_a_third_party_can_be_gains() -> None:
+    """`gain_from=judge` takes any matcher whose scores are grades."""
+    spec = {"method": "toy_plugin.matchers:Referee"}
+    result = evaluate([["a"]], [["b !"]], match=spec, metrics=["ndcg@1(gain_from=judge)"])
+    assert result.mean["ndcg@1(gain_from=judge)"] == 1.0
+    with pytest.raises(UsageError, match="gives grades"):
+        evaluate([["a"]], [["b"]], match="exact", metrics=["ndcg@1(gain_from=judge)"])
+
+
+def test_options_of_a_third_party_are_checked_by_their_types() -> None:
+    """A field's type is enough for a wrong value to be refused with the option's name."""
+    spec = {"method": "toy_plugin.matchers:Referee", "args": {"language": "kr"}}
+    with pytest.raises(UsageError, match=r"match\.language: unknown value 'kr'"):
+        matcher(spec)
 
 
 def test_a_tokenizer_plugs_in_by_import_path() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from kragx import matchers
 from kragx.data.tokenizers import Tokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.errors import UsageError
-from kragx.matchers import BaseMatcher, MatchItem, MatchWarning
+from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.metrics.table import Floats, Ints, MatchTable
 
@@ -95,7 +94,7 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         matcher = matcher.sharing(corpora)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", MatchWarning)
-            table = match_items(items, matcher, Counter())
+            table = match_items(items, matcher, Notes())
         for warning in caught:  # the same texts trouble many candidates; once is enough
             if str(warning.message) not in warned:
                 warnings.warn(warning.message, warning.category, stacklevel=3)

@@ -188,15 +188,14 @@ def probe(
         seed=seed,
     )
     if dry_run:
-        counts = result.judging
+        plan = result.judging.planned
         typer.echo(
-            f"{counts.get('planned_calls', 0)} calls to make, {counts['stored']} judgements "
-            f"stored; about {counts.get('planned_prompt_tokens', 0)} tokens to send; a dry run: "
-            "nothing was asked"
+            f"{plan.n_calls} calls to make, {result.judging.n_stored} judgements stored; about "
+            f"{plan.prompt_tokens} tokens to send; a dry run: nothing was asked"
         )
         return
     show(format, table=result.print, plain=result.to_dict)
-    total = result.judging["questions"]
+    total = result.judging.n_judgements
     if result.n_missing > judge.max_missing * total:
         raise JudgingError(
             f"{result.n_missing} of {total} judgements are missing, more than max_missing "

@@ -43,7 +43,8 @@ def run(
     from kragx.app import config as configs
     from kragx.app import pipeline
     from kragx.data.formats.jsonl import make_folder
-    from kragx.report.text import console, print_plan
+    from kragx.evaluation.pooling import plan
+    from kragx.printing import show
 
     limits = {"cost": budget, "calls": max_calls}
     limits = {name: limit for name, limit in limits.items() if limit is not None}
@@ -61,7 +62,7 @@ def run(
         _print_config(loaded)
     found = pipeline.run(loaded, judging=judging, folder=None if dry_run else folder, anyway=anyway)
     if dry_run:
-        print_plan(found.evaluations, console())
+        show(plan(found.evaluations))
         return
     if folder is not None:
         found.write(folder)  # before anything is shown: what was retrieved is not lost

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,13 +26,7 @@ def stats(store: opt.StoreFile = DEFAULT, format: opt.TableOrJson = "table") -> 
 
     with _existing(store) as opened:
         counts = statistics(opened.records())
-    show(format, table=lambda: _print(counts), plain=lambda: counts)
-
-
-def _print(counts: Sequence[Mapping[str, Any]]) -> None:
-    from kragx.report.text import console, print_judgements
-
-    print_judgements(counts, console())
+    show(format, table=counts.print, plain=lambda: counts.to_dict()["groups"])
 
 
 @group.command(cls=opt.Command)

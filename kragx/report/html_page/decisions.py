@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from kragx.matchers import BaseMatcher, MatchItem, Trace
+from kragx.matchers import BaseMatcher, MatchItem, Notes, Trace
 from kragx.matchers.reasons import Reason, explained, strength
 from kragx.metrics.table import Bools
 from kragx.report.html_page.rounding import rounded_score
@@ -43,7 +42,7 @@ class Decisions:
         """For each list the pairs for which any member found something."""
         # Traces come a batch at a time, so the items are gone through twice, side by side.
         listed = list(items)
-        traces = self._matcher.traces(((item, None) for item in listed), Counter())
+        traces = self._matcher.traces(((item, None) for item in listed), Notes())
         for item, trace in zip(listed, traces, strict=True):
             because = explained(trace, item)
             best: dict[tuple[int, int], Reason] = {}

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from kragx.judging import Tally
+from kragx.matchers import BaseMatcher, Notes
 
 
 @dataclass
@@ -50,6 +56,51 @@ class Fixed:
 
 
 half = Fixed(0.5)
+
+
+@dataclass(frozen=True)
+class Referee(BaseMatcher):
+    """A judge of a third party: it grades 0 to 3, asks for open pairs only, and may not know.
+
+    Attributes:
+        threshold: the least grade that is a match.
+        language: what it speaks.
+    """
+
+    threshold: float = 2.0
+    language: Literal["ko", "en"] = "ko"
+    name = "referee"
+    top = 3
+    asks = True
+    judges = True
+    may_not_know = True
+    asked: ClassVar[list[tuple[str, str]]] = []
+
+    def scores(self, items: Iterable, notes: Notes) -> Iterator[np.ndarray]:
+        """Grade every pair."""
+        return self.scores_where(((item, None) for item in items), notes)
+
+    def scores_where(self, items: Iterable, notes: Notes) -> Iterator[np.ndarray]:
+        """Grade the pairs of a mask; a document with a question mark is beyond it."""
+        for item, mask in items:
+            grades = np.zeros((len(item.docs), len(item.targets)))
+            for row, doc in enumerate(item.docs):
+                for column, target in enumerate(item.targets):
+                    if mask is None or mask[row, column]:
+                        self.asked.append((doc.text, target.text))
+                        failed = "?" in doc.text
+                        grades[row, column] = np.nan if failed else 3 * ("!" in doc.text)
+                        notes.judging.add(Tally(n_calls=1, n_judgements=1, n_missing=int(failed)))
+            yield grades
+
+    def said(self, items: Iterable, *, relevance: bool = False) -> dict:
+        """A reason for each pair."""
+        return {
+            (item.query.id, doc.text, target.text): (None, f"saw {doc.text}")
+            for item in items
+            for doc in item.docs
+            for target in item.targets
+        }
 
 
 class Failing:

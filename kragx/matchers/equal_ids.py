@@ -22,7 +22,7 @@ Scores = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
-class Scored:
+class IdArrays:
     """Qrels and a run as arrays, for q queries with d documents and g gold items.
 
     Attributes:
@@ -47,7 +47,7 @@ class Scored:
     answered: Bools
 
 
-def read_scored(qrels: object, run: object) -> Scored | None:
+def read_id_arrays(qrels: object, run: object) -> IdArrays | None:
     """Read ``{query: {document: grade}}`` and ``{query: {document: score}}``.
 
     Everything about a query is read at once, while it is near: a million scores lie scattered in
@@ -82,7 +82,7 @@ def read_scored(qrels: object, run: object) -> Scored | None:
         _refuse(qrels)
         _refuse(run)
         raise DataError("the numbers of a run or qrels must be finite and fit a float") from None
-    read = Scored(
+    read = IdArrays(
         qrels=qrels,
         run=run,
         doc_start=_starts([len(each) // 8 for each in scores]),
@@ -111,7 +111,7 @@ def _nested(value: Any) -> TypeGuard[Scores]:
     )
 
 
-def _kinds_near_bools(read: Scored) -> set[type]:
+def _kinds_near_bools(read: IdArrays) -> set[type]:
     """The types of each query's scores from the first 0 or 1 to the last; no bool is elsewhere."""
     at = np.flatnonzero((read.score == 0) | (read.score == 1))
     first = np.searchsorted(at, read.doc_start)
@@ -138,7 +138,7 @@ def _refuse(source: Scores) -> None:
                 )
 
 
-def match_scored(read: Scored) -> MatchTable:
+def match_id_arrays(read: IdArrays) -> MatchTable:
     """The match table of qrels and a run; a pair with equal ids is a match.
 
     A query's documents are ranked by score, ties by id descending (as UTF-8 bytes). The rows of the

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kragx import DataError, GoldDataset, evaluate
-from kragx.matchers.scored import read_scored
+from kragx.matchers.equal_ids import read_id_arrays
 
 GOLD = {"q1": {"a": 1}, "q2": {"b": 2, "c": 0}}
 RUN = {"q1": {"x": 1.0, "a": 0.5, "y": 0.0}, "q2": {"b": 3, "z": 2}}
@@ -75,12 +75,12 @@ def test_every_kind_of_real_number_is_taken(number: float) -> None:
 )
 def test_what_is_no_mapping_of_strings_is_left_to_others(qrels: object, run: object) -> None:
     """Then documents are made, whose own checks say what is wrong."""
-    assert read_scored(qrels, run) is None
+    assert read_id_arrays(qrels, run) is None
 
 
 def test_what_is_read() -> None:
     """Arrays in the order of the qrels, with NaN for a gold document that was not retrieved."""
-    read = read_scored({**GOLD, "q3": {"a": 1}}, {**RUN, "extra": {"a": 1.0}})
+    read = read_id_arrays({**GOLD, "q3": {"a": 1}}, {**RUN, "extra": {"a": 1.0}})
     assert read is not None
     assert read.doc_start.tolist() == [0, 3, 5, 5]
     assert read.gold_start.tolist() == [0, 1, 3, 4]

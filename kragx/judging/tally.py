@@ -1,0 +1,106 @@
+"""What judging took, and what is missing: a failed judgement is counted here, nowhere else."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+from kragx.judging.question import FailureKind, Judgement, Usage
+from kragx.plain import HIDDEN, plain_fields
+
+
+@dataclass
+class Spent:
+    """What calls used, retries and failures included; spent can be added and taken off.
+
+    Attributes:
+        n_calls: requests.
+        n_calls_without_usage: those of which the provider does not say what they used.
+        prompt_tokens, completion_tokens: as providers count them.
+        cached_tokens: the part of the prompts that the provider had cached.
+    """
+
+    n_calls: int = 0
+    n_calls_without_usage: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+    @classmethod
+    def of(cls, usage: Usage) -> Spent:
+        """One call."""
+        unknown = usage.prompt is None and usage.completion is None
+        return Spent(1, int(unknown), usage.prompt or 0, usage.completion or 0, usage.cached or 0)
+
+    def add(self, other: Spent) -> None:
+        """Count what another one counted, too."""
+        self._apply(operator.add, other)
+
+    def take_off(self, other: Spent) -> None:
+        """The opposite of `add`."""
+        self._apply(operator.sub, other)
+
+    def __add__(self, other: Spent) -> Self:
+        total = type(self)()
+        total.add(self)
+        total.add(other)
+        return total
+
+    def _apply(self, operation: Callable[[Any, Any], Any], other: Spent) -> None:
+        for count in fields(other):
+            value = operation(getattr(self, count.name), getattr(other, count.name))
+            setattr(self, count.name, value)
+
+
+@dataclass
+class Tally(Spent):
+    """What judging took, and what is missing.
+
+    Attributes:
+        n_judgements: how many were wanted.
+        n_missing: those without a grade.
+        failures: how many distinct questions have no grade, by what went wrong.
+        n_distinct: distinct questions that a judge is needed for.
+        n_stored: those that the store answered.
+        n_joined: those that another run was asking just then.
+        n_human: judgements that people's labels took the place of.
+        n_retries: calls that were no first ones.
+        n_calls_saved: calls that cheaper matchers of a combination made unnecessary.
+        planned: of a dry run, what asking would take.
+    """
+
+    n_judgements: int = 0
+    n_missing: int = 0
+    failures: Counter[FailureKind] = field(default_factory=Counter)
+    n_distinct: int = 0
+    n_stored: int = 0
+    n_joined: int = 0
+    n_human: int = 0
+    n_retries: int = 0
+    n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
+    planned: Spent = field(default_factory=Spent, metadata=HIDDEN)
+
+    def count(self, judgements: Iterable[Judgement]) -> None:
+        """Count judgements; one question asked for several of them fails once."""
+        failed: dict[str, FailureKind] = {}
+        for judgement in judgements:
+            self.n_judgements += 1
+            self.n_human += judgement.source == "human"
+            if judgement.failure is not None:
+                self.n_missing += 1
+                failed[judgement.key] = judgement.failure
+        self.failures.update(failed.values())
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of the judgements that have a grade; None if none was wanted."""
+        total = self.n_judgements
+        return (total - self.n_missing) / total if total else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, failures by name."""
+        failures = dict(sorted(self.failures.items()))
+        return plain_fields(self) | {"failures": failures, "coverage": self.coverage}
