@@ -75,7 +75,7 @@ def evaluate(
     named = matcher.profile_for(named)
     specs = parse_all(metrics, named)
     facts = facts_matcher(specs, facts_match, matcher, named)
-    from_judge = [spec for spec in specs if spec.get("gain_from") == "judge"]
+    from_judge = [spec for spec in specs if spec["gain_from"] == "judge"]
     if from_judge and matcher.top is None:
         raise UsageError(
             f"metric {from_judge[0]}: gain_from=judge needs a matcher that gives grades; use "

@@ -264,7 +264,7 @@ def deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) -> 
     for spec in specs:
         changed = {
             name: value
-            for name, value in spec.options
+            for name, value in spec.options.items()
             if spec.metric.options[name].by_profile and value != getattr(named, name)
         }
         if changed:

@@ -85,7 +85,7 @@ def in_pool(
             )
     # A metric string that says no rel gets the pool's.
     return tuple(
-        spec.with_options(rel=chosen.rel) if ("rel", None) in spec.options else spec
+        spec.with_options(rel=chosen.rel) if "rel" in spec.options and not spec["rel"] else spec
         for spec in specs
     )
 

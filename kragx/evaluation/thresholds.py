@@ -33,9 +33,7 @@ def means_at(
 ) -> Iterator[tuple[int, Means]]:
     """At each threshold, ascending, how many pairs match and every mean, as `compute` has them."""
     # What a low threshold leaves out no higher one lets in, unless a metric reads scores as such.
-    prune = all(
-        spec.metric.from_matches is not None and spec.get("gain") != "score" for spec in specs
-    )
+    prune = all(spec.metric.from_matches is not None and spec["gain"] != "score" for spec in specs)
     # The same matches give the same values, unless facts are matched at the threshold as well.
     once = evidence is None or not evidence.follows
     before: tuple[int, Means] | None = None

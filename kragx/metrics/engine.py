@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from kragx.metrics.micro import PooledCounts, harmonic
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.scores import MetricScores
 from kragx.metrics.sets import PRECISION, RECALL
-from kragx.metrics.spec import MetricSpec, defined
+from kragx.metrics.spec import Metric, MetricSpec, Value, defined
 from kragx.metrics.syntax import TextBudget
 from kragx.metrics.table import Bools, Floats, MatchTable
 from kragx.metrics.view import TableView
@@ -107,78 +108,72 @@ def _from_matches(
 ) -> Sequence[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
     if not table.has_unknown:
-        return _Blocks(table, specs, profile).scores()
+        return _known(table, specs, profile)
     unknown = Unknown.of(table, profile)
-    lows, highs = (_Blocks(settled, specs, profile).scores() for settled in extremes(table))
+    lows, highs = (_known(settled, specs, profile) for settled in extremes(table))
     return [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
 
 
-class _Blocks:
-    """Metrics of one table at every cut-off at once; what several of them need is made once."""
+def _known(table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> list[MetricScores]:
+    """Metrics of a table that is known whole, at every cut-off at once.
 
-    def __init__(self, table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> None:
-        self._table = table
-        self._specs = specs
-        self._profile = profile
-        self._cuts = sorted({_cut(spec) for spec in specs})
-        # By rel, which decides what is gold.
-        self._views: dict[float | None, TableView] = {}
-        self._pools: dict[float | None, list[PooledCounts]] = {}
-        # The same metric at another k is another row of the same block, (c, q) and (c).
-        self._blocks: dict[MetricSpec, tuple[Floats, list[float | None]]] = {}
+    What several metrics need is made once: a view and the pooled counts for each `rel`, which
+    decides what is gold; a block, (c, q) values and (c) means, for each metric, as the same metric
+    at another k is another row of it.
+    """
+    cuts = sorted({_cut(spec) for spec in specs})
 
-    def scores(self) -> list[MetricScores]:
-        """The scores of every spec."""
-        return [self._score(spec) for spec in self._specs]
+    @cache
+    def view(rel: float | None) -> TableView:
+        return TableView(table, cuts, rel, count_repeats=profile.duplicates == "count")
 
-    def _score(self, spec: MetricSpec) -> MetricScores:
-        row = self._cuts.index(_cut(spec))
-        view = self._view(spec)
-        values, means = self._block(spec)
-        pooled = self._pool(spec)[row] if spec.metric.pooled is not None else None
+    @cache
+    def block(uncut: MetricSpec) -> tuple[Floats, list[float | None]]:
+        assert uncut.metric.from_matches is not None  # only those come here
+        seen = view(uncut["rel"])
+        values = uncut.metric.from_matches(seen, uncut)
+        values = _apply_no_gold(values, seen.empty, table, uncut, profile)
+        return values, _means(values)
+
+    @cache
+    def pooled(rel: float | None) -> list[PooledCounts]:
+        return _pooled(view(rel), skip_no_gold=profile.no_gold == "skip")
+
+    def score(spec: MetricSpec) -> MetricScores:
+        metric, rel, row = spec.metric, spec["rel"], cuts.index(_cut(spec))
+        uncut = replace(spec, k=None)
+        values, means = block(uncut)
         mean = means[row]
-        if spec.get("macro") == "means":
+        if spec["macro"] == "means":  # as K-RAG's F1
             precision, recall = (
-                self._block(spec.of_metric(metric))[1][row] for metric in (PRECISION, RECALL)
+                block(replace(uncut, metric=part, options=_shared(part, spec)))[1][row]
+                for part in (PRECISION, RECALL)
             )
             if precision is not None and recall is not None:
                 mean = harmonic(precision, recall)
-        return MetricScores(spec, values[row], mean, view.empty, pooled)
+        counts = None if metric.pooled is None else pooled(rel)[row]
+        return MetricScores(spec, values[row], mean, view(rel).empty, counts)
 
-    def _view(self, spec: MetricSpec) -> TableView:
-        rel = spec.get("rel")
-        if rel not in self._views:
-            repeats = self._profile.duplicates == "count"
-            self._views[rel] = TableView(self._table, self._cuts, rel, count_repeats=repeats)
-        return self._views[rel]
+    return [score(spec) for spec in specs]
 
-    def _block(self, spec: MetricSpec) -> tuple[Floats, list[float | None]]:
-        uncut = replace(spec, k=None)
-        if uncut not in self._blocks:
-            view = self._view(spec)
-            assert spec.metric.from_matches is not None  # only those come here
-            values = spec.metric.from_matches(view, uncut)
-            values = _apply_no_gold(values, view.empty, self._table, spec, self._profile)
-            self._blocks[uncut] = values, _means(values)
-        return self._blocks[uncut]
 
-    def _pool(self, spec: MetricSpec) -> list[PooledCounts]:
-        """The four counts at each cut-off, over the queries that are scored."""
-        rel = spec.get("rel")
-        if rel not in self._pools:
-            view = self._view(spec)
-            skips = self._profile.no_gold == "skip"
-            scored = ~view.empty if skips else np.ones_like(view.empty)
-            gold = int(view.n_gold[scored].sum())
-            sums = (
-                block[:, scored].sum(axis=1, dtype=np.int64).tolist()
-                for block in (view.relevant, view.depth, view.found)
-            )
-            self._pools[rel] = [
-                PooledCounts(relevant, depth - relevant, found, gold - found)
-                for relevant, depth, found in zip(*sums, strict=True)
-            ]
-        return self._pools[rel]
+def _shared(metric: Metric, spec: MetricSpec) -> dict[str, Value]:
+    """The options of a metric with the values that the spec of another one has."""
+    return {name: spec[name] for name in metric.options}
+
+
+def _pooled(view: TableView, *, skip_no_gold: bool) -> list[PooledCounts]:
+    """The four counts at each cut-off, over the queries that are scored."""
+    scored = ~view.empty if skip_no_gold else np.ones_like(view.empty)
+    gold = int(view.n_gold[scored].sum())
+    sums = (
+        block[:, scored].sum(axis=1, dtype=np.int64).tolist()
+        for block in (view.relevant, view.depth, view.found)
+    )
+    return [
+        PooledCounts(relevant, depth - relevant, found, gold - found)
+        for relevant, depth, found in zip(*sums, strict=True)
+    ]
 
 
 def _cut(spec: MetricSpec) -> float:
@@ -211,7 +206,7 @@ def _apply_no_gold(
             return np.where(empty, np.nan, values)
         case "zero":
             # Every metric is 0 without gold, or undefined without a relevant document.
-            if profile.no_gold_hits and spec.get("need") == "all":
+            if profile.no_gold_hits and spec["need"] == "all":
                 return np.where(empty, 1.0, values)
         case "abstain":
             abstained = table.answered & (table.n_docs == 0)

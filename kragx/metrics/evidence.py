@@ -45,17 +45,14 @@ class Evidence(Protocol):
     @property
     def lists(self) -> Sequence[RankedList]:
         """(q) what each query got, in the order of the table's rows."""
-        ...
 
     @property
     def table(self) -> MatchTable:
         """The matches with the gold."""
-        ...
 
     @property
     def concurrency(self) -> int:
         """How many questions were asked at once."""
-        ...
 
     def within(self, budget: TextBudget) -> Evidence:
         """The same, each list cut after the documents that fit whole into a budget.
@@ -63,7 +60,6 @@ class Evidence(Protocol):
         Raises:
             DataError: a document has no text.
         """
-        ...
 
     def facts(self, k: Cut) -> Floats:
         """(q) the share of a query's facts that its first k documents hold.
@@ -71,12 +67,9 @@ class Evidence(Protocol):
         They match as the evaluation was told to. NaN for a query without facts, or with one of
         which nothing is known.
         """
-        ...
 
     def spread(self, options: SpanOptions) -> Spread:
         """Where the gold of every query stands in what was retrieved."""
-        ...
 
     def n_tokens(self, k: Cut, spread: Spread) -> Ints:
         """(q) how many tokens of each query's stream a cut-off holds."""
-        ...

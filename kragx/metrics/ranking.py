@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kragx.metrics.options import CREDIT, GAIN, GAIN_FROM, IDEAL, NORM, REL
+from kragx.metrics.options import CREDIT, NORM, REL
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table import Floats
 from kragx.metrics.view import TableView, ratio
@@ -22,19 +22,6 @@ def _map(view: TableView, spec: MetricSpec) -> Floats:
             # Over min(m, k), so no more than k hits may count.
             return ratio(view.precision_sum(spec["credit"], at_most_k=True), view.cut_gold)
     return ratio(view.precision_sum(spec["credit"]), view.n_gold.astype(np.float64))
-
-
-def _ndcg(view: TableView, spec: MetricSpec) -> Floats:
-    match spec["ideal"]:
-        case "ones":
-            dcg = view.score_dcg if spec["gain"] == "score" else view.document_dcg
-            return ratio(dcg, view.ideal_of_ones)
-        case "retrieved":
-            return ratio(view.score_dcg, view.ideal_of_scores)
-    judged = spec["gain_from"] == "judge"
-    dcg, ideal = view.judged_dcg(spec["gain"]) if judged else view.dcg(spec["gain"])
-    # Rounding can leave the two sums an ulp apart; no ranking is better than the ideal one.
-    return np.minimum(ratio(dcg, ideal), 1.0)
 
 
 MRR = Metric(
@@ -57,14 +44,4 @@ MAP = Metric(
     default=True,
     rises_with_matches=lambda spec: spec["norm"] != "hits",
     trec={"map": "", "map_cut_<k>": ""},
-)
-NDCG = Metric(
-    name="ndcg",
-    question="How close is the order to the best possible one, grades considered?",
-    formula="discounted gain of the gold found within k / the same with all gold found at once",
-    from_matches=_ndcg,
-    options={"gain": GAIN, "gain_from": GAIN_FROM, "ideal": IDEAL},
-    default=True,
-    rises_with_matches=lambda spec: spec["ideal"] != "retrieved" and spec["gain"] != "score",
-    trec={"ndcg": "", "ndcg_cut_<k>": ""},
 )

@@ -10,12 +10,13 @@ from kragx import plugins
 from kragx.errors import UsageError, nearest, shorten
 from kragx.metrics.context import CONTEXT_COMPLETENESS, CONTEXT_RELEVANCE, JUDGED
 from kragx.metrics.coverage import COVERAGE, DENSITY, IOU
+from kragx.metrics.ndcg import NDCG
 from kragx.metrics.profiles import KRAGX, Profile, profile
-from kragx.metrics.ranking import MAP, MRR, NDCG
+from kragx.metrics.ranking import MAP, MRR
 from kragx.metrics.sets import F1, HIT_RATE, PRECISION, RECALL, REDUNDANCY
 from kragx.metrics.sources import DOC_TYPE_COVERAGE, SOURCE_DIVERSITY
 from kragx.metrics.spec import Metric, MetricSpec
-from kragx.metrics.syntax import bare_name, canonical, split
+from kragx.metrics.syntax import split
 from kragx.metrics.timing import (
     SECONDS_MEAN,
     SECONDS_P50,
@@ -71,13 +72,15 @@ def metric(text: str) -> Metric:
     Raises:
         UsageError: there is none, or what was imported is no metric.
     """
-    name = bare_name(in_kragx_words(text))
+    return _named(split(in_kragx_words(text))[0])
+
+
+def _named(name: str) -> Metric:
     if ":" in name:
         imported = plugins.build(name, None)
         if not isinstance(imported, Metric):
             raise UsageError(f"{name!r} is no kragx.metrics.Metric")
         return replace(imported, name=name)
-    name = canonical(name)
     name = _ALIASES.get(name, name)
     if name not in METRICS:
         raise UsageError(f"unknown name {name!r}", remedy=nearest(name, [*METRICS, *_ALIASES]))
@@ -112,7 +115,7 @@ def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:
         raise UsageError("a string such as 'ndcg@10' is expected", field=where)
     try:
         name, k, options = split(in_kragx_words(text))
-        return metric(name).spec(k, within, **options)
+        return _named(name).spec(k, within, **options)
     except UsageError as error:
         raise error.within(where) from None
 

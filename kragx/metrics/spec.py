@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -158,7 +157,7 @@ class Metric:
         """
         if k is not None and not self.cuts:
             raise UsageError(f"{self.name} concerns whole answers; leave '@{k}' out")
-        values = {
+        values: dict[str, Value] = {
             name: getattr(within, name) if option.by_profile else option.default
             for name, option in self.options.items()
         }
@@ -174,7 +173,7 @@ class Metric:
                 values[name] = self.options[name].value(text)
             except UsageError as error:
                 raise UsageError(f"{name} {error.problem}", remedy=error.remedy) from None
-        return MetricSpec(self, k, tuple(values.items()))
+        return MetricSpec(self, k, values)
 
 
 @dataclass(frozen=True, repr=False)
@@ -193,7 +192,7 @@ class MetricSpec:
 
     metric: Metric
     k: Cut = None
-    options: tuple[tuple[str, Value], ...] = ()
+    options: Mapping[str, Value] = field(default_factory=dict, hash=False)
 
     @property
     def name(self) -> str:
@@ -211,31 +210,19 @@ class MetricSpec:
         cuts = isinstance(self.k, TextBudget) and not self.metric.cuts_budgets
         return self.k if cuts else None  # type: ignore[return-value]
 
-    @cached_property
-    def _values(self) -> dict[str, Any]:
-        return dict(self.options)
-
     def __getitem__(self, option: str) -> Any:
-        """The value of an option that the metric has."""
-        return self._values[option]
-
-    def get(self, option: str) -> Any:
         """The value of an option; None if the metric does not have it."""
-        return self._values.get(option)
+        return self.options.get(option)
 
     def with_options(self, **options: Value) -> MetricSpec:
         """The same with other values of some options."""
-        return MetricSpec(self.metric, self.k, tuple((self._values | options).items()))
-
-    def of_metric(self, metric: Metric) -> MetricSpec:
-        """Another metric at the same cut-off, whose options this one has as well."""
-        return MetricSpec(metric, self.k, tuple((name, self[name]) for name in metric.options))
+        return replace(self, options={**self.options, **options})
 
     def __str__(self) -> str:
         cut = "" if self.k is None else f"@{self.k}"
         options = ", ".join(
             f"{name}={shown(value)}"
-            for name, value in self.options
+            for name, value in self.options.items()
             if value != self.metric.options[name].default
         )
         return f"{self.name}{cut}" + (f"({options})" if options else "")

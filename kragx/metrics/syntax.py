@@ -32,13 +32,11 @@ _PATTERN = re.compile(
 _NUMBER_AND_UNIT = re.compile(r"(?P<n>0*[1-9][0-9]{0,8})(?P<unit>[A-Za-z]*)")
 
 
-def bare_name(text: str) -> str:
-    """The name or import path at the beginning of a metric string, whatever follows it."""
-    return re.split("[@(]", text, maxsplit=1)[0].strip()
-
-
 def split(text: str) -> tuple[str, Cut, dict[str, str]]:
-    """The name, cut-off and options of a metric string; of a name that is no import path, as here.
+    """The name, cut-off and options of a metric string; the name as kragx writes it, or a path.
+
+    >>> split("Hit-Rate@5(need = all)")
+    ('hit_rate', 5, {'need': 'all'})
 
     Raises:
         UsageError: it is not of the form ``name@k(option=value, ...)``, or k is neither a whole
@@ -56,12 +54,9 @@ def split(text: str) -> tuple[str, Cut, dict[str, str]]:
             raise UsageError(f"the option {key!r} stands twice")
         options[key] = value
     name = match["name"]
-    return name if ":" in name else canonical(name), _cut(match["k"]), options
-
-
-def canonical(name: str) -> str:
-    """A metric's name as kragx writes it: ``Hit-Rate`` is ``hit_rate``."""
-    return name.lower().replace("-", "_")
+    if ":" not in name:
+        name = name.lower().replace("-", "_")
+    return name, _cut(match["k"]), options
 
 
 def _cut(k: str | None) -> Cut:

@@ -24,7 +24,7 @@ thresholds = st.sampled_from([0.2, 0.5, 0.9])
 def wanted(spec: MetricSpec) -> reference.Wanted:
     """The spec, as the reference takes it."""
     named = {each.name for each in fields(reference.Wanted)}
-    options = {name: value for name, value in spec.options if name in named}
+    options = {name: value for name, value in spec.options.items() if name in named}
     return reference.Wanted(name=spec.name, k=spec.k, **options)
 
 

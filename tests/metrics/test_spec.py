@@ -40,7 +40,7 @@ def test_printing_and_parsing_are_inverse(spec: MetricSpec) -> None:
 @quick
 def test_case_and_spaces_do_not_matter(spec: MetricSpec, data: st.DataObject) -> None:
     """The name's case, and spaces around any part, change nothing."""
-    spec = spec if spec.get("rel") is None else spec.with_options(rel=2.0)
+    spec = spec if spec["rel"] is None else spec.with_options(rel=2.0)
     parts = [part for part in str(spec).replace("(", " ( ").replace(")", " ) ").split(" ") if part]
     parts[0] = "".join(data.draw(st.sampled_from([c.lower(), c.upper()])) for c in parts[0])
     spaced = "".join(data.draw(spaces) + part.replace("=", " = ") for part in parts)
