@@ -101,6 +101,12 @@ def nearest(value: str, valid: Iterable[str]) -> str:
     return "valid: " + ", ".join(names) if names else "it takes none"
 
 
+def check_whole(field: str, value: object, least: int = 1) -> None:
+    """Raise a `UsageError` unless `value` is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise UsageError(f"{value!r} is not a whole number of at least {least}", field=field)
+
+
 def shorten(value: object, width: int = 60) -> str:
     """The `repr` of a value for an error message, cut to `width` characters."""
     shown = repr(value)

@@ -20,14 +20,10 @@ Weights = Literal["nominal", "linear", "quadratic"]
 
 def weights(n_labels: int, kind: Weights) -> Floats:
     """(l, l) how much each kind of disagreement counts: 0 on the diagonal."""
-    apart = np.abs(np.subtract.outer(np.arange(n_labels), np.arange(n_labels))).astype(float)
-    match kind:
-        case "nominal":
-            return (apart > 0).astype(float)
-        case "linear":
-            return apart
-        case "quadratic":
-            return apart**2
+    places = np.arange(n_labels, dtype=float)
+    power = {"nominal": 0, "linear": 1, "quadratic": 2}[kind]
+    apart = np.abs(np.subtract.outer(places, places))
+    return np.where(apart > 0, apart**power, 0.0)
 
 
 def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
@@ -54,17 +50,14 @@ def binary_kappa(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> 
         fn: true, not decided.
         tn: neither.
     """
-    counts = np.broadcast_arrays(*(np.asarray(each, np.float64) for each in (tn, fp, fn, tp)))
+    counts = np.broadcast_arrays(*(np.asarray(count, np.float64) for count in (tn, fp, fn, tp)))
     return cohen_kappa(np.stack(counts, axis=-1).reshape(*counts[0].shape, 2, 2))
 
 
 def binary_f1(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> Floats:
     """F1, the harmonic mean of precision and recall; NaN where nothing is decided and none true."""
-    tp, fp, fn = (np.asarray(each, np.float64) for each in (tp, fp, fn))
-    total = 2 * tp + fp + fn
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value: Floats = np.where(total > 0, 2 * tp / total, np.nan)
-    return value
+    both = 2 * np.asarray(tp, np.float64)
+    return ratio(both, both + np.asarray(fp, np.float64) + np.asarray(fn, np.float64))
 
 
 def binary(confusion: Floats, cut: int) -> Floats:
@@ -94,8 +87,7 @@ def ordinal_alpha(confusion: Floats) -> Floats:
 
 def accuracy(confusion: Floats) -> Floats:
     """The share of pairs with the same label; NaN without a pair."""
-    same = np.trace(confusion, axis1=-2, axis2=-1)
-    return ratio(same, confusion.sum((-1, -2)))
+    return ratio(np.trace(confusion, axis1=-2, axis2=-1), confusion.sum((-1, -2)))
 
 
 def bias(confusion: Floats) -> Floats:

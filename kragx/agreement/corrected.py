@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
 
-from kragx.agreement.labels import Labels, Scale, document_name, read_labels, read_scale
+from kragx.agreement.labels import Labels, Scale, read_labels, read_scale
 from kragx.agreement.remarks import ends, level
 from kragx.agreement.scoring import (
     as_gold,
@@ -61,22 +61,13 @@ class CorrectedMean:
     n_labelled: int
     n_queries: int
 
-    def within(self, low: float, high: float) -> CorrectedMean:
-        """The same, cut to where means can lie."""
-
-        def cut(pair: Interval | None) -> Interval | None:
-            return None if pair is None else (max(low, pair[0]), min(high, pair[1]))
-
-        return replace(
-            self,
-            value=min(high, max(low, self.value)),
-            interval=cut(self.interval),
-            human_interval=cut(self.human_interval),
-        )
-
 
 def prediction_powered(
-    human: Floats, judge: Floats, rest: Floats, confidence: float = CONFIDENCE
+    human: Floats,
+    judge: Floats,
+    rest: Floats,
+    confidence: float = CONFIDENCE,
+    bounds: Interval = (-inf, inf),
 ) -> CorrectedMean:
     """Estimate a mean from n human values, the judge's for the same units, and for other units.
 
@@ -92,6 +83,7 @@ def prediction_powered(
         rest: (N) the judge's value of each unit that people did not label; may be empty, and the
             estimate is then the human mean.
         confidence: between 0 and 1.
+        bounds: where a mean can lie; what would lie beyond is cut off.
 
     Raises:
         UsageError: fewer than three labelled units, or human and judge differ in number.
@@ -103,33 +95,34 @@ def prediction_powered(
     if n < 3 or len(judge) != n:
         raise UsageError(f"{n} labelled and {len(judge)} judged units: at least 3 of each needed")
     reach = student_t((1 + check_confidence(confidence)) / 2, n - 1)
-    mean, alone = float(human.mean()), float(human.var(ddof=1)) / n
-    weight, value, variance = 0.0, mean, alone
-    if more >= 2:
-        everything = np.concatenate([judge, rest])
-        spread = float(everything.var(ddof=1))
-        if spread > 0:
-            covariance = float(((human - human.mean()) * (judge - judge.mean())).sum() / (n - 1))
-            weight = min(1.0, max(0.0, covariance / (spread * (1 + n / more))))
+    mean = value = float(human.mean())
+    everything = np.concatenate([judge, rest])
+    spread = float(everything.var(ddof=1)) if more >= 2 else 0.0
+    weight = 0.0
+    if spread > 0:
+        covariance = float(((human - human.mean()) * (judge - judge.mean())).sum() / (n - 1))
+        weight = min(1.0, max(0.0, covariance / (spread * (1 + n / more))))
         value = float(human.mean() + weight * (rest.mean() - judge.mean()))
-        left = human - weight * judge
-        residual = float(((left - left.mean()) ** 2).sum()) / (n - 2 if weight else n - 1)
-        variance = residual / n + weight**2 * spread / more
+    left = human - weight * judge
+    residual = float(((left - left.mean()) ** 2).sum()) / (n - 2 if weight else n - 1)
+    variance = residual / n + (weight**2 * spread / more if weight else 0.0)
+
+    def around(mean: float, variance: float) -> Interval | None:
+        margin = reach * sqrt(variance)
+        if margin <= 1e-12 * max(1, abs(mean)):  # equal values may vary in their last digits
+            return None
+        return max(bounds[0], mean - margin), min(bounds[1], mean + margin)
+
     return CorrectedMean(
-        value=value,
-        interval=_around(value, reach * sqrt(variance)),
-        plain=float(np.concatenate([judge, rest]).mean()),
+        value=min(bounds[1], max(bounds[0], value)),
+        interval=around(value, variance),
+        plain=float(everything.mean()),
         human=mean,
-        human_interval=_around(mean, reach * sqrt(alone)),
+        human_interval=around(mean, float(human.var(ddof=1)) / n),
         weight=weight,
         n_labelled=n,
         n_queries=n + more,
     )
-
-
-def _around(value: float, margin: float) -> Interval | None:
-    # Equal values may vary in their last digits.
-    return (value - margin, value + margin) if margin > 1e-12 * max(1, abs(value)) else None
 
 
 @dataclass(frozen=True)
@@ -177,6 +170,7 @@ class Corrected(Result):
         n_human_only: queries with human labels but none by the judge; they are not used.
         n_out_of_scale: labels of either side that are not on the scale, and not used.
         scale: of the labels.
+        notes: what a reader must know.
         settings: confidence, the least number of queries, names.
     """
 
@@ -184,17 +178,11 @@ class Corrected(Result):
     n_human_only: int
     n_out_of_scale: int
     scale: Scale
+    notes: tuple[str, ...]
     settings: Mapping[str, Any]
-
-    also_plain = ("notes",)
 
     def __getitem__(self, system: str) -> Mapping[str, CorrectedMean]:
         return self.systems[system].metrics
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know."""
-        return lowest_is_zero(self.scale)
 
     def describe(self) -> Iterator[Part]:
         """The judge's means beside the corrected and the human ones."""
@@ -292,8 +280,8 @@ def correct(
         corrected[run.name] = CorrectedSystem(
             metrics={
                 str(judged.spec): prediction_powered(
-                    labelled.values, judged.values[known], judged.values[~known], confidence
-                ).within(0, 1)
+                    labelled.values, judged.values[known], judged.values[~known], confidence, (0, 1)
+                )
                 for judged, labelled in zip(by_judge.scores, by_people.scores, strict=True)
             },
             labelled=tuple(whole),
@@ -309,6 +297,7 @@ def correct(
             grade not in labels for side in (people, machine) for grade in side.grades.values()
         ),
         scale=labels,
+        notes=lowest_is_zero(labels),
         settings={
             "human": people.name,
             "judge": machine.name,
@@ -342,15 +331,12 @@ def _labelled(
     human: Labels, scale: Scale, queries: Sequence[str], run: Run, depth: int
 ) -> tuple[list[str], int]:
     """The queries whose top documents all have a human label, and how many have some."""
-    whole, n_part = [], 0
-    for query in queries:
-        grades = human.queries.get(query)
-        if not grades:
-            continue
+    touched = [query for query in queries if human.queries.get(query)]
+
+    def to_the_depth(query: str) -> bool:
         result = run.results.get(query)
         docs = () if result is None else result.documents[:depth]
-        if all(grades.get(document_name(doc)) in scale for doc in docs):
-            whole.append(query)
-        else:
-            n_part += 1
-    return whole, n_part
+        return all(human.queries[query].get(str(doc.id)) in scale for doc in docs)
+
+    whole = list(filter(to_the_depth, touched))
+    return whole, len(touched) - len(whole)

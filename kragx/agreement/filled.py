@@ -36,6 +36,7 @@ class Filled(Result):
         n_overruled: pairs that both have labelled differently; the human label counts.
         n_out_of_scale: labels of either side that are not on the scale, and not used.
         scale: of the labels.
+        notes: what a reader must know.
         dataset: the labels as a gold set; each gold item's ``metadata["label"]`` says whose it is.
         human_only, filled: the evaluation of each run by human labels alone, and by both.
     """
@@ -45,11 +46,12 @@ class Filled(Result):
     n_overruled: int
     n_out_of_scale: int
     scale: Scale
+    notes: tuple[str, ...]
     dataset: GoldDataset = field(metadata=HIDDEN)
     human_only: tuple[Evaluation, ...] = field(metadata=HIDDEN)
     filled: tuple[Evaluation, ...] = field(metadata=HIDDEN)
 
-    also_plain = ("systems", "n_labels", "n_queries", "n_without_human", "notes")
+    also_plain = ("systems", "n_labels", "n_queries", "n_without_human")
 
     @property
     def systems(self) -> dict[str, dict[str, dict[str, float | None]]]:
@@ -84,11 +86,6 @@ class Filled(Result):
         """How many queries have no human label: by human labels alone they score 0."""
         people = {query for (query, _), source in self.sources.items() if source == "human"}
         return sum(query.id not in people for query in self.dataset)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader must know."""
-        return lowest_is_zero(self.scale)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Each label with its provenance."""
@@ -190,6 +187,7 @@ def fill(
             grade not in scale_read for _, labels in sides for grade in labels.grades.values()
         ),
         scale=scale_read,
+        notes=lowest_is_zero(scale_read),
         dataset=dataset,
         human_only=tuple(scored_by(alone, run, metrics) for run in runs),
         filled=tuple(scored_by(dataset, run, metrics) for run in runs),

@@ -25,7 +25,7 @@ from kragx.comparison.statistics import (
 )
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, check_whole
 from kragx.judging import Judge, Question, Rubric, Tally
 from kragx.judging.rubric import Asks
 from kragx.metrics.table import Floats
@@ -187,8 +187,7 @@ def probe(
         UsageError: an argument is wrong.
     """
     check_confidence(confidence)
-    if isinstance(passages, bool) or passages < 1:
-        raise UsageError(f"passages: {passages!r} is not a whole number above 0")
+    check_whole("passages", passages)
     asks = asks or (judge.rubric.asks if judge.rubric is not None else "relevance")
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")
     against = [_against(judge, passage.query, asks) for passage in drawn]

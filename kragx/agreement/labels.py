@@ -305,39 +305,31 @@ def collected(rows: Iterable[tuple[str, str, float, str]], name: str) -> Labels:
     Raises:
         DataError: there is none, or pairs have two different labels: all such pairs are listed.
     """
-    grades: dict[Pair, float] = {}
-    places: dict[Pair, list[tuple[float, str]]] = {}
-    first: dict[Pair, str] = {}
-    repeated = 0
-    for query, document, grade, place in rows:
-        pair = (query, document)
-        before = grades.setdefault(pair, grade)
-        if pair not in first:
-            first[pair] = place
-        elif before == grade and pair not in places:
-            repeated += 1
-        else:
-            places.setdefault(pair, [(before, first[pair])]).append((grade, place))
-    if places:
-        lines = [
-            f"query {query!r}, document {document!r}: "
-            + ", ".join(f"{grade:g} ({place})" if place else f"{grade:g}" for grade, place in found)
-            for (query, document), found in places.items()
-        ]
-        more = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
-        raise DataError(
-            "\n  ".join(
-                [
-                    f"{name}: {len(lines)} pairs have labels that contradict each other; keep one "
-                    "of each",
-                    *lines[:_LISTED],
-                    *more,
-                ]
-            )
-        )
+    rows = list(rows)
+    grades = {(query, document): grade for query, document, grade, _ in rows}
     if not grades:
         raise DataError(f"{name}: there is no label in it")
-    return Labels(grades, file_name(name), repeated)
+    # The last label of a pair stands in `grades`; another one contradicts it.
+    conflicts: dict[Pair, dict[float, str]] = {
+        (query, document): {}
+        for query, document, grade, _ in rows
+        if grades[query, document] != grade
+    }
+    for query, document, grade, place in rows if conflicts else ():
+        if (query, document) in conflicts:
+            conflicts[query, document].setdefault(grade, f" ({place})" if place else "")
+    if conflicts:
+        lines = [
+            f"query {query!r}, document {document!r}: "
+            + ", ".join(f"{grade:g}{place}" for grade, place in places.items())
+            for (query, document), places in conflicts.items()
+        ]
+        head = (
+            f"{name}: {len(lines)} pairs have labels that contradict each other; keep one of each"
+        )
+        more = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
+        raise DataError("\n  ".join([head, *lines[:_LISTED], *more]))
+    return Labels(grades, file_name(name), len(rows) - len(grades))
 
 
 __all__ = [

@@ -125,14 +125,7 @@ def deepest(evaluation: Evaluation) -> int | None:
 
 def judged_share(evaluation: Evaluation) -> float | None:
     """judged@k at the deepest cut, as the measure has it; None if nothing was retrieved."""
-    table = evaluation.table
-    k = deepest(evaluation)
-    ranks = np.arange(len(table.repeated)) - np.repeat(table.doc_start[:-1], table.n_docs)
-    rows = np.repeat(np.arange(table.n_queries), table.n_docs)
-    inside = ranks < (np.inf if k is None else k)
-    sizes, labelled = (
-        np.bincount(rows[counted], minlength=table.n_queries)
-        for counted in (inside, inside & table.judged)
-    )
-    answered = sizes > 0
-    return float((labelled[answered] / sizes[answered]).mean()) if answered.any() else None
+    k, judged = deepest(evaluation), evaluation.table.judged
+    lists = (labelled[:k] for labelled in np.split(judged, evaluation.table.doc_start[1:-1]))
+    shares = [labelled.mean() for labelled in lists if labelled.size]
+    return float(np.mean(shares)) if shares else None

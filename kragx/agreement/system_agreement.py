@@ -11,7 +11,7 @@ import numpy as np
 from kragx.agreement.labels import Labels, Scale
 from kragx.agreement.scoring import as_gold, judged_share, scored_by, systems
 from kragx.data.runs import Run
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, check_whole
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics.table import Floats
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
@@ -104,8 +104,7 @@ def rank_systems(
     runs = systems(runs)
     if len(runs) < 2:
         raise UsageError("runs: one system has no ranking; give at least two")
-    if top is not None and (isinstance(top, bool) or top < 2):
-        raise UsageError(f"top: {top!r} is not a whole number of at least 2")
+    check_whole("top", 2 if top is None else top, least=2)
     common = [query for query in human.queries if query in judge.queries]
     if not common:
         raise DataError("runs: no query has labels from both sides")

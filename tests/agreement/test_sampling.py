@@ -176,5 +176,5 @@ def test_refusals():
     with pytest.raises(DataError, match="no pair to label"):
         draw([], 5)
     for options in ({"pairs": 0}, {"queries": 0}, {"pairs": True}):
-        with pytest.raises(UsageError, match="not a whole number above 0"):
+        with pytest.raises(UsageError, match="not a whole number of at least 1"):
             draw(candidates(), **options)

@@ -5,12 +5,11 @@
 | `calibration`    | `calibrate`, and what it gives                                 |
 | `trials`         | the candidates, and the scores that they give                  |
 | `labelled_pairs` | from labels to pairs of a document and a gold item             |
-| `choice`         | folds, thresholds, ties                                        |
-| `candidate`      | how one candidate did                                          |
+| `choice`         | folds, thresholds, ties: how each candidate did, and which one |
 """
 
 from kragx.agreement.calibration.calibration import FOLDS, Calibration, calibrate
-from kragx.agreement.calibration.candidate import By, Candidate
+from kragx.agreement.calibration.choice import By, Candidate
 from kragx.agreement.calibration.trials import TOKENIZERS, candidates
 
 __all__ = [

@@ -9,14 +9,13 @@ from typing import Any, get_args
 import numpy as np
 import yaml
 
-from kragx.agreement.calibration.candidate import By, Candidate
-from kragx.agreement.calibration.choice import Chooser
+from kragx.agreement.calibration.choice import By, Candidate, Chooser
 from kragx.agreement.calibration.labelled_pairs import of_metadata, resolved
 from kragx.agreement.calibration.trials import TOKENIZERS, as_mapping, candidates, trials
 from kragx.agreement.labels import read_labels
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
-from kragx.errors import DataError, UsageError, nearest
+from kragx.errors import DataError, UsageError, check_whole, nearest
 from kragx.evaluation.source import arranged, source_of
 from kragx.metrics import KRAGX
 from kragx.metrics.table import Bools, Ints
@@ -152,8 +151,7 @@ def calibrate(
     """
     if by not in get_args(By):
         raise UsageError(f"by: unknown value {by!r}; {nearest(str(by), get_args(By))}")
-    if isinstance(folds, bool) or not isinstance(folds, int) or folds < 2:
-        raise UsageError(f"folds: {folds!r} is not a whole number from 2 on")
+    check_whole("folds", folds, least=2)
     source, _ = source_of(results, run, KRAGX)
     items = list(map(arranged(KRAGX), source.items()))
     if labels is None:

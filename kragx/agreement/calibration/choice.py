@@ -9,39 +9,60 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
-from kragx.agreement.calibration.candidate import By, Candidate
 from kragx.agreement.calibration.trials import Trial
 from kragx.agreement.coefficients import binary_f1, binary_kappa
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import percentile_interval, resampled
 from kragx.metrics.table import Bools, Floats, Ints
 
+By = Literal["kappa", "f1"]
+
 _RESAMPLES = 2_000
 _MARGIN = 0.01
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What was chosen on some pairs.
+class Candidate:
+    """How one way to match did.
 
     Attributes:
-        chosen: the position of the candidate.
-        tied: those that cannot be told from the best.
-        best: the position of the best.
-        decided: (candidates, pairs) decisions of each on pairs that its threshold did not see.
-        spans: for each candidate the least and greatest threshold of its folds.
-        sampled: (candidates, resamples) the agreement of each in every resample of the queries.
+        match: its spec, with the threshold that suits all labelled pairs best.
+        agreement: kappa or F1 of decisions on queries that its threshold was not chosen on.
+        apparent: the same with the final threshold on the pairs it was chosen on: optimistic.
+        kappa, f1, precision, recall: of the decisions behind `agreement`.
+        thresholds: the least and greatest threshold that a fold chose; None where there is none
+            to choose.
+        behind: how far it is behind the best candidate, paired over queries.
+        tied: whether it cannot be told from the best: the interval of how far it is behind holds 0,
+            and it is behind by no more than one standard error of that difference, or .01.
     """
 
-    chosen: int
-    tied: frozenset[int]
-    best: int
-    decided: Bools
-    spans: list[tuple[float, float]]
-    sampled: Floats
+    match: dict[str, Any]
+    agreement: Estimate
+    apparent: float | None
+    kappa: float | None
+    f1: float | None
+    precision: float | None
+    recall: float | None
+    thresholds: tuple[float, float] | None
+    behind: Estimate
+    tied: bool
+
+    @property
+    def name(self) -> str:
+        """The way to match, without its threshold."""
+        if "method" not in self.match:
+            return str(self.match)
+        options = (
+            str(value) if name == "measure" else f"{name} {value}"
+            for name, value in self.match.items()
+            if name not in ("method", "threshold")
+        )
+        return " ".join((str(self.match["method"]), *options))
 
 
 class Chooser:
@@ -73,27 +94,22 @@ class Chooser:
         self.seed = seed
         self.all = np.ones(len(truth), bool)
 
-    def choose(self, part: Bools) -> Choice:
+    def choose(self, part: Bools) -> int:
         """The simplest candidate that cannot be told from the best, on the pairs of `part`."""
+        decided, _ = self._decided(part)
+        return min(_tied(*self._measured(decided, part)))
+
+    def _decided(self, part: Bools) -> tuple[Bools, list[list[float]]]:
+        """(candidates, pairs) decisions by thresholds that did not see the pair; the thresholds."""
         fold = self._fold(part)
         decided = np.zeros((len(self.trials), len(self.truth)), bool)
-        spans = []
-        for row, trial in enumerate(self.trials):
-            thresholds = []
-            for number in range(fold.max(initial=0) + 1):
-                held_out = part & (fold == number)
-                thresholds.append(self.threshold(row, part & ~held_out))
-                decided[row, held_out] = trial.scores[held_out] >= thresholds[-1]
-            spans.append((min(thresholds), max(thresholds)))
-        values = self._values(decided[:, part], self.truth[part])
-        best = int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
-        sampled = self._sampled(decided, part)
-        tied = frozenset({best}) | {
-            row
-            for row in range(len(values))
-            if _is_tied(values[best] - values[row], sampled[best] - sampled[row])
-        }
-        return Choice(min(tied), tied, best, decided, spans, sampled)
+        thresholds: list[list[float]] = [[] for _ in self.trials]
+        for number in range(fold.max() + 1):
+            held_out = fold == number
+            for row, trial in enumerate(self.trials):
+                thresholds[row].append(self.threshold(row, part & ~held_out))
+                decided[row, held_out] = trial.scores[held_out] >= thresholds[row][-1]
+        return decided, thresholds
 
     def threshold(self, candidate: int, part: Bools) -> float:
         """The threshold of greatest agreement on these pairs; of several the safest.
@@ -123,45 +139,47 @@ class Chooser:
 
     def candidates(self) -> tuple[list[Candidate], Candidate]:
         """How every candidate does on all pairs, and the one that is chosen."""
-        choice = self.choose(self.all)
-        values = self._values(choice.decided, self.truth)
-        best = choice.best
-        rows = []
-        for row, (trial, decided) in enumerate(zip(self.trials, choice.decided)):
-            tp, fp, fn, tn = _counts(decided, self.truth)
+        decided, thresholds = self._decided(self.all)
+        values, sampled = self._measured(decided, self.all)
+        tied, best = _tied(values, sampled), _best(values)
+        candidates = []
+        for row, trial in enumerate(self.trials):
+            tp, fp, fn, tn = _counts(decided[row], self.truth)
             threshold = self.threshold(row, self.all)
-            fitted = self._values(trial.scores >= threshold, self.truth)
-            rows.append(
+            fitted = self.agreement(*_counts(trial.scores >= threshold, self.truth))
+            candidates.append(
                 Candidate(
                     match=trial.spec_with(threshold),
-                    agreement=self._estimate(values[row], choice.sampled[row]),
+                    agreement=self._estimate(values[row], sampled[row]),
                     apparent=_known(fitted),
                     kappa=_known(binary_kappa(tp, fp, fn, tn)),
                     f1=_known(binary_f1(tp, fp, fn, tn)),
                     precision=float(tp / (tp + fp)) if tp + fp else None,
                     recall=float(tp / (tp + fn)) if tp + fn else None,
-                    thresholds=None if trial.fixed is not None else choice.spans[row],
-                    behind=self._estimate(
-                        values[best] - values[row], choice.sampled[best] - choice.sampled[row]
+                    thresholds=(
+                        None
+                        if trial.fixed is not None
+                        else (min(thresholds[row]), max(thresholds[row]))
                     ),
-                    tied=row in choice.tied,
+                    behind=self._estimate(values[best] - values[row], sampled[best] - sampled[row]),
+                    tied=row in tied,
                 )
             )
-        return rows, rows[choice.chosen]
+        return candidates, candidates[min(tied)]
 
     def honest(self) -> Estimate:
         """The agreement of the whole choice, repeated without each fold and scored on it."""
         fold = self._fold(self.all)
-        decided = np.zeros(len(self.truth), bool)
+        decided = np.zeros((1, len(self.truth)), bool)
         for number in range(self.folds):
             held_out = fold == number
             part = ~held_out
             # Where what is left is of one query, there is nothing to choose a candidate on.
-            chosen = self.choose(part).chosen if len(np.unique(self.query_of[part])) > 1 else 0
+            chosen = self.choose(part) if len(np.unique(self.query_of[part])) > 1 else 0
             threshold = self.threshold(chosen, part)
-            decided[held_out] = self.trials[chosen].scores[held_out] >= threshold
-        sampled = self._sampled(decided[None, :], self.all)
-        return self._estimate(self._values(decided, self.truth), sampled[0])
+            decided[0, held_out] = self.trials[chosen].scores[held_out] >= threshold
+        values, sampled = self._measured(decided, self.all)
+        return self._estimate(values[0], sampled[0])
 
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""
@@ -171,12 +189,8 @@ class Chooser:
         fold[shuffled] = np.arange(len(shuffled)) % min(self.folds, len(shuffled))
         return np.where(part, fold[self.query_of], -1)
 
-    def _values(self, decided: Bools, truth: Bools) -> Floats:
-        """(...) the agreement of decisions of shape (..., pairs)."""
-        return self.agreement(*_counts(decided, truth))
-
-    def _sampled(self, decided: Bools, part: Bools) -> Floats:
-        """(candidates, resamples) the agreement in resamples of the queries."""
+    def _measured(self, decided: Bools, part: Bools) -> tuple[Floats, Floats]:
+        """(candidates) the agreement on `part`; (candidates, resamples) in resamples of queries."""
         queries, row_of = np.unique(self.query_of[part], return_inverse=True)
         terms = np.array(
             [
@@ -184,12 +198,12 @@ class Chooser:
                 for own in decided[:, part]
             ]
         )
-        return resampled(
-            terms.transpose(2, 0, 1),
-            lambda sums: self.agreement(*np.moveaxis(sums, -1, 0)),
-            _RESAMPLES,
-            self.seed,
-        ).T
+
+        def agreements(sums: Floats) -> Floats:
+            return self.agreement(*np.moveaxis(sums, -1, 0))
+
+        sampled = resampled(terms.transpose(2, 0, 1), agreements, _RESAMPLES, self.seed)
+        return agreements(terms.sum(-1)), sampled.T
 
     def _estimate(self, value: Floats | float, sampled: Floats) -> Estimate:
         interval = percentile_interval(sampled)
@@ -197,14 +211,27 @@ class Chooser:
         return Estimate(_known(value), low, high, len(np.unique(self.query_of)))
 
 
-def _is_tied(behind: float, differences: Floats) -> bool:
-    # The one-standard-error rule (Breiman et al., Classification and Regression Trees, 1984,
-    # section 3.4.3), of the paired difference. With many labels a standard error is next to
-    # nothing, and so is a difference below the margin.
-    interval = percentile_interval(differences)
-    if interval is None or np.isnan(behind):
-        return False
-    return interval[0] <= 0 and behind <= max(float(np.nanstd(differences)), _MARGIN) + 1e-12
+def _best(values: Floats) -> int:
+    return int(np.argmax(np.nan_to_num(values, nan=-np.inf)))
+
+
+def _tied(values: Floats, sampled: Floats) -> set[int]:
+    """The best candidate, and those that cannot be told from it.
+
+    The one-standard-error rule (Breiman et al., Classification and Regression Trees, 1984, section
+    3.4.3), of the paired difference. With many labels a standard error is next to nothing, and so
+    is a difference below the margin.
+    """
+    best = _best(values)
+    tied = {best}
+    for row, behind in enumerate(values[best] - values):
+        differences = sampled[best] - sampled[row]
+        interval = percentile_interval(differences)
+        if interval is None or interval[0] > 0:
+            continue
+        if behind <= max(float(np.nanstd(differences)), _MARGIN) + 1e-12:
+            tied.add(row)
+    return tied
 
 
 def _kinds(decided: Bools, truth: Bools) -> tuple[Bools, Bools, Bools, Bools]:

@@ -74,25 +74,22 @@ def _normalised(text: str | None) -> str | None:
 
 
 def _places(item: MatchItem, row: int, label: Label) -> list[_Place]:
-    gold = item.query.gold
-    if label.rank is not None:
-        ranks = [label.rank - 1] if label.rank <= len(item.docs) else []
-    elif label.doc_id is not None:
-        ranks = _positions(doc.id == label.doc_id for doc in item.docs)
-    else:
-        text = _normalised(label.doc_text)
-        ranks = _positions(_normalised(doc.text) == text for doc in item.docs)
-    if label.gold is not None:
-        golds = [label.gold - 1] if label.gold <= len(gold) else []
-    elif label.gold_id is not None:
-        golds = _positions(one.id == label.gold_id for one in gold)
-    else:
+    text, gold = _normalised(label.doc_text), item.query.gold
+    docs = [
+        position
+        for position, doc in enumerate(item.docs)
+        if label.rank in (None, position + 1)
+        and label.doc_id in (None, doc.id)
+        and (text is None or text == _normalised(doc.text))
+    ]
+    golds = [
+        position
+        for position, one in enumerate(gold)
+        if label.gold in (None, position + 1) and label.gold_id in (None, one.id)
+    ]
+    if label.gold is None and label.gold_id is None:
         golds = [-1] if any(one.grade > 0 for one in gold) else []
-    return [(row, rank, position) for rank in ranks for position in golds]
-
-
-def _positions(flags: Iterable[bool]) -> list[int]:
-    return [position for position, flag in enumerate(flags) if flag]
+    return [(row, doc, position) for doc in docs for position in golds]
 
 
 def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:

@@ -33,14 +33,12 @@ def candidates(
     with a threshold that ask no model; then `more`, whatever it is.
     """
     specs: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
-    for tokenizer in tokenizers:
-        own = {} if tokenizer == "unicode" else {"tokenizer": tokenizer}
-        for method in _ROUGE:
-            for measure in _MEASURES:
-                if (method, measure) == ("rouge2", "overlap"):
-                    specs.append({"method": "overlap", **own})
-                else:
-                    specs.append({"method": method, "measure": measure, **own})
+    specs += [
+        _rouge(method, measure) | ({} if tokenizer == "unicode" else {"tokenizer": tokenizer})
+        for tokenizer in tokenizers
+        for method in _ROUGE
+        for measure in _MEASURES
+    ]
     for method in matchers.METHODS:
         options = matchers.option_names(method)
         if method in (*_ROUGE, "overlap") or matchers.asks(method) or "threshold" not in options:
@@ -48,6 +46,12 @@ def candidates(
         specs.append({"method": method})
         specs += [{"method": method, "of": of} for of in _SHARES if "of" in options]
     return specs + [as_mapping(spec) for spec in more]
+
+
+def _rouge(method: str, measure: str) -> dict[str, Any]:
+    if (method, measure) == ("rouge2", "overlap"):
+        return {"method": "overlap"}
+    return {"method": method, "measure": measure}
 
 
 def as_mapping(spec: object) -> dict[str, Any]:
@@ -88,18 +92,15 @@ def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: I
         raise UsageError("candidates: there is none")
     corpora: dict[Tokenizer, TokenCorpus] = {}
     tried = []
-    warned: set[str] = set()
-    for spec in specs:
-        matcher, fixed = _matcher(spec)
-        matcher = matcher.sharing(corpora)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", MatchWarning)
-            table = match_items(items, matcher, Notes())
-        for warning in caught:  # the same texts trouble many candidates; once is enough
-            if str(warning.message) not in warned:
-                warnings.warn(warning.message, warning.category, stacklevel=3)
-            warned.add(str(warning.message))
-        tried.append(Trial(spec, _scores(items, table, pairs), fixed))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MatchWarning)
+        for spec in specs:
+            matcher, fixed = _matcher(spec)
+            table = match_items(items, matcher.sharing(corpora), Notes())
+            tried.append(Trial(spec, _scores(items, table, pairs), fixed))
+    # The same texts trouble many candidates; once is enough.
+    for warning in {str(warning.message): warning for warning in caught}.values():
+        warnings.warn(warning.message, warning.category, stacklevel=3)
     return tried
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from kragx.agreement.labels import Pair
 from kragx.comparison.statistics import SEED
-from kragx.data.formats.jsonl import open_text, read_records, to_json
+from kragx.data.formats.jsonl import read_records, write_records
 from kragx.data.text import Mender
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, check_whole
 
 PAIRS = 50
 """How many pairs are drawn unless told otherwise: about a quarter of an hour's work."""
@@ -61,10 +61,8 @@ class Sample:
 
     def write(self, path: Path) -> None:
         """Write it as JSON Lines: the settings, then an item a line."""
-        with open_text(path) as file:
-            file.write(to_json({"sample": dict(self.settings)}) + "\n")
-            for pair in self.items:
-                file.write(to_json({name: getattr(pair, name) for name in _SHOWN}) + "\n")
+        shown = ({name: getattr(pair, name) for name in _SHOWN} for pair in self.items)
+        write_records([{"sample": self.settings}, *shown], path)
 
 
 _SHOWN = ("query_id", "document_id", "query", "document")
@@ -76,20 +74,17 @@ def read_sample(path: Path) -> Sample:
     Raises:
         DataError: it is no such file.
     """
-    settings: Mapping[str, Any] | None = None
+    records = read_records(path, Mender())
+    number, first = next(records, (1, {}))
+    if not isinstance(settings := first.get("sample"), dict):
+        raise DataError(f"{path}:{number}: not a sample that kragx judge label has drawn")
     items = []
-    for number, record in read_records(path, Mender()):
-        if settings is None:
-            settings = record.get("sample")
-            if not isinstance(settings, dict):
-                raise DataError(f"{path}:{number}: not a sample that kragx judge label has drawn")
-            continue
-        try:
-            query_id, document_id, query, document = (str(record[name]) for name in _SHOWN)
-        except KeyError as error:
-            raise DataError(f"{path}:{number}: {error} is missing") from None
+    for number, record in records:
+        if absent := [name for name in _SHOWN if name not in record]:
+            raise DataError(f"{path}:{number}: {absent[0]!r} is missing")
+        query_id, document_id, query, document = (str(record[name]) for name in _SHOWN)
         items.append(PairToLabel(query_id, document_id, query, document))
-    if settings is None or not items:
+    if not items:
         raise DataError(f"{path}: the sample is empty; remove the file to draw anew")
     return Sample(tuple(items), settings)
 
@@ -121,9 +116,8 @@ def draw(
         DataError: there is nothing to draw, or an id cannot stand in qrels.
         UsageError: a number is not above 0.
     """
-    for name, value in (("pairs", pairs), ("queries", queries)):
-        if value is not None and (isinstance(value, bool) or value < 1):
-            raise UsageError(f"{name}: {value!r} is not a whole number above 0")
+    check_whole("pairs", pairs)
+    check_whole("queries", 1 if queries is None else queries)
     if not candidates:
         raise DataError("there is no pair to label: nothing was retrieved or judged")
     for pair in candidates:

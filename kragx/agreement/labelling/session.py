@@ -75,7 +75,6 @@ def label(
     session = _Session(sample, file, out, rubric or {})
     grades = keys_of(file.scale)
     presses = (_HANGUL_KEYS.get(key, key.lower()) for key in keys)
-    first = True
     while True:
         pair = session.next_pair()
         if pair is None:
@@ -84,25 +83,18 @@ def label(
                 break
             session.undo()
             continue
-        if not first:  # what was said before the first pair stays to be read
-            session.clear()
-        first = False
         session.show(pair)
         key = next((key for key in presses if key in (*grades, QUIT, UNDO, SKIP, HELP)), END)
         if key in (QUIT, END):
             break
-        if key == UNDO:
-            session.undo()
-        elif key == HELP:
+        if key == HELP:
             session.show_help()
             if next(presses, END) == END:
                 break
+        elif key == UNDO:
+            session.undo()
         else:
-            session.history.append(pair.ids)
-            if key == SKIP:
-                session.skipped.add(pair.ids)
-            else:
-                file.put(pair.ids, grades[key])
+            session.settle(pair.ids, grades.get(key))
     return progress(sample, file, len(session.skipped))
 
 
@@ -132,11 +124,20 @@ class _Session:
     rubric: Mapping[int, str]
     skipped: set[Pair] = field(default_factory=set)
     history: list[Pair] = field(default_factory=list)
+    started: bool = False
 
     def next_pair(self) -> PairToLabel | None:
         """The first that is neither labelled nor skipped."""
         passed = self.file.grades.keys() | self.skipped
         return next((pair for pair in self.sample.items if pair.ids not in passed), None)
+
+    def settle(self, pair: Pair, grade: int | None) -> None:
+        """Label a pair; None passes it over."""
+        self.history.append(pair)
+        if grade is None:
+            self.skipped.add(pair)
+        else:
+            self.file.put(pair, grade)
 
     def undo(self) -> None:
         """Take back what was done last; of earlier sessions too, as the file keeps the order."""
@@ -148,67 +149,58 @@ class _Session:
         elif last is not None:
             self.file.take_back(last)
 
-    def clear(self) -> None:
-        """An empty screen."""
-        if self.out.is_terminal:
-            self.out.clear()
-
     def show(self, pair: PairToLabel) -> None:
         """A pair, below how many are done and above the keys."""
-        from rich.rule import Rule
-        from rich.text import Text
-
-        out, scale = self.out, self.file.scale
-        self._rule(1)
+        scale = self.file.scale
+        self._head(1)
         against = "gold text" if self.sample.settings.get("asks") == "support" else "query"
-        query, passage = Text(printable(pair.query), "bold"), Text(printable(pair.document))
-        out.print(Text(against, "dim"), query, Text("\npassage", "dim"), passage, Rule(), sep="\n")
-        rows = sum(len(out.render_lines(text)) for text in (query, passage))
-        if out.is_terminal and rows + _AROUND > out.height:
-            scrolled = Text(f"{against}, which has scrolled away", "dim")
-            out.print(scrolled, query, Rule(), sep="\n")
+        self._say(against, "dim")
+        rows = self._say(pair.query, "bold")
+        self._say("\npassage", "dim")
+        rows += self._say(pair.document)
+        self.out.rule()
+        if self.out.is_terminal and rows + _AROUND > self.out.height:
+            self._say(f"{against}, which has scrolled away", "dim")
+            self._say(pair.query, "bold")
+            self.out.rule()
         if self.rubric:
             self._show_rubric()
-        out.print(
-            Text(f"{scale.low}-{scale.high} label · u undo · s skip · h help · q quit", "dim")
-        )
+        self._say(f"{scale.low}-{scale.high} label · u undo · s skip · h help · q quit", "dim")
 
     def show_end(self) -> None:
         """That no pair is left."""
-        from rich.text import Text
-
-        self.clear()
-        self._rule(0)
-        skipped = f" but {len(self.skipped)} skipped" if self.skipped else ""
-        self.out.print(Text(f"no pair is left{skipped}"))
-        self.out.print(Text("u undo · any other key ends", "dim"))
+        self._head(0)
+        self._say("no pair is left" + (f" but {len(self.skipped)} skipped" if self.skipped else ""))
+        self._say("u undo · any other key ends", "dim")
 
     def show_help(self) -> None:
         """What the labels mean, and what to go by."""
-        from rich.text import Text
-
         self.out.print()
         self._show_rubric()
-        self.out.print(
-            Text(
-                "Label what the passage says, not its style or length. Each label is on disk at "
-                "once; q or Ctrl-C ends, and the same command goes on.\n"
-                "Any key goes back."
-            )
+        self._say(
+            "Label what the passage says, not its style or length. Each label is on disk at once; "
+            "q or Ctrl-C ends, and the same command goes on.\nAny key goes back."
         )
 
-    def _rule(self, current: int) -> None:
-        from rich.rule import Rule
-        from rich.text import Text
-
+    def _head(self, current: int) -> None:
+        """An empty screen, and how far the work is; what was said before it begins stays."""
+        if self.out.is_terminal and self.started:
+            self.out.clear()
+        self.started = True
         done = progress(self.sample, self.file)
-        self.out.print(Rule(Text(f"{done.done + current} / {done.total}")))
+        self.out.rule(f"{done.done + current} / {done.total}")
 
     def _show_rubric(self) -> None:
+        for grade in self.file.scale.labels:
+            self._say(f"{grade}  {self.rubric.get(grade, '')}")
+
+    def _say(self, text: str, style: str = "") -> int:
+        """Show a text to the letter; gives how many rows it takes."""
         from rich.text import Text
 
-        for grade in self.file.scale.labels:
-            self.out.print(Text(f"{grade}  {printable(self.rubric.get(grade, ''))}"))
+        shown = Text(printable(text), style)
+        self.out.print(shown)
+        return len(self.out.render_lines(shown))
 
 
 def printable(text: str) -> str:
