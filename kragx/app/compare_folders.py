@@ -13,10 +13,9 @@ from kragx.comparison import (
     Change,
     Gate,
     GateResult,
-    RetrieverScores,
     changes,
     check_gates,
-    compare_scores,
+    compare_by_matcher,
     parse_gates,
     read_results_folder,
 )
@@ -71,20 +70,14 @@ def compare_folders(
     chosen = (*(() if new is None else config.parsed_gates), *_gates_of(gates, config))
     if not chosen:
         return Compared(found, ())
-    named: dict[str, list[RetrieverScores]] = {}
-    for each in after.scored:
-        named.setdefault(each.match, []).append(each)
-    comparisons = [
-        compare_scores(
-            scored,
-            settings,
-            baseline=config.baseline,
-            slices=fields,
-            dataset=after.dataset,
-            anyway=anyway,
-        )
-        for scored in named.values()
-    ]
+    comparisons = compare_by_matcher(
+        after.scored,
+        settings,
+        baseline=config.baseline,
+        slices=fields,
+        dataset=after.dataset,
+        anyway=anyway,
+    )
     looked_at = {each.retriever for each in found} if retrievers else set(after.retrievers)
     results = check_gates(chosen, comparisons, found)
     return Compared(found, tuple(each for each in results if each.retriever in looked_at))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,11 @@ from kragx.comparison import (
     Change,
     Comparison,
     GateResult,
-    Recommendation,
     Results,
     RetrieverScores,
     changes,
     check_gates,
-    compare_scores,
-    recommend,
+    compare_by_matcher,
 )
 from kragx.data.documents import Doc
 from kragx.data.formats.corpus import read_corpus
@@ -36,6 +33,7 @@ from kragx.data.text import file_names
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.source import arranged
 from kragx.matchers import BaseMatcher, MatchItem
+from kragx.plain import plain
 from kragx.printing import Part, Result
 from kragx.report.figures.comparison import write_figures
 from kragx.report.files import means_csv, queries_csv, write_text
@@ -69,15 +67,12 @@ class RunReport(Result):
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
         """The retrievers compared, once for each matcher; computed when first asked for."""
-        return tuple(
-            compare_scores(
-                scored,
-                self.config.statistics.settings,
-                baseline=self.config.baseline,
-                slices=self.config.slices or (),
-                dataset=self.dataset,
-            )
-            for scored in self._scored
+        return compare_by_matcher(
+            map(RetrieverScores.of, self.evaluations),
+            self.config.statistics.settings,
+            baseline=self.config.baseline,
+            slices=self.config.slices or (),
+            dataset=self.dataset,
         )
 
     @cached_property
@@ -85,7 +80,8 @@ class RunReport(Result):
         """Each retriever against what it was in the earlier results; empty without those."""
         if self.earlier is None:
             return ()
-        now = Results("these results", tuple(chain(*self._scored)), self.dataset)
+        scores = tuple(map(RetrieverScores.of, self.evaluations))
+        now = Results("these results", scores, self.dataset)
         return changes(
             self.earlier,
             now,
@@ -98,19 +94,6 @@ class RunReport(Result):
     def gates(self) -> tuple[GateResult, ...]:
         """The config's gates, each held against the retrievers that it concerns."""
         return check_gates(self.config.parsed_gates, self.comparisons, self.changes)
-
-    @cached_property
-    def recommendations(self) -> tuple[tuple[Recommendation, ...], ...]:
-        """What follows from each comparison."""
-        return tuple(map(recommend, self.comparisons, self._scored))
-
-    @cached_property
-    def _scored(self) -> tuple[tuple[RetrieverScores, ...], ...]:
-        """The evaluations of each matcher."""
-        named: dict[str, list[RetrieverScores]] = {}
-        for each in self.evaluations:
-            named.setdefault(each.match_name, []).append(RetrieverScores.of(each))
-        return tuple(map(tuple, named.values()))
 
     def describe(self, *, full: bool = False) -> Iterator[Part]:
         """What one needs to decide what to do next; `full` is all that there is."""
@@ -131,8 +114,8 @@ class RunReport(Result):
                 for each in self.evaluations
             ],
             "comparisons": [
-                {**each.to_dict(), "recommendations": [one.to_dict() for one in advice]}
-                for each, advice in zip(self.comparisons, self.recommendations)
+                {**each.to_dict(), "recommendations": plain(each.recommendations)}
+                for each in self.comparisons
             ],
             "changes": [each.to_dict() for each in self.changes],
             "gates": [each.to_dict() for each in self.gates],
@@ -148,7 +131,6 @@ class RunReport(Result):
             self.dataset.settings,
             self.evaluations,
             self.comparisons,
-            self.recommendations,
             self.changes,
             self.gates,
         )

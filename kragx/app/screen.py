@@ -35,19 +35,20 @@ def screen(report: RunReport) -> Iterator[Part]:
     """
     yield _dataset(report)
     groups = _by_matcher(report.evaluations)
-    comparison, advice, evaluations = report.comparisons[0], report.recommendations[0], groups[0]
+    comparison, evaluations = report.comparisons[0], groups[0]
+    verdict, *advice = comparison.recommendations
     yield Line(
         f"match: {match_label(evaluations[0])}; profile: {profile_label(evaluations[0])}", "dim"
     )
     failures = [each for each in report.evaluations if each.counts["n_failed"]]
     yield from (warning(line) for line in _first(_remarks(failures)))
-    yield from (replace(line, style="bold") for line in advice[0].describe())
+    yield from (replace(line, style="bold") for line in verdict.describe())
     yield _means(comparison, evaluations)
     if len(groups) > 1:
         yield _first_metric(report.comparisons)
     yield from _gates(report.gates)
     yield from (Line(line) for line in _first([*map(_change, report.changes)]))
-    rest = [each for each in advice[1:] if each.supported]
+    rest = [each for each in advice if each.supported]
     yield from (Line(line, item="-") for line in _first([visible(each.text) for each in rest]))
     for field in comparison.fields[:LINES]:
         yield Line(_slices(comparison, field), item="-")
@@ -61,14 +62,13 @@ def whole(report: RunReport) -> Iterator[Part]:
     """All that a run found, matcher by matcher: also pairs, slices and every remark."""
     yield _dataset(report)
     groups = _by_matcher(report.evaluations)
-    for comparison, advice, evaluations in zip(report.comparisons, report.recommendations, groups):
+    for comparison, evaluations in zip(report.comparisons, groups):
         yield Line(f"match: {match_label(evaluations[0])}")
         yield Line(f"profile: {profile_label(evaluations[0])}")
         yield from comparison.describe(evaluations)
         for evaluation in evaluations:
             prefix = f"{evaluation.name}: " if len(evaluations) > 1 else ""
             yield from (warning(f"{prefix}{remark}") for remark in remarks(evaluation))
-        yield from (line for recommendation in advice for line in recommendation.describe())
     for change in report.changes:
         yield from change.describe(matchers=len(groups) > 1)
     yield from gates_parts(report.gates)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from kragx.comparison.changes import Change, QueryChange, Results, changes, read_results_folder
 from kragx.comparison.comparability import REMEDY, check_comparable, gold_differs
-from kragx.comparison.compare_retrievers import compare, compare_scores
+from kragx.comparison.compare_retrievers import compare, compare_by_matcher, compare_scores
 from kragx.comparison.comparison import CORRECTIONS, Comparison, Settings
 from kragx.comparison.estimate import Difference, Estimate
+from kragx.comparison.flips import Flips, flips_warning
 from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
     NEEDS_EARLIER,
@@ -21,11 +22,10 @@ from kragx.comparison.gates import (
     gates_parts,
     gates_table,
 )
-from kragx.comparison.recommendations import recommend
+from kragx.comparison.recommendation import Recommendation
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.slices import sliced
+from kragx.comparison.slices import fields_worth_slicing, sliced
 from kragx.comparison.view import NO_VALUE, Leader, Slice, View
-from kragx.comparison.winner import Recommendation, verdict
 
 __all__ = [
     "CORRECTIONS",
@@ -36,6 +36,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "Estimate",
+    "Flips",
     "Gate",
     "GateResult",
     "Leader",
@@ -50,15 +51,16 @@ __all__ = [
     "check_comparable",
     "check_gates",
     "compare",
+    "compare_by_matcher",
     "compare_scores",
     "failed",
+    "fields_worth_slicing",
+    "flips_warning",
     "gate_problems",
     "gates_parts",
     "gates_table",
     "gold_differs",
     "parse_gates",
     "read_results_folder",
-    "recommend",
     "sliced",
-    "verdict",
 ]

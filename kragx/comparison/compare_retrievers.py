@@ -9,6 +9,7 @@ from kragx.comparison.aligned import Aligned
 from kragx.comparison.comparability import check_comparable
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.flips import Flips, flips_between, flips_warning
+from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
@@ -112,7 +113,7 @@ def compare_scores(
         )
     flips = tuple(filter(None, flips_of(scores, metrics)))
     cautions += filter(None, [flips_warning(flips)])
-    return Comparison(
+    comparison = Comparison(
         match=scores[0].match,
         retrievers=tuple(names),
         baseline=baseline,
@@ -125,6 +126,28 @@ def compare_scores(
         slices=tuple(_slices(aligned, slices, dataset, scores[0], baseline, settings)),
         cautions=tuple(cautions),
         flips=flips,
+    )
+    return replace(comparison, recommendations=recommend(comparison, scores))
+
+
+def compare_by_matcher(
+    scores: Iterable[RetrieverScores],
+    settings: Settings,
+    *,
+    baseline: str | None = None,
+    slices: Sequence[str] = (),
+    dataset: GoldDataset | None = None,
+    anyway: bool = False,
+) -> tuple[Comparison, ...]:
+    """The retrievers compared, once for each matcher, in the order in which these come up."""
+    groups: dict[str, list[RetrieverScores]] = {}
+    for own in scores:
+        groups.setdefault(own.match, []).append(own)
+    return tuple(
+        compare_scores(
+            group, settings, baseline=baseline, slices=slices, dataset=dataset, anyway=anyway
+        )
+        for group in groups.values()
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kragx.comparison.flips import Flips
+from kragx.comparison.recommendation import Recommendation
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.comparison.view import STANDING, Leader, Slice, View, difference_cell
 from kragx.errors import UsageError, nearest
@@ -86,6 +87,7 @@ class Comparison(Result):
         slices: by field in the order asked for, larger slices first, those without a value last.
         cautions: what a reader must know before trusting the comparison.
         flips: the metrics in which another threshold near the chosen one orders otherwise.
+        recommendations: what follows, the verdict first.
     """
 
     match: str
@@ -100,6 +102,7 @@ class Comparison(Result):
     slices: tuple[Slice, ...] = ()
     cautions: tuple[str, ...] = ()
     flips: tuple[Flips, ...] = field(default=(), metadata=HIDDEN)
+    recommendations: tuple[Recommendation, ...] = field(default=(), metadata=HIDDEN)
 
     also_plain = ("n_queries",)
 
@@ -175,7 +178,7 @@ class Comparison(Result):
         )
 
     def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:
-        """Means, differences from the baseline, who is best in each slice, cautions."""
+        """Means, differences from the baseline, who is best in each slice, cautions, advice."""
         yield self.means_table(evaluations)
         if len(self.retrievers) > 1:
             yield Heading(f"Compared with {self.baseline}")
@@ -184,6 +187,8 @@ class Comparison(Result):
             yield Heading(f"By {name}")
             yield self.slices_table(name)
         yield from map(warning, self.cautions)
+        for recommendation in self.recommendations:
+            yield from recommendation.describe()
 
     @property
     def _legend(self) -> str:

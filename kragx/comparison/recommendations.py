@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from kragx.comparison.comparison import Comparison
+from kragx.comparison.recommendation import Recommendation
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
-from kragx.comparison.winner import Recommendation, listed, verdict
+from kragx.comparison.winner import listed, verdict
 from kragx.metrics import METRICS, known_metric
 from kragx.metrics.table import Bools
 from kragx.printing import number

@@ -114,14 +114,6 @@ class RetrieverScores:
         return known.size > 0 and abs(float(known.mean()) - shown) <= _CLOSE * max(1, abs(shown))
 
 
-def by_matcher(scores: Iterable[RetrieverScores]) -> tuple[tuple[RetrieverScores, ...], ...]:
-    """The scores under each matcher, in the order in which matchers come up."""
-    groups: dict[str, list[RetrieverScores]] = {}
-    for own in scores:
-        groups.setdefault(own.match, []).append(own)
-    return tuple(map(tuple, groups.values()))
-
-
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a report; what an earlier version did not write is unknown."""
     gold = {"name": None, "version": None, "hash": None, **recorded["dataset"]}

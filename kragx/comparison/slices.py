@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kragx.data.gold import Query
+from kragx.data.gold import GoldDataset, Query
 from kragx.data.metadata import value_at
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest
@@ -15,7 +15,11 @@ from kragx.errors import UsageError, nearest
 MOST = 100
 """A field with more values than this tells queries apart; it does not group them."""
 
-_FIELDS = ("query_type", "expected_doc_types", "answerable", "reference", "text", "id")
+_MOST_VALUES = 12
+_MOST_FIELDS = 6
+_LEAST = 2
+_PLAIN = ("query_type", "expected_doc_types", "answerable")
+_FIELDS = (*_PLAIN, "reference", "text", "id")
 
 
 def sliced(
@@ -55,9 +59,9 @@ def sliced(
 
 def _values(query: Query, field: str) -> list[str | None]:
     """The values of a field as text, each once; [None] for a query without one."""
-    found = getattr(query, field) if field in _FIELDS else value_at(query.metadata, field)
-    listed = found if isinstance(found, (list, tuple, set, frozenset)) else [found]
-    texts = [_as_text(value, field) for value in listed]
+    value = getattr(query, field) if field in _FIELDS else value_at(query.metadata, field)
+    values = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
+    texts = [_as_text(value, field) for value in values]
     return list(dict.fromkeys(text for text in texts if text is not None)) or [None]
 
 
@@ -82,7 +86,25 @@ def _present(queries: Sequence[Query]) -> list[str]:
     """The fields that some query has a value of, the most frequent first."""
     counted: Counter[str] = Counter()
     for query in queries:
-        plain = ("query_type", "expected_doc_types", "answerable")
-        counted.update(name for name in plain if getattr(query, name) not in (None, ()))
+        counted.update(name for name in _PLAIN if getattr(query, name) not in (None, ()))
         counted.update(f"metadata.{name}" for name in query.metadata)
     return [name for name, _ in counted.most_common()]
+
+
+def fields_worth_slicing(dataset: GoldDataset | None) -> tuple[str, ...]:
+    """The fields worth slicing by where none are named: those with a few values that repeat.
+
+    A field counts if it has 2 to 12 values and, on average, at least two queries a value.
+    """
+    if dataset is None:
+        return ()
+    metadata = [f"metadata.{name}" for query in dataset for name in query.metadata]
+    fields = []
+    for field in dict.fromkeys([*_PLAIN, *metadata]):
+        try:
+            values = {value for _, value, _ in sliced(dataset.queries, [field])} - {None}
+        except UsageError:  # no value at all, a mapping, or too many
+            continue
+        if _LEAST <= len(values) <= min(_MOST_VALUES, len(dataset) / _LEAST):
+            fields.append(field)
+    return tuple(fields[:_MOST_FIELDS])

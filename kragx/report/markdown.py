@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from kragx.comparison import Change, Comparison, GateResult, Recommendation, failed, gates_table
+from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
 from kragx.evaluation.evaluation import Evaluation
 from kragx.printing import Heading, Line, Part, as_markdown, warning
 from kragx.report.rows import match_label, profile_label, remarks
@@ -16,7 +16,6 @@ def report_markdown(
     dataset: Mapping[str, Any],
     evaluations: Sequence[Evaluation],
     comparisons: Sequence[Comparison],
-    advice: Sequence[Sequence[Recommendation]],
     changes: Sequence[Change],
     gates: Sequence[GateResult],
 ) -> str:
@@ -29,7 +28,6 @@ def report_markdown(
         dataset: settings of the gold set.
         evaluations: by matcher.
         comparisons: one for each matcher.
-        advice: what follows from each.
         changes: from the earlier results.
         gates: held against the numbers.
     """
@@ -45,11 +43,10 @@ def report_markdown(
     groups = [list(group) for _, group in groupby(evaluations, lambda each: each.match_name)]
     several = len(groups) > 1
     sections = [as_markdown(head)]
-    for comparison, recommendations, same in zip(comparisons, advice, groups):
+    for comparison, same in zip(comparisons, groups):
         if several:
             sections.append(as_markdown([Heading(f"Match: {comparison.match}")]))
-        parts = _comparison(comparison, recommendations, same)
-        sections.append(as_markdown(parts, deeper=int(several)))
+        sections.append(as_markdown(_comparison(comparison, same), deeper=int(several)))
     if changes:
         since = [Heading("Compared with the earlier results"), *_changes(changes)]
         sections.append(as_markdown(since))
@@ -68,7 +65,6 @@ def changes_markdown(changes: Sequence[Change], gates: Sequence[GateResult] = ()
 
 def summary_markdown(
     comparisons: Sequence[Comparison],
-    advice: Sequence[Sequence[Recommendation]],
     changes: Sequence[Change],
     gates: Sequence[GateResult],
 ) -> str:
@@ -78,16 +74,14 @@ def summary_markdown(
     if gates:
         verdict = f"❌ {len(bad)} of {len(gates)} gates failed" if bad else "✅ every gate passed"
         parts = [Heading(f"kragx: {verdict}"), gates_table(bad or gates)]
-    for comparison, recommendations in zip(comparisons, advice):
+    for comparison in comparisons:
         if len(comparisons) > 1:
             parts.append(Heading(f"Match: {comparison.match}", level=3))
-        parts += [comparison.means_table(), *_lines(recommendations[:1])]
+        parts += [comparison.means_table(), *comparison.recommendations[0].describe()]
     return as_markdown([*parts, *_changes(changes)])
 
 
-def _comparison(
-    comparison: Comparison, advice: Iterable[Recommendation], same: Sequence[Evaluation]
-) -> Iterator[Part]:
+def _comparison(comparison: Comparison, same: Sequence[Evaluation]) -> Iterator[Part]:
     statistics = comparison.statistics
     yield Line(
         f"Match {match_label(same[0])}; profile {profile_label(same[0])}; intervals of "
@@ -95,7 +89,8 @@ def _comparison(
         f"{statistics.seed}."
     )
     yield Heading("Recommendations")
-    yield from _lines(advice)
+    for recommendation in comparison.recommendations:
+        yield from recommendation.describe()
     yield Heading("Metrics by retriever")
     yield comparison.means_table(same)
     for evaluation in same:
@@ -114,11 +109,6 @@ def _comparison(
             best = part.best_line()
             if best is not None:
                 yield best
-
-
-def _lines(advice: Iterable[Recommendation]) -> Iterator[Line]:
-    for recommendation in advice:
-        yield from recommendation.describe()
 
 
 def _changes(changes: Sequence[Change]) -> Iterator[Part]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kragx import compare
-from kragx.comparison import RetrieverScores, recommend
 
 from .support import evaluation, gold_set
 
@@ -12,9 +11,7 @@ TIMED = ["mrr@10", "recall@1", "recall@10", "seconds_mean"]
 
 def advice(evaluations, **options):
     """Recommendations by kind."""
-    found = recommend(
-        compare(evaluations, **options), [RetrieverScores.of(each) for each in evaluations]
-    )
+    found = compare(evaluations, **options).recommendations
     assert len({each.kind for each in found}) == len(found)
     return {each.kind: each for each in found}
 

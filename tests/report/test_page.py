@@ -27,7 +27,7 @@ from kragx import (
     evaluate,
     write_html,
 )
-from kragx.comparison.standings import fields_of
+from kragx.comparison import fields_worth_slicing
 from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.report.html_page.decisions import member_label
@@ -267,8 +267,8 @@ def test_fields_worth_slicing_by():
         )
         for at in range(30)
     ]
-    assert fields_of(GoldDataset(tuple(queries))) == ("query_type", "metadata.hard")
-    assert fields_of(None) == ()
+    assert fields_worth_slicing(GoldDataset(tuple(queries))) == ("query_type", "metadata.hard")
+    assert fields_worth_slicing(None) == ()
 
 
 def test_the_page_is_packed_with_the_package():

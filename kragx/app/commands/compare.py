@@ -73,7 +73,7 @@ def compare(
         markdown=lambda: changes_markdown(compared.changes, compared.gates),
     )
     if summary is not None:
-        write_text(summary, summary_markdown((), (), compared.changes, compared.gates))
+        write_text(summary, summary_markdown((), compared.changes, compared.gates))
     end(compared.gates)
 
 

@@ -55,9 +55,7 @@ def write_summary(report: RunReport, path: Path | None) -> None:
     from kragx.report.files import write_text
     from kragx.report.markdown import summary_markdown
 
-    text = summary_markdown(
-        report.comparisons, report.recommendations, report.changes, report.gates
-    )
+    text = summary_markdown(report.comparisons, report.changes, report.gates)
     write_text(path, text)
 
 

@@ -11,8 +11,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from kragx.comparison import Comparison, Settings
-from kragx.comparison.standings import compared
+from kragx.comparison import (
+    Comparison,
+    RetrieverScores,
+    Settings,
+    compare_by_matcher,
+    fields_worth_slicing,
+)
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import open_text
 from kragx.data.gold import GoldDataset
@@ -88,12 +93,15 @@ def write_html(
         max_docs=max_docs,
         max_chars=max_chars,
     )
-    found = (
-        compared(listed, gold, settings or Settings(), baseline)
-        if comparisons is None
-        else tuple(comparisons)
-    )
-    packed = payload(listed, sources, found)
+    if comparisons is None:
+        comparisons = compare_by_matcher(
+            map(RetrieverScores.of, listed),
+            settings or Settings(),
+            baseline=baseline,
+            slices=fields_worth_slicing(gold),
+            dataset=gold,
+        )
+    packed = payload(listed, sources, comparisons)
     with open_text(path) as file:
         file.write(page(packed, str(listed[0].settings["dataset"]["name"])))
 

@@ -10,7 +10,6 @@ from typing import Any
 from kragx.comparison import Comparison, check_comparable
 from kragx.comparison.likeness import ALIKE, SIMILAR, Origins
 from kragx.comparison.recommendations import FEW
-from kragx.comparison.standings import standings
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import UsageError
 from kragx.evaluation.answers import answers, kept_answers, pool_gold, texts_by_id
@@ -22,6 +21,7 @@ from kragx.metrics import RankedList, metric
 from kragx.report.html_page.cells import Cell, cell_values
 from kragx.report.html_page.details import QUERIES_A_BLOCK, Details, Sources
 from kragx.report.html_page.packing import Texts, packed, starts
+from kragx.report.html_page.standings import standings
 from kragx.report.rows import match_label, metric_names, profile_label
 
 
@@ -89,7 +89,7 @@ def payload(
             ]
             for of_match in grid.values()
         ],
-        "standings": standings(comparisons, evaluations, query_ids),
+        "standings": standings(comparisons, query_ids),
         "limits": {"alike": ALIKE, "similar": SIMILAR, "few": FEW},
         "per_block": QUERIES_A_BLOCK,
         "text_starts": starts(text_blocks),

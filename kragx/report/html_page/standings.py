@@ -1,0 +1,48 @@
+"""Each matcher's comparison as plain values, as the page reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kragx.comparison import Comparison, flips_warning
+from kragx.plain import plain
+
+
+def standings(
+    comparisons: Sequence[Comparison], query_ids: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """By the matcher's name, with the positions of queries instead of their ids."""
+    position_of = {query_id: position for position, query_id in enumerate(query_ids)}
+    values: dict[str, dict[str, Any]] = {}
+    for comparison in comparisons:
+        own = comparison.to_dict()
+        for part in own["slices"]:
+            part["rows"] = [position_of[query_id] for query_id in part.pop("query_ids")]
+        own["flips"] = [
+            {
+                "metric": flips.metric,
+                "chosen": flips.chosen,
+                "leader": flips.leader,
+                "swapped": plain(flips.swapped),
+            }
+            for flips in comparison.flips
+        ]
+        # The page says itself what these flips mean.
+        said = flips_warning(comparison.flips)
+        own["cautions"] = [caution for caution in comparison.cautions if caution != said]
+        own["advice"] = plain(comparison.recommendations)
+        values[comparison.match] = _short(own)
+    return values
+
+
+def _short(value: Any) -> Any:
+    """The same with six digits a number: more would not be seen, and be sent."""
+    match value:
+        case float():
+            return float(f"{value:.6g}")
+        case dict():
+            return {key: _short(entry) for key, entry in value.items()}
+        case list():
+            return [_short(entry) for entry in value]
+    return value
