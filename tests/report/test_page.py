@@ -130,7 +130,7 @@ def test_the_script_never_makes_markup_of_data():
     from importlib.resources import files
 
     parts_ = list(files("kragx.report.html_page").joinpath("script").iterdir())
-    assert len(parts_) == 10
+    assert len(parts_) == 14
     for part in parts_:
         text = part.read_text(encoding="utf-8")
         for way in (
@@ -419,12 +419,14 @@ def test_every_kind_of_advice_has_words_in_both_languages():
     source = inspect.getsource(recommendations) + inspect.getsource(winner)
     kinds = set(re.findall(r'Recommendation\(\s*"(\w+)"', source))
     assert len(kinds) >= 12
-    text = files("kragx.report.html_page").joinpath("script/advice.js").read_text(encoding="utf-8")
-    english, korean = text.split("  ko: {", 1)
-    for part, hangul in ((english, False), (korean, True)):
-        own = dict(re.findall(r"^    (\w+): (.*(?:\n      .*)*)", part, re.MULTILINE))
-        assert kinds <= set(own)
-        assert all(bool(re.search("[가-힣]", own[kind])) == hangul for kind in kinds)
+    scripts = files("kragx.report.html_page").joinpath("script")
+    filled = scripts.joinpath("advice.js").read_text(encoding="utf-8")
+    assert kinds <= set(re.findall(r"^  (\w+): \(v?\) =>", filled, re.MULTILINE))
+    english, korean = scripts.joinpath("words.js").read_text(encoding="utf-8").split("  ko: {", 1)
+    for words, hangul in ((english, False), (korean, True)):
+        sentences = dict(re.findall(r'advice_(\w+): "(.*)",$', words, re.MULTILINE))
+        assert kinds <= set(sentences)
+        assert all(bool(re.search("[가-힣]", sentences[kind])) == hangul for kind in kinds)
 
 
 def test_an_order_that_the_threshold_decides_is_given_in_parts(tmp_path):

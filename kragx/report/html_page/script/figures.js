@@ -1,11 +1,11 @@
 // Figures, drawn as SVG in the colours of the theme; every point says its value on hover.
 
 const SHAPES = ["circle", "square", "triangle", "diamond", "cross", "down", "star", "plus"];
-const colour = (at) => `var(--series-${at % 8})`;
+const colour = (retriever) => `var(--series-${retriever % 8})`;
 
 /** A marker at a place, of a shape of its own, so that colour is not all that tells series apart. */
-function marker(at, x, y, label, size = 4.5) {
-  const s = size, d = {
+function marker(retriever, x, y, title, s = 4.5) {
+  const d = {
     square: `M${x - s} ${y - s}h${2 * s}v${2 * s}h${-2 * s}z`,
     triangle: `M${x} ${y - s * 1.2}l${s * 1.15} ${s * 2.1}h${-s * 2.3}z`,
     down: `M${x} ${y + s * 1.2}l${s * 1.15} ${-s * 2.1}h${-s * 2.3}z`,
@@ -13,30 +13,33 @@ function marker(at, x, y, label, size = 4.5) {
     cross: `M${x - s} ${y - s}l${2 * s} ${2 * s}m0 ${-2 * s}l${-2 * s} ${2 * s}`,
     plus: `M${x - s * 1.2} ${y}h${2.4 * s}m${-1.2 * s} ${-1.2 * s}v${2.4 * s}`,
     star: `M${x - s} ${y - s}l${2 * s} ${2 * s}m0 ${-2 * s}l${-2 * s} ${2 * s}M${x} ${y - s * 1.3}v${2.6 * s}`,
-  }[SHAPES[at % 8]];
-  const style = { fill: colour(at), stroke: colour(at) };
-  const node = d ? svg("path.marker", { d, style }) : svg("circle.marker", { cx: x, cy: y, r: s, style });
-  if (label) node.append(svg("title", {}, label));
-  return node;
+  }[SHAPES[retriever % 8]];
+  const style = { fill: colour(retriever), stroke: colour(retriever) };
+  return svg(d ? "path.marker" : "circle.marker", d ? { d, style } : { cx: x, cy: y, r: s, style }, title ? svg("title", {}, title) : null);
 }
 
 /** The marker of a retriever beside its name. */
-const swatch = (at) => svg("svg.swatch", { viewBox: "0 0 14 14", "aria-hidden": "true" }, marker(at, 7, 7, null, 4.4));
-
-/** A phone's figures are drawn smaller, so that their letters are not. */
-const narrow = () => window.innerWidth < 640;
+const swatch = (retriever) => svg("svg.swatch", { viewBox: "0 0 14 14", "aria-hidden": "true" }, marker(retriever, 7, 7, null, 4.4));
 
 /** A name cut to a width, in letters; wide letters count twice. The end stays: names often differ there. */
 function clipped(text, room) {
-  const letters = [...plain(text)], wide = (some) => some.reduce((sum, letter) => sum + (letter.codePointAt(0) > 0x1100 ? 1.8 : 1), 0);
-  if (wide(letters) <= room) return letters.join("");
+  const letters = [...plain(text)], width = (part) => part.reduce((sum, letter) => sum + (letter.codePointAt(0) > 0x1100 ? 1.8 : 1), 0);
+  if (width(letters) <= room) return letters.join("");
   let head = 0, tail = 0;
-  while (wide(letters.slice(0, head + 1)) <= room * 0.55) head += 1;
-  while (wide(letters.slice(letters.length - tail - 1)) <= room * 0.45 - 1) tail += 1;
+  while (width(letters.slice(0, head + 1)) <= room * 0.55) head += 1;
+  while (width(letters.slice(letters.length - tail - 1)) <= room * 0.45 - 1) tail += 1;
   return `${letters.slice(0, head).join("").trimEnd()}…${letters.slice(letters.length - tail).join("").trimStart()}`;
 }
 
-const label = (attributes, text) => svg("text", { ...attributes, direction: "ltr", style: { unicodeBidi: "isolate" } }, text);
+const label = (x, y, cls, anchor, text) =>
+  svg("text", { x, y, class: cls, "text-anchor": anchor, direction: "ltr", style: { unicodeBidi: "isolate" } }, text);
+const tick = (x, y, text, anchor = "middle") => label(x, y, "tick", anchor, text);
+const line = (cls, x1, x2, y1, y2, style = null, title = null) =>
+  svg(`line.${cls}`, { x1, x2, y1, y2, style }, title ? svg("title", {}, title) : null);
+
+/** The drawing itself; `spoken` is for those who do not see it. */
+const drawing = (width, height, spoken, parts) => svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": spoken }, parts);
+const panel = (title, picture) => el("div.small-multiple", {}, el("h4", {}, title), picture);
 
 function figure(id, title, note, ...content) {
   return el("figure", { id, "aria-labelledby": `${id}-title` },
@@ -50,136 +53,133 @@ function figuresSection() {
 }
 
 function metricsFigure() {
-  const view = standing()?.overall, at = present();
-  const listed = data.metrics.filter((each) => each.share && at.some((r) => (cell(r).mean[each.name] ?? null) !== null)).slice(0, 12);
-  if (!listed.length) return null;
-  const width = 340, left = 128, right = 44, line = 19, top = 8, height = top + at.length * line + 20;
-  const panel = (each) => {
+  const view = standing()?.overall, retrievers = present();
+  const shares = data.metrics.filter((each) => each.share && retrievers.some((retriever) => mean(retriever, each) !== null)).slice(0, 12);
+  if (!shares.length) return null;
+  const width = 340, left = 128, right = 44, rowHeight = 19, top = 8, height = top + retrievers.length * rowHeight + 20;
+  const metricPanel = (each) => {
     // Credited document by document, as other tools do it, a value may be above 1.
-    const limit = Math.max(1, ...at.map((r) => estimate(view, r, each.name)?.high ?? cell(r).mean[each.name] ?? 0));
-    const x = (v) => left + (v / limit) * (width - left - right);
-    const parts = [0, 0.5, 1].map((tick) => [
-      svg("line.grid", { x1: x(tick), x2: x(tick), y1: top - 4, y2: height - 18 }),
-      label({ x: x(tick), y: height - 5, class: "tick", "text-anchor": "middle" }, String(tick))]);
-    const spoken = at.map((r, row) => {
-      const own = estimate(view, r, each.name), mean = cell(r).mean[each.name], y = top + row * line + line / 2 - 3;
-      parts.push(label({ x: left - 10, y: y + 4, class: "name", "text-anchor": "end" }, clipped(data.retrievers[r], 18)));
-      if (mean === null || mean === undefined) return null;
-      const said = `${plain(data.retrievers[r])}: ${number(mean, each)} ${range(own?.low, own?.high, each)}`;
-      if (own && own.low !== null) parts.push(svg("line.whisker", { x1: x(own.low), x2: x(own.high), y1: y, y2: y, style: { stroke: colour(r) } }));
-      parts.push(marker(r, x(mean), y, said));
-      parts.push(label({ x: width - right + 8, y: y + 4, class: "tick" }, number(mean, each)));
-      return said;
+    const most = Math.max(1, ...retrievers.map((retriever) => estimate(view, retriever, each)?.high ?? mean(retriever, each) ?? 0));
+    const x = (at) => left + (at / most) * (width - left - right);
+    const parts = [0, 0.5, 1].map((at) => [line("grid", x(at), x(at), top - 4, height - 18), tick(x(at), height - 5, String(at))]);
+    const spoken = retrievers.map((retriever, row) => {
+      const average = mean(retriever, each), own = estimate(view, retriever, each), y = top + row * rowHeight + rowHeight / 2 - 3;
+      parts.push(label(left - 10, y + 4, "name", "end", clipped(retrieverName(retriever), 18)));
+      if (average === null) return null;
+      const title = `${plain(retrieverName(retriever))}: ${number(average, each)} ${interval(own, each)}`;
+      if (!missing(own?.low)) parts.push(line("whisker", x(own.low), x(own.high), y, y, { stroke: colour(retriever) }));
+      parts.push(marker(retriever, x(average), y, title), tick(width - right + 8, y + 4, number(average, each), null));
+      return title;
     });
-    return el("div.small-multiple", {}, el("h4", {}, each.name),
-      svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${each.name}. ${spoken.filter(Boolean).join("; ")}` }, parts));
+    return panel(each.name, drawing(width, height, `${each.name}. ${spoken.filter(Boolean).join("; ")}`, parts));
   };
-  return figure("figure-metrics", t("figMetrics"), t("figMetricsD"), el("div.multiples", {}, listed.map(panel)));
+  return figure("figure-metrics", t("figMetrics"), t("figMetricsD"), el("div.multiples", {}, shares.map(metricPanel)));
 }
 
 function curvesFigure() {
-  const at = present().filter((r) => cell(r).curves.some((each) => each.values.some((v) => v !== null)));
-  if (!at.length) return null;
-  const kinds = cell(at[0]).curves.map((each) => each.metric);
-  const own = metric().name.replace(/@\d+/, "");
-  const chosen = kinds.includes(state.curve) ? state.curve : kinds.includes(own) ? own : kinds[0];
-  const series = at.map((r) => ({ r, curve: cell(r).curves.find((each) => each.metric === chosen) })).filter(({ curve }) => curve);
-  const ks = series[0].curve.ks;
-  const width = narrow() ? 350 : 560, height = narrow() ? 280 : 300, left = 40, right = narrow() ? 136 : 160, top = 14, bottom = 40;
+  const retrievers = present().filter((retriever) => cell(retriever).curves.some((curve) => curve.values.some((at) => at !== null)));
+  if (!retrievers.length) return null;
+  const kinds = cell(retrievers[0]).curves.map((curve) => curve.metric);
+  const kind = [state.curve, metric().name.replace(/@\d+/, ""), kinds[0]].find((each) => kinds.includes(each));
+  const series = retrievers.map((retriever) => ({ retriever, curve: cell(retriever).curves.find((curve) => curve.metric === kind) })).filter(({ curve }) => curve);
+  const { ks } = series[0].curve, width = narrow() ? 350 : 560, height = narrow() ? 280 : 300;
+  const left = 40, right = width - (narrow() ? 136 : 160), top = 14, bottom = height - 40;
   // To scale: by k itself, or by its logarithm where lists are long.
-  const last_ = ks[ks.length - 1], long = last_ > 30, place = (k) => (long ? Math.log(k) : k - 1) / ((long ? Math.log(last_) : last_ - 1) || 1);
-  const x = (k) => left + (ks.length > 1 ? place(k) : 0.5) * (width - left - right);
-  const most = Math.max(0.1, ...series.flatMap(({ curve }) => curve.values.filter((v) => v !== null)));
-  const limit = most > 1 ? most : most > 0.5 ? 1 : Math.ceil(most * 10) / 10;
-  const y = (v) => top + (1 - v / limit) * (height - top - bottom);
+  const longest = ks[ks.length - 1], isLong = longest > 30;
+  const place = (k) => (isLong ? Math.log(k) : k - 1) / ((isLong ? Math.log(longest) : longest - 1) || 1);
+  const x = (k) => left + (ks.length > 1 ? place(k) : 0.5) * (right - left);
+  const highest = Math.max(0.1, ...series.flatMap(({ curve }) => curve.values.filter((at) => at !== null)));
+  const most = highest > 1 ? highest : highest > 0.5 ? 1 : Math.ceil(highest * 10) / 10;
+  const y = (at) => top + (1 - at / most) * (bottom - top);
   const parts = [0, 0.25, 0.5, 0.75, 1].map((part) => [
-    svg("line.grid", { x1: left, x2: width - right, y1: y(part * limit), y2: y(part * limit) }),
-    label({ x: left - 8, y: y(part * limit) + 4, class: "tick", "text-anchor": "end" }, (part * limit).toFixed(2))]);
-  const roomy = ks.reduceRight((some, k) => (some.length && x(some[0]) - x(k) < 24 ? some : [k, ...some]), []);
-  roomy.forEach((k) => parts.push(label({ x: x(k), y: height - bottom + 18, class: "tick", "text-anchor": "middle" }, String(k))));
-  parts.push(label({ x: (left + width - right) / 2, y: height - 4, class: "tick", "text-anchor": "middle" }, t(long ? "kLog" : "k")));
+    line("grid", left, right, y(part * most), y(part * most)), tick(left - 8, y(part * most) + 4, (part * most).toFixed(2), "end")]);
+  const roomy = ks.reduceRight((written, k) => (written.length && x(written[0]) - x(k) < 24 ? written : [k, ...written]), []);
+  parts.push(roomy.map((k) => tick(x(k), bottom + 18, String(k))), tick((left + right) / 2, height - 4, t(isLong ? "kLog" : "k")));
   const ends = [];
-  for (const { r, curve } of series) {
-    const points = curve.values.map((v, i) => (v === null ? null : [x(ks[i]), y(v), v, ks[i]])).filter(Boolean);
+  for (const { retriever, curve } of series) {
+    const points = ks.map((k, position) => ({ k, at: curve.values[position] })).filter(({ at }) => at !== null);
     if (!points.length) continue;
-    parts.push(svg("polyline.line", { points: points.map(([px, py]) => `${px},${py}`).join(" "), style: { stroke: colour(r) } }));
-    for (const [px, py, v, k] of points) parts.push(marker(r, px, py, `${plain(data.retrievers[r])}, k = ${k}: ${number(v)}`, 3.6));
-    ends.push({ r, y: points[points.length - 1][1], from: points[points.length - 1] });
+    parts.push(svg("polyline.line", { points: points.map(({ k, at }) => `${x(k)},${y(at)}`).join(" "), style: { stroke: colour(retriever) } }));
+    for (const { k, at } of points) parts.push(marker(retriever, x(k), y(at), `${plain(retrieverName(retriever))}, k = ${k}: ${number(at)}`, 3.6));
+    const last = points[points.length - 1];
+    ends.push({ retriever, x: x(last.k), y: y(last.at) });
   }
-  ends.sort((one, other) => one.y - other.y);
-  let last = -Infinity;
-  for (const end of ends) { end.at = Math.max(end.y, last + 15); last = end.at; }
-  const over = last - (height - bottom + 4);
-  if (over > 0) {
-    let next = Infinity;
-    for (const end of [...ends].reverse()) { end.at = Math.min(end.at, height - bottom + 4, next - 15); next = end.at; }
+  for (const end of spread(ends, bottom + 4)) {
+    parts.push(line("leader", end.x + 6, right + 16, end.y, end.nameY, { stroke: colour(end.retriever) }));
+    parts.push(marker(end.retriever, right + 21, end.nameY, null, 3.6));
+    parts.push(label(right + 30, end.nameY + 4, "name", null, clipped(retrieverName(end.retriever), narrow() ? 14 : 18)));
   }
-  for (const end of ends) {
-    parts.push(svg("line.leader", { x1: end.from[0] + 6, y1: end.from[1], x2: width - right + 16, y2: end.at, style: { stroke: colour(end.r) } }));
-    parts.push(marker(end.r, width - right + 21, end.at, null, 3.6));
-    parts.push(label({ x: width - right + 30, y: end.at + 4, class: "name", style: { fill: "currentColor" } }, clipped(data.retrievers[end.r], narrow() ? 14 : 18)));
-  }
-  const tabs = kinds.length > 1 ? el("div.tabs", { role: "group" }, kinds.map((kind) =>
-    el("button", { "aria-pressed": String(kind === chosen), onclick: () => choosing({ curve: kind }) }, kind))) : null;
-  const spoken = series.map(({ r, curve }) => `${plain(data.retrievers[r])}: ${curve.values.map((v, i) => `k ${ks[i]} ${number(v)}`).join(", ")}`).join("; ");
-  return figure("figure-k", t("figK", chosen), t("figKD"), tabs, svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${t("figK", chosen)}. ${spoken}` }, parts));
+  const spoken = series.map(({ retriever, curve }) => `${plain(retrieverName(retriever))}: ${ks.map((k, position) => `k ${k} ${number(curve.values[position])}`).join(", ")}`);
+  return figure("figure-k", t("figK", kind), t("figKD"),
+    kinds.length > 1 ? tabs({}, kinds.map((each) => [each, each]), kind, (curve) => choosing({ curve })) : null,
+    drawing(width, height, `${t("figK", kind)}. ${spoken.join("; ")}`, parts));
 }
 
-/** A match, a near miss within its limits, or neither. */
-const barKind = (score, threshold) => (score >= threshold - 1e-9 ? "bar-match" : score >= match().near - 1e-9 ? "bar-near" : "bar-far");
+/** The ends of lines from the top down, each with a place for its name that overlaps no other. */
+function spread(ends, lowest, apart = 15) {
+  ends.sort((one, other) => one.y - other.y);
+  ends.forEach((end, position) => { end.nameY = Math.max(end.y, position ? ends[position - 1].nameY + apart : -Infinity); });
+  if (ends.length && ends[ends.length - 1].nameY > lowest) {
+    ends.reduceRight((below, end) => (end.nameY = Math.min(end.nameY, lowest, below - apart)), Infinity);
+  }
+  return ends;
+}
 
 function scoresFigure() {
-  const at = present().filter((r) => cell(r).histogram);
-  if (!at.length) return figure("figure-scores", t("figScores"), t(match().pool ? "figScoresPool" : "figScoresNone"));
-  if (!at.some((r) => cell(r).histogram.nothing || cell(r).histogram.counts.some(Boolean))) return null; // no gold
-  const most = Math.max(...at.flatMap((r) => [...cell(r).histogram.counts, cell(r).histogram.nothing]));
-  const width = 300, height = 118, left = 12, right = 12, top = 22, bottom = 24, gap = 34;
-  const panel = (r) => {
-    const h = cell(r).histogram, n = h.counts.length, inner = width - left - right - gap;
-    const x = (v) => left + gap + (v / h.top) * inner, y = (c) => top + (1 - c / most) * (height - top - bottom);
-    const parts = [];
-    const bar = (x1, wide, count, cls, said) => parts.push(svg("rect." + cls, { x: x1, y: y(count), width: wide, height: height - bottom - y(count) }, svg("title", {}, said)));
-    bar(left, gap - 14, h.nothing, "bar-far", `${t("nothingAlike")}: ${h.nothing}`);
-    h.counts.forEach((count, i) => {
-      const from = (i / n) * h.top, to = ((i + 1) / n) * h.top;
-      bar(x(from) + 0.5, Math.max(1, inner / n - 1), count, barKind(h.top > 1 ? to : from, h.threshold), h.top > 1 ? `${to}: ${count}` : `${from.toFixed(2)}–${to.toFixed(2)}: ${count}`);
+  const retrievers = present().filter((retriever) => cell(retriever).histogram);
+  if (!retrievers.length) return figure("figure-scores", t("figScores"), t(match().pool ? "figScoresPool" : "figScoresNone"));
+  const most = Math.max(...retrievers.flatMap((retriever) => [...cell(retriever).histogram.counts, cell(retriever).histogram.nothing]));
+  if (!most) return null; // no gold
+  const width = 300, height = 118, left = 12, right = width - 12, top = 22, bottom = height - 24, gap = 34;
+  const { near } = match();
+  const scorePanel = (retriever) => {
+    const { counts: bars, nothing, threshold, top: highest } = cell(retriever).histogram;
+    const grades = highest > 1, inner = right - left - gap, parts = [];
+    const x = (score) => left + gap + (score / highest) * inner, y = (count) => top + (1 - count / most) * (bottom - top);
+    const bar = (from, wide, count, cls, title) =>
+      parts.push(svg(`rect.${cls}`, { x: from, y: y(count), width: wide, height: bottom - y(count) }, svg("title", {}, title)));
+    bar(left, gap - 14, nothing, "bar-far", `${t("nothingAlike")}: ${nothing}`);
+    bars.forEach((count, position) => {
+      const [from, to] = [position, position + 1].map((border) => (border / bars.length) * highest), score = grades ? to : from;
+      // A match, a near miss within its limits, or neither.
+      const kind = score >= threshold - 1e-9 ? "bar-match" : score >= near - 1e-9 ? "bar-near" : "bar-far";
+      bar(x(from) + 0.5, Math.max(1, inner / bars.length - 1), count, kind, `${grades ? to : `${from.toFixed(2)}–${to.toFixed(2)}`}: ${count}`);
     });
-    const line = h.top > 1 ? x(h.threshold - 1) : x(h.threshold);
-    parts.push(svg("line.axis", { x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
-    parts.push(svg("line.threshold", { x1: line, x2: line, y1: top - 6, y2: height - bottom }));
-    parts.push(label({ x: line, y: top - 10, class: "tick", "text-anchor": line > width * 0.7 ? "end" : line < width * 0.3 ? "start" : "middle" }, t("threshold", h.threshold)));
-    parts.push(label({ x: left + 10, y: height - 8, class: "tick", "text-anchor": "middle" }, t("none_")));
-    for (const tick of h.top > 1 ? Array.from({ length: h.top }, (_, i) => i + 1) : [0, 0.25, 0.5, 0.75, 1]) {
-      parts.push(label({ x: h.top > 1 ? (x(tick) + x(tick - 1)) / 2 : x(tick), y: height - 8, class: "tick", "text-anchor": "middle" }, String(tick)));
-    }
-    return el("div.small-multiple", {}, el("h4", {}, name(data.retrievers[r])),
-      svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${plain(data.retrievers[r])}: 0 ${h.nothing}; ${h.counts.join(", ")}` }, parts));
+    const limit = x(grades ? threshold - 1 : threshold);
+    parts.push(line("axis", left, right, bottom, bottom), line("threshold", limit, limit, top - 6, bottom));
+    parts.push(tick(limit, top - 10, t("threshold", threshold), limit > width * 0.7 ? "end" : limit < width * 0.3 ? "start" : "middle"));
+    parts.push(tick(left + 10, height - 8, t("none_")));
+    const marks = grades ? bars.map((_, position) => position + 1) : [0, 0.25, 0.5, 0.75, 1];
+    for (const mark of marks) parts.push(tick(x(grades ? mark - 0.5 : mark), height - 8, String(mark)));
+    return panel(name(retrieverName(retriever)), drawing(width, height, `${plain(retrieverName(retriever))}: 0 ${nothing}; ${bars.join(", ")}`, parts));
   };
-  return figure("figure-scores", t("figScores"), t("figScoresD", number_(match().near)), el("div.multiples", {}, at.map(panel)));
+  return figure("figure-scores", t("figScores"), t("figScoresD", asWritten(near)), el("div.multiples", {}, retrievers.map(scorePanel)));
 }
 
 function timesFigure() {
-  const at = present().filter((r) => cell(r).times);
-  if (!at.length) return figure("figure-times", t("figTimes"), t("figTimesNone"));
-  const width = narrow() ? 350 : 560, left = narrow() ? 118 : 140, right = narrow() ? 62 : 70, line = 30, top = 10, height = top + at.length * line + 28;
-  const least = Math.log10(Math.max(1e-6, Math.min(...at.map((r) => cell(r).times.p5)))), most = Math.log10(Math.max(1e-6, ...at.map((r) => cell(r).times.p95)));
-  const from = Math.floor(least - 0.1), to = Math.max(from + 1, Math.ceil(most + 0.1));
-  const x = (v) => left + ((Math.log10(Math.max(1e-6, v)) - from) / (to - from)) * (width - left - right);
+  const retrievers = present().filter((retriever) => cell(retriever).times);
+  if (!retrievers.length) return figure("figure-times", t("figTimes"), t("figTimesNone"));
+  const width = narrow() ? 350 : 560, left = narrow() ? 118 : 140, right = width - (narrow() ? 62 : 70), rowHeight = 30, top = 10;
+  const height = top + retrievers.length * rowHeight + 28, log = (seconds) => Math.log10(Math.max(1e-6, seconds));
+  const all = retrievers.map((retriever) => cell(retriever).times);
+  const from = Math.floor(log(Math.min(...all.map(({ p5 }) => p5))) - 0.1);
+  const to = Math.max(from + 1, Math.ceil(log(Math.max(...all.map(({ p95 }) => p95))) + 0.1));
+  const x = (seconds) => left + ((log(seconds) - from) / (to - from)) * (right - left);
   const parts = [];
-  for (let power = Math.ceil(from); power <= to + 1e-9; power += 1) {
-    const v = 10 ** power;
-    parts.push(svg("line.grid", { x1: x(v), x2: x(v), y1: top - 4, y2: height - 24 }));
-    parts.push(label({ x: x(v), y: height - 8, class: "tick", "text-anchor": "middle" }, v >= 1 ? `${v} s` : `${+(v * 1000).toPrecision(2)} ms`));
+  for (let power = from; power <= to; power += 1) {
+    const seconds = 10 ** power;
+    parts.push(line("grid", x(seconds), x(seconds), top - 4, height - 24));
+    parts.push(tick(x(seconds), height - 8, seconds >= 1 ? `${seconds} s` : `${+(seconds * 1000).toPrecision(2)} ms`));
   }
-  const spoken = at.map((r, row) => {
-    const q = cell(r).times, y = top + row * line + line / 2 - 3;
-    parts.push(label({ x: left - 12, y: y + 4, class: "name", "text-anchor": "end" }, clipped(data.retrievers[r], narrow() ? 16 : 19)));
-    const said = `${plain(data.retrievers[r])}: p5 ${duration(q.p5)}, p50 ${duration(q.p50)}, p95 ${duration(q.p95)}`;
-    parts.push(svg("line.whisker", { x1: x(q.p5), x2: x(q.p95), y1: y, y2: y, style: { stroke: colour(r) } }, svg("title", {}, said)));
-    parts.push(svg("rect.box", { x: x(q.p25), y: y - 7, width: Math.max(2, x(q.p75) - x(q.p25)), height: 14, rx: 2, style: { fill: colour(r) } }, svg("title", {}, said)));
-    parts.push(svg("line.median", { x1: x(q.p50), x2: x(q.p50), y1: y - 9, y2: y + 9 }));
-    parts.push(label({ x: width - right + 12, y: y + 4, class: "tick" }, duration(q.p50)));
-    return said;
+  const spoken = retrievers.map((retriever, row) => {
+    const { p5, p25, p50, p75, p95 } = cell(retriever).times, y = top + row * rowHeight + rowHeight / 2 - 3;
+    const title = `${plain(retrieverName(retriever))}: p5 ${duration(p5)}, p50 ${duration(p50)}, p95 ${duration(p95)}`;
+    parts.push(label(left - 12, y + 4, "name", "end", clipped(retrieverName(retriever), narrow() ? 16 : 19)));
+    parts.push(line("whisker", x(p5), x(p95), y, y, { stroke: colour(retriever) }, title));
+    parts.push(svg("rect.box", { x: x(p25), y: y - 7, width: Math.max(2, x(p75) - x(p25)), height: 14, rx: 2, style: { fill: colour(retriever) } }, svg("title", {}, title)));
+    parts.push(line("median", x(p50), x(p50), y - 9, y + 9));
+    parts.push(tick(right + 12, y + 4, duration(p50), null));
+    return title;
   });
-  return figure("figure-times", t("figTimes"), t("figTimesD"), svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": spoken.join("; ") }, parts));
+  return figure("figure-times", t("figTimes"), t("figTimesD"), drawing(width, height, spoken.join("; "), parts));
 }

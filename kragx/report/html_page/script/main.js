@@ -1,9 +1,9 @@
 // Start, choices that change everything, keys.
 
 function renderAll() {
-  renderTop();
-  const main = document.getElementById("main");
-  main.replaceChildren(...[verdict(), cautions(), questionsSection(), metricsTable(), slicesSection(), figuresSection(), aboutSection()].filter(Boolean));
+  renderHeader();
+  const sections = [verdict(), cautions(), questionsSection(), metricsTable(), slicesTable(), figuresSection(), aboutSection()];
+  byId("main").replaceChildren(...sections.filter(Boolean));
   renderFilters();
   renderQuestions();
   scrollHints();
@@ -21,104 +21,86 @@ function scrollHints() {
 
 /** A choice that everything depends on. Where the reader stands in the page stays the same. */
 function choosing(change) {
-  const scroll = window.scrollY, focus = document.activeElement?.id;
+  const scrolled = window.scrollY, focused = document.activeElement?.id;
+  const another = "match" in change || "metric" in change;
   Object.assign(state, change);
   if ("match" in change) {
     keepMetric();
     state.slice = "";
   }
   if ("metric" in change) state.curve = null;
-  if (data.cells[state.match].every((each) => !each)) return;
+  if (!present().length) return;
   // The winner by this metric against another, unless the reader chose whom to compare.
-  if (("match" in change || "metric" in change) && !state.picked || !cell(state.a) || !cell(state.b)) pickSides();
+  if (another && !state.picked || !cell(state.a) || !cell(state.b)) pickSides();
   renderAll();
-  if (state.open !== null) drawDetail();
-  window.scrollTo(0, scroll);
-  if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
+  if (state.open !== null) drawQuestion();
+  window.scrollTo(0, scrolled);
+  if (focused) byId(focused)?.focus({ preventScroll: true });
 }
 
+/** The metric chosen, unless no retriever has a value of it under this matcher. */
 function keepMetric() {
-  if (!state.metric || !present().some((at) => (cell(at).mean[state.metric] ?? null) !== null)) {
+  if (!state.metric || !present().some((retriever) => mean(retriever) !== null)) {
     state.metric = standing()?.metrics[0] ?? data.metrics[0].name;
   }
 }
 
 /** The leader against the baseline; where the leader is the baseline, against the next best. */
 function pickSides() {
-  const best = leader(), of = standing()?.overall.leaders[state.metric];
-  const baseline = data.retrievers.indexOf(standing()?.baseline);
-  const next = of?.differences.length
-    ? data.retrievers.indexOf([...of.differences].sort((one, other) => Math.abs(one.value ?? 9) - Math.abs(other.value ?? 9))[0].against)
-    : present().find((at) => at !== best) ?? best;
+  const best = leader(), baseline = positionOf(standing()?.baseline);
+  const differences = [...(standing()?.overall.leaders[state.metric]?.differences || [])];
+  const [closestOne] = differences.sort((one, other) => Math.abs(one.value ?? 9) - Math.abs(other.value ?? 9));
+  const next = closestOne ? positionOf(closestOne.against) : present().find((retriever) => retriever !== best) ?? best;
   state.a = best;
   state.b = baseline >= 0 && baseline !== best && cell(baseline) ? baseline : next;
 }
 
-function setTheme(theme) {
-  state.theme = theme;
-  document.documentElement.dataset.theme = theme;
-  renderTop();
-  document.getElementById("theme")?.focus({ preventScroll: true });
-}
-
-function cautions() {
-  const count = (at, letter) => cell(at).status.split(letter).length - 1;
-  const gone = [["f", "cautionFailed"], ["m", "cautionMissing"]].flatMap(([letter, key]) =>
-    present().filter((at) => count(at, letter)).map((at) => el("li", {}, phrase(key, bold(at), grouped(count(at, letter)), grouped(size())))));
-  const listed = (standing()?.cautions || []).map((each) => el("li", { lang: "en" }, plain(each)));
-  const turned = flips(true).map((each) => el("li", {}, each));
-  return gone.length + listed.length + turned.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, gone, turned, listed)) : null;
-}
-
 function aboutSection() {
-  const of = standing(), set = data.dataset, kept = data.kept;
+  const { name: dataset, version, hash } = data.dataset, { kragx, python } = data.versions, { kept } = data;
+  const statistics = standing()?.statistics;
   const rows = [
-    [t("dataset"), [name(set.name || "gold"), set.version ? ` · ${t("version", plain(set.version))}` : "", set.hash ? el("code", {}, ` sha256 ${set.hash.slice(0, 12)}`) : ""]],
+    [t("dataset"), [name(dataset || "gold"), version ? ` · ${t("version", plain(version))}` : "", hash ? el("code", {}, ` sha256 ${hash.slice(0, 12)}`) : ""]],
     [t("matcher"), name(match().label)],
     [t("profile"), name(data.profile)],
-    ["kragx", t("made", data.versions.kragx, data.versions.python)],
+    ["kragx", t("made", kragx, python)],
   ];
-  const remarks = present().flatMap((at) => cell(at).remarks.map((line) => [at, line]));
+  const texts = !kept.texts ? t("texts") : kept.docs_left_out ? t("kept", kept.max_docs, grouped(kept.docs_left_out)) : kept.texts_cut ? "" : t("kept_all");
+  const remarks = present().flatMap((retriever) => cell(retriever).remarks.map((text) =>
+    el("li", {}, el("span.retriever", {}, name(retrieverName(retriever))), ": ", plain(text))));
   return el("section.about", { "aria-labelledby": "about-title" },
     el("h2", { id: "about-title" }, t("about")),
     el("dl", {}, rows.map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text)))),
-    of ? el("p", {}, t("statistics", grouped(of.statistics.resamples), of.statistics.seed, t(`correction_${of.statistics.correction}`)), " ", t("baseline", plain(of.baseline)), ".") : null,
-    el("p", {}, !kept.texts ? t("texts") : kept.docs_left_out ? t("kept", kept.max_docs, grouped(kept.docs_left_out)) : kept.texts_cut ? "" : t("kept_all"), kept.texts_cut ? ` ${t("cutTexts", grouped(kept.texts_cut), grouped(kept.max_chars))}` : ""),
-    remarks.length ? [el("h3", {}, t("remarks")), el("ul", {}, remarks.map(([at, line]) => el("li", {}, el("span.retriever", {}, name(data.retrievers[at])), ": ", plain(line))))] : null);
+    statistics ? el("p", {}, t("statistics", grouped(statistics.resamples), statistics.seed, t(`correction_${statistics.correction}`)), " ", t("baseline", plain(standing().baseline)), ".") : null,
+    el("p", {}, texts, kept.texts_cut ? ` ${t("cutTexts", grouped(kept.texts_cut), grouped(kept.max_chars))}` : ""),
+    remarks.length ? [el("h3", {}, t("remarks")), el("ul", {}, remarks)] : null);
 }
 
 // -- keys --------------------------------------------------------------------------------------
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const target = event.target, typing = target.matches("input, select, textarea");
-  const dialog = document.getElementById("detail");
-  if (dialog.open) {
-    if (typing) return;
-    if (event.key === "j" || event.key === "ArrowRight") step(1);
-    else if (event.key === "k" || event.key === "ArrowLeft") step(-1);
-    else return;
-    event.preventDefault();
-    return;
-  }
-  if (event.key === "Escape" && target.id === "search") {
-    filter({ search: "" });
-    target.blur();
-    return;
-  }
-  if (event.key === "Enter" && target.id === "search") {
-    pick(0);
-    return;
-  }
-  if (typing) return;
-  const inside = document.getElementById("rows").contains(target);
-  const page = Math.max(1, Math.floor(document.getElementById("scroller").clientHeight / rowHeight) - 1);
-  const moves = { j: 1, k: -1, ...(inside ? { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity } : {}) };
-  if (event.key in moves) pick(inside ? state.selected + moves[event.key] : state.selected);
-  else if (event.key === "Enter" && inside && filtered.length) openQuestion(filtered[state.selected]);
-  else if (event.key === "/") document.getElementById("search").focus();
-  else return;
+  const { key, target } = event, typing = target.matches("input, select, textarea");
+  const action = byId("detail").open ? !typing && actionInQuestion(key) : actionInPage(key, target, typing);
+  if (!action) return;
+  action();
   event.preventDefault();
+}
+
+function actionInQuestion(key) {
+  const by = { j: 1, ArrowRight: 1, k: -1, ArrowLeft: -1 }[key];
+  return by && (() => step(by));
+}
+
+function actionInPage(key, target, typing) {
+  if (target.id === "search" && key === "Enter") return () => pick(0);
+  if (target.id === "search" && key === "Escape") return () => { filter({ search: "" }); target.blur(); };
+  if (typing) return null;
+  if (key === "/") return () => byId("search").focus();
+  const inside = byId("rows").contains(target);
+  if (key === "Enter" && inside && filtered.length) return () => openQuestion(filtered[state.selected]);
+  const page = Math.max(1, Math.floor(byId("scroller").clientHeight / rowHeight) - 1);
+  const moves = { j: 1, k: -1, ...(inside ? { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity } : {}) };
+  return key in moves && (() => pick(inside ? state.selected + moves[key] : state.selected));
 }
 
 /** On paper: the light theme, every question as far as there is room, and advice unfolded. */
@@ -128,7 +110,7 @@ function printing(on) {
   root.classList.toggle("printing", on);
   if (on) printing.theme = root.dataset.theme;
   root.dataset.theme = on ? "light" : printing.theme;
-  document.querySelectorAll(".advice details").forEach((each) => { each.open = on; });
+  document.querySelectorAll(".advice details").forEach((details) => { details.open = on; });
   renderRows(true);
 }
 
@@ -136,38 +118,41 @@ function printing(on) {
 
 async function start() {
   state.language = (navigator.languages?.[0] || navigator.language || "en").toLowerCase().startsWith("ko") ? "ko" : "en";
-  const dark = window.matchMedia("(prefers-color-scheme: dark)");
-  document.documentElement.dataset.theme = dark.matches ? "dark" : "light";
-  dark.addEventListener("change", () => { if (!state.theme) { document.documentElement.dataset.theme = dark.matches ? "dark" : "light"; renderTop(); } });
-  const main = document.getElementById("main");
+  const root = document.documentElement, dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const followSystem = () => { root.dataset.theme = dark.matches ? "dark" : "light"; };
+  followSystem();
+  dark.addEventListener("change", () => { if (!state.theme) { followSystem(); renderHeader(); } });
   if (typeof DecompressionStream === "undefined") {
-    main.replaceChildren(el("p.problem", {}, t("old")));
+    byId("main").replaceChildren(el("p.problem", {}, t("old")));
     return;
   }
-  data = await unpacked(block("index"));
+  data = await unpacked(byId("index").textContent);
   keepMetric();
   pickSides();
   renderAll();
-  const dialog = document.getElementById("detail");
+  const dialog = byId("detail");
   dialog.addEventListener("close", closed);
   dialog.addEventListener("click", (event) => { if (event.target === dialog) closeQuestion(); });
   document.addEventListener("keydown", pressed);
   window.addEventListener("popstate", travelled);
   window.addEventListener("beforeprint", () => printing(true));
   window.addEventListener("afterprint", () => printing(false));
-  window.addEventListener("resize", () => renderRows(true));
-  let wide = narrow();
-  window.addEventListener("resize", () => { if (wide !== narrow()) { wide = narrow(); renderAll(); } scrollHints(); });
+  let wasNarrow = narrow();
+  window.addEventListener("resize", () => {
+    renderRows(true);
+    if (wasNarrow !== narrow()) { wasNarrow = narrow(); renderAll(); }
+    scrollHints();
+  });
   if (location.hash.startsWith("#q=")) {
     const query = data.queries.ids.findIndex((id) => `#q=${encodeURIComponent(id)}` === location.hash);
     history.replaceState(null, "", "#");
     if (query >= 0) openQuestion(query);
   }
-  document.documentElement.dataset.ready = "yes";
+  root.dataset.ready = "yes";
   window.kragxReady = performance.now();
 }
 
 start().catch((error) => {
-  document.getElementById("main").replaceChildren(el("p.problem", {}, String(error)));
+  byId("main").replaceChildren(el("p.problem", {}, String(error)));
   throw error;
 });

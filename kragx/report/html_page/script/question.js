@@ -1,10 +1,11 @@
 // One question: gold and two retrievers' lists side by side, with what they share marked.
 
-let opening_ = 0; // the latest request wins
+let latest = 0; // the latest request to draw wins
+
+// -- opening and closing -------------------------------------------------------------------------
 
 async function openQuestion(query) {
-  const dialog = document.getElementById("detail");
-  const own = ++opening_;
+  const dialog = byId("detail"), request = ++latest;
   state.open = query;
   state.gold = null;
   if (!dialog.open) {
@@ -14,7 +15,7 @@ async function openQuestion(query) {
     document.documentElement.classList.add("locked");
   }
   if (history.state?.query !== data.queries.ids[query]) visiting(query, "replaceState");
-  await drawDetail(own);
+  await drawQuestion(request);
   dialog.scrollTop = 0;
 }
 
@@ -26,249 +27,252 @@ function visiting(query, how) {
 
 /** Back and forward: the question that the place in the history names, or none. */
 function travelled() {
-  const dialog = document.getElementById("detail"), query = data.queries.ids.indexOf(history.state?.query);
+  const dialog = byId("detail"), query = data.queries.ids.indexOf(history.state?.query);
   if (query >= 0 && state.open !== query) openQuestion(query);
   else if (query < 0 && dialog.open) dialog.close();
 }
 
-function closeQuestion() {
-  document.getElementById("detail").close();
-}
+const closeQuestion = () => byId("detail").close();
 
 /** The dialog has closed: back to the row that was open. */
 function closed() {
   document.documentElement.classList.remove("locked");
   if (history.state?.query !== undefined) history.back();
-  const at = filtered.indexOf(state.open);
+  const position = filtered.indexOf(state.open);
   state.open = null;
-  if (at >= 0) pick(at);
+  if (position >= 0) pick(position);
 }
 
 function step(by) {
-  const at = filtered.indexOf(state.open) + by;
-  if (at < 0 || at >= filtered.length) return;
-  state.selected = at;
-  openQuestion(filtered[at]);
+  const position = filtered.indexOf(state.open) + by;
+  if (position < 0 || position >= filtered.length) return;
+  state.selected = position;
+  openQuestion(filtered[position]);
 }
 
-async function drawDetail(own = ++opening_) {
-  const query = state.open, detail = await detailOf(query);
-  const at = state.match, two = present().length > 1 && state.a !== state.b;
-  const lists = (two ? [state.a, state.b] : [state.a]).map((retriever) => ({ retriever, run: detail.runs[data.retrievers[retriever]] || null, ...read(detail, at, retriever) }));
-  const gold = detail.pool[at] || detail.gold;
-  const numbers = [...gold.flatMap((each) => [each.text, ...(each.alternatives || []).map((other) => other[1])]), ...lists.flatMap(({ run }) => (run ? run.docs.map((doc) => doc[1]) : []))];
-  const texts = await textsOf(numbers);
-  if (own !== opening_ || state.open !== query) return;
-  const dialog = document.getElementById("detail");
-  const kept = { scroll: dialog.scrollTop, focus: document.activeElement?.id };
+/** Another retriever on one side, `a` or `b`, here and in the table. */
+function pickSide(side, retriever) {
+  Object.assign(state, { [side]: retriever, picked: true });
+  renderFilters();
+  renderQuestions();
+  drawQuestion();
+}
+
+// -- drawing -------------------------------------------------------------------------------------
+
+async function drawQuestion(request = ++latest) {
+  const query = state.open, detail = await detailOf(query), pool = detail.pool[state.match];
+  const sides = present().length > 1 && state.a !== state.b ? ["a", "b"] : ["a"];
+  const lists = sides.map((side) => listOf(detail, side));
+  const gold = pool || detail.gold;
+  const alternatives = gold.map((item) => [[item.id, item.text], ...(item.alternatives || [])]);
+  const texts = await textsOf([...alternatives.flat().map(([, text]) => text), ...lists.flatMap(({ docs }) => docs.map((doc) => doc.text))]);
+  if (request !== latest || state.open !== query) return;
+  const items = gold.map((item, index) => ({
+    ...item, index, alternatives: item.alternatives || [],
+    relevant: pool ? cell(present()[0]).first[query]?.[index] !== -1 : item.grade > 0,
+    texts: alternatives[index].filter(([, text]) => text >= 0).map(([, text]) => texts.get(text).text),
+  }));
+  const relevant = items.filter((item) => item.relevant);
+  relevant.forEach((item, position) => { item.label = `G${position + 1}`; });
+  const compared = state.gold === null ? relevant : relevant.filter((item) => item.index === state.gold);
+  const dialog = byId("detail"), scrolled = dialog.scrollTop, focused = document.activeElement?.id;
   dialog.replaceChildren();
-  add(dialog, [detailHead(query), detailBody(query, detail, gold, lists, texts)]);
-  dialog.scrollTop = kept.scroll;
-  if (kept.focus) dialog.querySelector(`#${CSS.escape(kept.focus)}`)?.focus();
+  add(dialog, [questionHead(query), questionBody({ query, items, relevant, compared, lists, texts }, detail)]);
+  dialog.scrollTop = scrolled;
+  if (focused) dialog.querySelector(`#${CSS.escape(focused)}`)?.focus();
 }
 
-/** A retriever's scores and judgements of one question, by document. */
-function read(detail, at, retriever) {
-  const order = present().indexOf(retriever);
-  const flat = detail.pairs[at][order] || [], scores = [];
-  for (let i = 0; i < flat.length; i += 3) scores.push({ doc: flat[i], gold: flat[i + 1], score: flat[i + 2] });
-  const said = (detail.reasons[at][order] || []).map(([doc, gold, grade, why]) => ({ doc, gold, grade, why }));
-  return { scores, said, decided: detail.decided[at][order] || [] };
+/** What a retriever returned, with the scores, judgements and decisions of its documents. */
+function listOf(detail, side) {
+  const retriever = state[side], column = present().indexOf(retriever), run = detail.runs[retrieverName(retriever)];
+  const flat = detail.pairs[state.match][column] || [], scores = [];
+  for (let start = 0; start < flat.length; start += 3) scores.push({ doc: flat[start], gold: flat[start + 1], score: flat[start + 2] });
+  return {
+    side, retriever, run, scores,
+    docs: (run?.docs || []).map(([id, text, score, repeated]) => ({ id, text, score, repeated })),
+    judgements: (detail.reasons[state.match][column] || []).map(([doc, gold, grade, why]) => ({ doc, gold, grade, why })),
+    decisions: (detail.decided[state.match][column] || []).map(([doc, gold, verdict, ...steps]) => ({ doc, gold, verdict, steps })),
+  };
 }
 
-function detailHead(query) {
-  const at = filtered.indexOf(query), text = data.queries.texts[query];
+function questionHead(query) {
+  const position = filtered.indexOf(query), text = data.queries.texts[query], id = data.queries.ids[query];
   return el("header.detail-head", {},
     el("div.detail-bar", {},
-      el("span.muted", {}, name(data.queries.ids[query]), at >= 0 ? ` · ${t("of", grouped(at + 1), grouped(filtered.length))}` : ""),
+      el("span.muted", {}, name(id), position >= 0 ? ` · ${t("of", grouped(position + 1), grouped(filtered.length))}` : ""),
       el("span.grow"),
-      el("button", { id: "previous", "aria-label": t("previous"), disabled: at <= 0, onclick: () => step(-1), "aria-keyshortcuts": "k ArrowLeft" }, "‹ ", el("span", {}, t("previous"))),
-      el("button", { id: "next", "aria-label": t("next"), disabled: at < 0 || at >= filtered.length - 1, onclick: () => step(1), "aria-keyshortcuts": "j ArrowRight" }, el("span", {}, t("next")), " ›"),
+      el("button", { id: "previous", "aria-label": t("previous"), disabled: position <= 0, onclick: () => step(-1), "aria-keyshortcuts": "k ArrowLeft" }, "‹ ", el("span", {}, t("previous"))),
+      el("button", { id: "next", "aria-label": t("next"), disabled: position < 0 || position >= filtered.length - 1, onclick: () => step(1), "aria-keyshortcuts": "j ArrowRight" }, el("span", {}, t("next")), " ›"),
       el("button", { id: "close", onclick: closeQuestion, "aria-label": t("close") }, "✕")),
-    el("h2", { id: "detail-title", dir: "auto", tabindex: -1, autofocus: true }, text ? shown(text) : name(data.queries.ids[query])),
-    el("div.tags", {}, slices().filter((each) => each.value !== null && each.rows.includes(query)).map((each) => el("span.tag", {}, `${plain(short(each.field))}: `, name(each.value)))));
+    el("h2", { id: "detail-title", dir: "auto", tabindex: -1, autofocus: true }, text ? shown(text) : name(id)),
+    el("div.tags", {}, slices().filter((slice) => slice.value !== null && slice.rows.includes(query)).map((slice) => el("span.tag", {}, `${plain(fieldName(slice.field))}: `, name(slice.value)))));
 }
 
-function detailBody(query, detail, gold, lists, texts) {
-  const relevant = (each, i) => (detail.pool[state.match] ? cell(present()[0]).first[query]?.[i] !== -1 : each.grade > 0);
-  const wanted = gold.map((each, i) => ({ ...each, at: i, relevant: relevant(each, i), texts: [each.text, ...(each.alternatives || []).map((other) => other[1])].filter((n) => n >= 0).map((n) => texts.get(n).text) }));
-  const main = wanted.filter((each) => each.relevant);
-  const compared = state.gold === null ? main : main.filter((each) => each.at === state.gold);
-  const known = vocabulary(compared.flatMap((each) => each.texts));
+function questionBody(question, { facts, reference }) {
+  const { compared, lists } = question, shared = vocabulary(compared.flatMap((item) => item.texts));
   return [
-    told(query, main, lists, texts),
+    whatWentWrong(question),
     el("p.marks", {}, t("marked"), match().members ? ` ${t("deciding")}` : ""),
-    allRetrievers(query),
-    el("div.sides" + (lists.length > 1 ? ".two" : ""), {},
-      goldSide(query, wanted, main, lists, texts),
-      lists.map((list, side) => listSide(query, list, side, compared, main, known, texts))),
+    allRetrievers(question.query),
+    el("div.sides" + (lists.length > 1 ? ".two" : ""), {}, goldSide(question), lists.map((list) => listSide(question, list, shared))),
     el("section.notes", {},
-      detail.facts?.length ? [el("h3", {}, t("facts")), el("ul", {}, detail.facts.map((fact) => el("li", { dir: "auto" }, shown(String(fact)))))] : null,
-      detail.reference ? [el("h3", {}, t("reference")), el("p", { dir: "auto" }, shown(detail.reference))] : null),
+      facts?.length ? [el("h3", {}, t("facts")), el("ul", {}, facts.map((fact) => el("li", { dir: "auto" }, shown(String(fact)))))] : null,
+      reference ? [el("h3", {}, t("reference")), el("p", { dir: "auto" }, shown(reference))] : null),
   ];
 }
 
 /** In a sentence or two for each list that fails: which gold it misses, its first document, the closest. */
-function told(query, main, lists, texts) {
-  const lost = lists.filter((list) => failed(list.retriever, query) && list.run?.docs.length);
-  if (!lost.length || !main.length) return null;
-  return el("div.told", { role: "note" }, lost.map((list) => el("p", { class: `series-${"ab"[lists.indexOf(list)]}` }, toldOf(query, main, list, texts))));
+function whatWentWrong(question) {
+  const lost = question.lists.filter((list) => failed(list.retriever, question.query) && list.docs.length);
+  if (!lost.length || !question.relevant.length) return null;
+  return el("div.told", { role: "note" }, lost.map((list) => el("p", { class: `series-${list.side}` }, whatIsMissing(question, list))));
 }
 
-function toldOf(query, main, list, texts) {
-  const of = cell(list.retriever), who = el("strong.retriever", {}, name(data.retrievers[list.retriever])), why = reason(list.retriever, query);
-  const named = (id, text) => (id ? name(id) : el("bdi", {}, "“", shown((text || "").trim().slice(0, 40)), (text || "").trim().length > 40 ? "…" : "", "”"));
-  const docs = list.run.docs, doc = (rank) => { const own = docs[rank - 1]; return own ? named(own[0], own[1] >= 0 ? texts.get(own[1]).text : "") : "…"; };
-  const golds = main.flatMap((each, at) => [at ? ", " : "", main.length > 1 ? `G${at + 1}` : named(each.id, each.texts[0])]);
+function whatIsMissing({ query, relevant, texts }, { retriever, docs }) {
+  const result = cell(retriever), who = strong(retrieverName(retriever)), why = reason(retriever, query);
+  const quoted = (text) => el("bdi", {}, "“", shown(text.trim().slice(0, 40)), text.trim().length > 40 ? "…" : "", "”");
+  const named = (id, text) => (id ? name(id) : quoted(text || ""));
+  const doc = (rank) => { const own = docs[rank - 1]; return own ? named(own.id, texts.get(own.text)?.text) : "…"; };
+  const gold = (items) => (relevant.length > 1 ? items.map((item) => item.label).join(", ") : named(relevant[0].id, relevant[0].texts[0]));
   if (why === "late") {
-    const rank = firstRank(list.retriever, query), hit = main.findIndex((each) => of.first[query][each.at] === rank);
-    return phrase("told_late", who, main.length > 1 ? `G${hit + 1}` : golds, rank, metric().name, reach());
+    const rank = firstRank(retriever, query), hit = relevant.find((item) => result.first[query][item.index] === rank);
+    return phrase("told_late", who, gold([hit]), rank, metric().name, reach());
   }
-  if (why === "unknown") return [who, ": ", whyText(why)];
-  const parts = [phrase("told", who, golds), " ", phrase("told_first", doc(1)), " "];
-  const scored = match().threshold === null ? [] : main.map((each) => [of.best[query][2 * each.at] ?? 0, of.best[query][2 * each.at + 1]]);
-  const [score, rank] = scored.sort((one, other) => other[0] - one[0])[0] || [0, 0];
-  if (score > 0) parts.push(rank === 1 ? phrase("told_itself", score, match().threshold) : phrase("told_scored", doc(rank), rank, score, match().threshold), " ");
-  if (of.kin[query]) parts.push(phrase("told_kin", of.kin[query][0], doc(of.kin[query][0])));
-  else if (["alike", "similar"].includes(why)) parts.push(phrase("told_share", doc(of.alike[query][0]), of.alike[query][0], Math.round(of.alike[query][1] * 100)));
+  if (why === "unknown") return [who, ": ", reasonText(why)];
+  const parts = [phrase("told", who, gold(relevant)), " ", phrase("told_first", doc(1)), " "];
+  const { threshold } = match(), scored = threshold === null ? [] : relevant.map((item) => closest(retriever, query, item.index));
+  const { score, rank } = scored.sort((one, other) => (other.score ?? 0) - (one.score ?? 0))[0] || {};
+  if (score > 0) parts.push(rank === 1 ? phrase("told_itself", score, threshold) : phrase("told_scored", doc(rank), rank, score, threshold), " ");
+  const kin = result.kin[query], alike = result.alike[query];
+  if (kin) parts.push(phrase("told_kin", kin[0], doc(kin[0])));
+  else if (["alike", "similar"].includes(why)) parts.push(phrase("told_share", doc(alike[0]), alike[0], percent(alike[1])));
   return parts;
 }
 
 /** A chip for each retriever: its value, the rank of its first gold; click to see its list. */
 function allRetrievers(query) {
   if (present().length < 3) return null;
-  return el("div.all-retrievers", { role: "group", "aria-label": t("allRetrievers") }, present().map((at) => {
-    const rank = firstRank(at, query), own = value(at, query);
-    const side = at === state.a ? "a" : at === state.b ? "b" : "";
-    return el("button." + (side ? `side-${side}` : "free"), { id: `retriever-${at}`, "aria-pressed": String(Boolean(side)), onclick: () => { if (!side) { state.b = at; state.picked = true; renderFilters(); renderQuestions(); drawDetail(); } } },
-      swatch(at), el("span.retriever", {}, name(data.retrievers[at])), el("b", {}, number(own, metric())), el("small", {}, reasonText(at, query, rank)));
+  return el("div.all-retrievers", { role: "group", "aria-label": t("allRetrievers") }, present().map((retriever) => {
+    const side = retriever === state.a ? "a" : retriever === state.b ? "b" : "";
+    return el("button." + (side ? `side-${side}` : "free"), { id: `retriever-${retriever}`, "aria-pressed": String(Boolean(side)), onclick: () => { if (!side) pickSide("b", retriever); } },
+      swatch(retriever), el("span.retriever", {}, name(retrieverName(retriever))), el("b", {}, number(value(retriever, query), metric())), el("small", {}, rankOrReason(retriever, query)));
   }));
 }
 
-function reasonText(at, query, rank) {
-  const why = reason(at, query);
-  if (why === "ok" || why === "late") return t("rank", rank);
-  return why ? whyShort(why) : "–";
-}
+// -- gold ----------------------------------------------------------------------------------------
 
-function goldSide(query, wanted, main, lists, texts) {
-  const pooled = Boolean(match().pool);
-  const others = pooled ? [] : wanted.filter((each) => !each.relevant);
+function goldSide(question) {
+  const { query, items, relevant, texts } = question, pooled = Boolean(match().pool);
+  const others = pooled ? [] : items.filter((item) => !item.relevant);
   return el("section.side.gold", { "aria-labelledby": "gold-title" }, el("h3", { id: "gold-title" }, t(pooled ? "relevantPool" : "golds"), help(t("help_grade"))),
-    main.length ? null : el("p.muted", {}, t(reason(present()[0], query) === "nogold" ? "noGold" : "texts")),
-    main.map((each, at) => goldCard(query, each, at, main.length, lists, texts)),
-    others.length ? el("details", {}, el("summary", {}, t("notGoldItem"), ` (${others.length})`), others.map((each) => plainCard(each, texts))) : null);
+    relevant.length ? null : el("p.muted", {}, t(reason(present()[0], query) === "nogold" ? "noGold" : "texts")),
+    relevant.map((item) => goldCard(question, item)),
+    others.length ? el("details", {}, el("summary", {}, t("notGoldItem"), ` (${others.length})`), others.map((item) =>
+      el("article.card", {}, el("div.card-head", {}, gradeChip(item), idOf(item)), textBlock(item.text, texts, null, t("textUnknown"))))) : null);
 }
 
-function goldCard(query, each, at, count, lists, texts) {
-  const near = lists.map((list) => nearestDoc(each, list)).filter((doc) => doc !== null);
-  const known = vocabulary(near.map(({ list, doc }) => list.run.docs[doc][1]).filter((n) => n >= 0).map((n) => texts.get(n).text));
-  const pressed = state.gold === each.at;
+const gradeChip = ({ grade }) => el("span.chip.none", {}, t("grade", grade));
+const idOf = ({ id }) => (id ? el("small.id", {}, name(id)) : null);
+
+function goldCard({ query, relevant, lists, texts }, item) {
+  const near = lists.map((list) => nearestDoc(item, list)).filter((doc) => doc?.text >= 0);
+  const shared = vocabulary(near.map((doc) => texts.get(doc.text).text)), pressed = state.gold === item.index;
+  const choose = () => { state.gold = pressed ? null : item.index; drawQuestion(); };
   return el("article.card", {},
     el("div.card-head", {},
-      count > 1 ? el("button.gold-mark", { id: `gold-${each.at}`, "aria-pressed": String(pressed), title: t("compareGold"), onclick: () => { state.gold = pressed ? null : each.at; drawDetail(); } }, `G${at + 1}`) : el("span.gold-mark", {}, `G${at + 1}`),
-      each.grade !== 1 || match().pool ? el("span.chip.none", {}, t("grade", each.grade)) : null,
-      each.id ? el("small.id", {}, name(each.id)) : null),
-    textBlock(each.text, texts, known, each.id ? t("textUnknown") : t("noText")),
-    (each.alternatives || []).length ? el("details", { open: each.text < 0 }, el("summary", {}, `${t("alternatives")} (${each.alternatives.length})`),
-      each.alternatives.map(([id, n]) => el("div.alternative", {}, id ? el("small.id", {}, name(id)) : null, textBlock(n, texts, known, t("textUnknown"))))) : null,
-    el("ul.ranks", {}, lists.map((list, side) => el("li.series-" + "ab"[side], {}, rankOf(query, each, list)))));
+      relevant.length > 1 ? el("button.gold-mark", { id: `gold-${item.index}`, "aria-pressed": String(pressed), title: t("compareGold"), onclick: choose }, item.label) : el("span.gold-mark", {}, item.label),
+      item.grade !== 1 || match().pool ? gradeChip(item) : null,
+      idOf(item)),
+    textBlock(item.text, texts, shared, item.id ? t("textUnknown") : t("noText")),
+    item.alternatives.length ? el("details", { open: item.text < 0 }, el("summary", {}, `${t("alternatives")} (${item.alternatives.length})`),
+      item.alternatives.map(([id, text]) => el("div.alternative", {}, idOf({ id }), textBlock(text, texts, shared, t("textUnknown"))))) : null,
+    el("ul.ranks", {}, lists.map((list) => el("li.series-" + list.side, {}, rankOf(query, item, list.retriever)))));
 }
 
 /** The document that matches a gold item, or else comes nearest, by score. */
-function nearestDoc(each, list) {
-  if (!list.run) return null;
-  const own = list.scores.filter((pair) => pair.gold === each.at && pair.score !== null);
-  if (!own.length) return null;
-  const best = own.reduce((one, other) => (other.score > one.score ? other : one));
-  return list.run.docs[best.doc] ? { list, doc: best.doc } : null;
+function nearestDoc(item, { scores, docs }) {
+  const own = scores.filter(({ gold, score }) => gold === item.index && score !== null);
+  return own.length ? docs[own.reduce((best, other) => (other.score > best.score ? other : best)).doc] : null;
 }
 
-function rankOf(query, each, list) {
-  const of = cell(list.retriever), who = plain(data.retrievers[list.retriever]);
-  const rank = of.first[query]?.[each.at], score = of.best[query]?.[2 * each.at], where = of.best[query]?.[2 * each.at + 1];
-  if (rank === null) return el("span", {}, t("unknownAt", who));
-  if (rank > 0) return el("span.hit", {}, t("foundAt", who, rank));
-  if (match().threshold !== null && score > 0) return el("span.miss", {}, t(match().top > 1 ? "nearestGrade" : "nearest", who, score, where, match().threshold));
+function rankOf(query, item, retriever) {
+  const who = plain(retrieverName(retriever)), { threshold, top } = match();
+  const first = cell(retriever).first[query]?.[item.index], { score, rank } = closest(retriever, query, item.index);
+  if (first === null) return el("span", {}, t("unknownAt", who));
+  if (first > 0) return el("span.hit", {}, t("foundAt", who, first));
+  if (threshold !== null && score > 0) return el("span.miss", {}, t(top > 1 ? "nearestGrade" : "nearest", who, score, rank, threshold));
   return el("span.miss", {}, t("notIn", who));
 }
 
-function plainCard(each, texts) {
-  return el("article.card", {}, el("div.card-head", {}, el("span.chip.none", {}, t("grade", each.grade)), each.id ? el("small.id", {}, name(each.id)) : null), textBlock(each.text, texts, null, t("textUnknown")));
-}
+// -- a retriever's list --------------------------------------------------------------------------
 
-function listSide(query, list, side, compared, main, known, texts) {
-  const letter = "ab"[side], names = data.retrievers;
+function listSide(question, list, shared) {
+  const { query } = question, { side, retriever, run, docs } = list, named = retrieverName(retriever);
   const choose = present().length > 1
-    ? el("select", { id: `list-${letter}`, "aria-label": t("retrieved"), onchange: (event) => { state[letter] = Number(event.target.value); state.picked = true; renderFilters(); renderQuestions(); drawDetail(); } },
-      present().map((at) => el("option", { value: at, selected: at === list.retriever }, plain(names[at]))))
-    : el("strong", {}, name(names[list.retriever]));
-  const seconds = cell(list.retriever).seconds?.[query];
-  const head = el("div.side-head", {}, choose, el("b", {}, number(value(list.retriever, query), metric())),
-    el("span.muted", {}, metric().name, seconds === null || seconds === undefined ? "" : ` · ${duration(seconds)}`), help(scoreHelp()));
-  const why = reason(list.retriever, query);
-  const status = cell(list.retriever).status[query], run = list.run, cut = cutOf(list.retriever, query);
+    ? select({ id: `list-${side}`, "aria-label": t("retrieved") }, present().map((each) => [each, retrieverName(each)]), retriever, (chosen) => pickSide(side, Number(chosen)))
+    : el("strong", {}, name(named));
+  const result = cell(retriever), seconds = result.seconds?.[query], status = result.status[query], why = reason(retriever, query);
+  const head = el("div.side-head", {}, choose, el("b", {}, number(value(retriever, query), metric())),
+    el("span.muted", {}, metric().name, missing(seconds) ? "" : ` · ${duration(seconds)}`), help(scoreHelp()));
+  const cut = cutOf(retriever, query);
+  const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
   let body;
   if (!data.kept.texts && !run) body = el("p.muted", {}, t("texts"));
   else if (status === "m" || status === "-" || !run) body = el("p.problem", {}, t("missingList"));
   else if (status === "f") body = el("p.problem", {}, phrase("failedList", el("code", {}, shown(run.error || ""))));
-  else if (!run.docs.length) body = el("p.problem", {}, t("emptyList"));
+  else if (!docs.length) body = el("p.problem", {}, t("emptyList"));
   else body = [cut === 0 ? cutLine() : null,
-    run.docs.map((doc, at) => [docCard(query, doc, at, list, compared, main, known, texts), at + 1 === cut && at + 1 < run.n ? cutLine() : null]),
-    run.n > run.docs.length ? el("p.muted", {}, t("docsLeft", run.docs.length + 1, run.n)) : null];
-  return el("section.side.list.series-" + letter, { "aria-label": plain(names[list.retriever]) }, head,
-    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: whyHint(why) }, whyExactly(list.retriever, query))), body);
+    docs.map((doc, position) => [docCard(question, list, doc, position, shared), position + 1 === cut && cut < run.n ? cutLine() : null]),
+    run.n > docs.length ? el("p.muted", {}, t("docsLeft", docs.length + 1, run.n)) : null];
+  return el("section.side.list.series-" + side, { "aria-label": plain(named) }, head,
+    ["ok", ""].includes(why) ? null : el("p.why-line", {}, el("span.chip." + why, { title: reasonHint(why) }, reasonExactly(retriever, query))), body);
 }
 
 /** What stands beside documents: scores against the threshold, or a plain yes. */
 function scoreHelp() {
-  const { threshold, near, top, pool } = match();
+  const { threshold, near, top, pool, label: matcher } = match();
   if (pool) return t("help_pool");
-  return threshold === null ? t("help_yes", match().label) : t(top > 1 ? "help_gradeScore" : "help_score", match().label, number_(threshold), number_(near));
+  return threshold === null ? t("help_yes", matcher) : t(top > 1 ? "help_gradeScore" : "help_score", matcher, asWritten(threshold), asWritten(near));
 }
 
-/** Below the last document that the chosen metric looks at. */
-const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
-
-function docCard(query, doc, at, list, compared, main, known, texts) {
-  const [id, number_, score, repeated] = doc;
-  const threshold = match().threshold;
-  const own = list.scores.filter((pair) => pair.doc === at && main.some((each) => each.at === pair.gold));
-  const label_ = (gold) => `G${main.findIndex((each) => each.at === gold) + 1}`;
-  const limit = threshold ?? (match().pool ? 1 : 1e-9);
-  const hits = own.filter((pair) => pair.score !== null && pair.score >= limit);
-  const chips = own.map((pair) => {
-    const hit = pair.score !== null && pair.score >= limit;
-    const text = pair.score === null ? `${label_(pair.gold)} ${t("notKnown")}`
-      : threshold === null ? `${label_(pair.gold)} ✓ ${t("isMatch")}`
-      : `${label_(pair.gold)} ${pair.score} ${hit ? "≥" : "<"} ${threshold}${hit ? ` ✓ ${t("isMatch")}` : ""}`;
-    return { hit, score: pair.score ?? -1, node: el("span.chip." + (hit ? "ok" : pair.score === null ? "unknown" : pair.score >= (match().near ?? limit) ? "near" : "none"), {}, text) };
-  }).sort((one, other) => other.score - one.score).slice(0, 4);
-  const text = number_ >= 0 ? texts.get(number_).text : null;
-  const wanted = compared.flatMap((each) => each.texts);
-  const decided = decisions(at, list, main, label_);
-  const alike = text !== null && !decided.length && threshold === null && !hits.length && wanted.length ? Math.max(...wanted.map((each) => overlap(each, text))) : 0;
-  const said = list.said.filter((each) => each.doc === at && each.why);
-  return el("article.card" + (hits.length && !repeated ? ".hit" : ""), {},
-    el("div.card-head", {}, el("span.rank", {}, at + 1), id ? el("small.id", {}, name(id)) : null, el("span.grow"),
-      chips.map(({ node }) => node),
-      alike >= 0.1 ? el("span.chip." + (alike >= data.limits.alike ? "alike" : alike >= data.limits.similar ? "similar" : "none"), {}, t("shared", Math.round(alike * 100))) : null,
-      cell(list.retriever).kin[query]?.includes(at + 1) ? el("span.chip.kin", { title: t("hint_kin") }, t("sameSource")) : null,
-      repeated ? el("span.chip.none", {}, t("repeated")) : null),
-    textBlock(number_, texts, known, t("noText")),
+function docCard(question, list, doc, position, shared) {
+  const { query, relevant, compared, texts } = question, { threshold, near, pool } = match();
+  const labels = new Map(relevant.map((item) => [item.index, item.label]));
+  const ofDoc = (entries) => entries.filter((entry) => entry.doc === position);
+  const least = threshold ?? (pool ? 1 : 1e-9), pairs = ofDoc(list.scores).filter(({ gold }) => labels.has(gold));
+  const isHit = ({ score }) => score !== null && score >= least, isMatch = pairs.some(isHit);
+  const chips = pairs.sort((one, other) => (other.score ?? -1) - (one.score ?? -1)).slice(0, 4).map((pair) => {
+    const { gold, score } = pair, hit = isHit(pair), yes = hit ? ` ✓ ${t("isMatch")}` : "";
+    const said = score === null ? t("notKnown") : threshold === null ? `✓ ${t("isMatch")}` : `${score} ${hit ? "≥" : "<"} ${threshold}${yes}`;
+    const kind = hit ? "ok" : score === null ? "unknown" : score >= (near ?? least) ? "near" : "none";
+    return el("span.chip." + kind, {}, `${labels.get(gold)} ${said}`);
+  });
+  const decided = decisions(ofDoc(list.decisions), labels);
+  const text = texts.get(doc.text)?.text ?? null, wanted = compared.flatMap((item) => item.texts);
+  const compare = text !== null && !decided.length && threshold === null && !isMatch && wanted.length;
+  const share = compare ? Math.max(...wanted.map((each) => overlap(each, text))) : 0, { alike, similar } = data.limits;
+  return el("article.card" + (isMatch && !doc.repeated ? ".hit" : ""), {},
+    el("div.card-head", {}, el("span.rank", {}, position + 1), idOf(doc), el("span.grow"),
+      chips,
+      share >= 0.1 ? el("span.chip." + (share >= alike ? "alike" : share >= similar ? "similar" : "none"), {}, t("shared", percent(share))) : null,
+      cell(list.retriever).kin[query]?.includes(position + 1) ? el("span.chip.kin", { title: t("hint_kin") }, t("sameSource")) : null,
+      doc.repeated ? el("span.chip.none", {}, t("repeated")) : null),
+    textBlock(doc.text, texts, shared, t("noText")),
     decided,
-    said.map((each) => el("p.judge", { dir: "auto" }, el("b", {}, t("judge"), each.gold >= 0 && main.length > 1 ? ` ${label_(each.gold)}` : "", each.grade === null ? "" : `, ${t("gradeGiven", each.grade)}`, ": "), shown(each.why))),
-    score === null || score === undefined ? null : el("small.muted", {}, t("retrieverScore", +Number(score).toPrecision(4))));
+    ofDoc(list.judgements).filter(({ why }) => why).map(({ gold, grade, why }) => el("p.judge", { dir: "auto" },
+      el("b", {}, t("judge"), labels.has(gold) && labels.size > 1 ? ` ${labels.get(gold)}` : "", grade === null ? "" : `, ${t("gradeGiven", grade)}`, ": "), shown(why))),
+    missing(doc.score) ? null : el("small.muted", {}, t("retrieverScore", +Number(doc.score).toPrecision(4))));
 }
 
 /** Of a combination: who decided each match, or else what came furthest, and why. */
-function decisions(at, list, main, label_) {
-  const own = list.decided.filter(([doc, gold]) => doc === at && main.some((each) => each.at === gold));
-  const far = ([, , , ...steps]) => steps.length + (steps[steps.length - 1]?.[1] ?? 0) / 100;
-  const matches = own.filter(([, , verdict]) => verdict !== "n");
-  const told = matches.length ? matches : own.sort((one, other) => far(other) - far(one)).slice(0, 1);
-  return told.map(([, gold, verdict, ...steps]) => el("p.decision", {}, main.length > 1 ? `${label_(gold)}: ` : "",
-    steps.map((step, i) => [i ? (match().method === "cascade" ? " → " : " · ") : "", el(step[3] ? "b" : "span", {}, stepText(...step))]),
+function decisions(ofDoc, labels) {
+  const own = ofDoc.filter(({ gold }) => labels.has(gold)), matches = own.filter(({ verdict }) => verdict !== "n");
+  const reached = ({ steps }) => steps.length + (steps[steps.length - 1]?.[1] ?? 0) / 100;
+  const told = matches.length ? matches : own.sort((one, other) => reached(other) - reached(one)).slice(0, 1);
+  const between = match().method === "cascade" ? " → " : " · ";
+  return told.map(({ gold, verdict, steps }) => el("p.decision", {}, labels.size > 1 ? `${labels.get(gold)}: ` : "",
+    joined(steps.map((stepOf) => el(stepOf[3] ? "b" : "span", {}, stepText(...stepOf))), between),
     " → ", t(`verdict_${verdict}`)));
 }
 
@@ -283,13 +287,12 @@ function stepText(member, score, verdict) {
 
 const LONG = 420;
 
-/** A text, folded if it is long. */
-function textBlock(number_, texts, known, instead) {
-  if (number_ < 0) return el("p.muted.small", {}, instead);
-  const { text: whole, length } = texts.get(number_);
-  const text = whole.trim();
-  const body = el("p.text", { dir: "auto" }, marked(text, known), length > whole.length ? el("span.muted", {}, " ", t("cut", grouped(length - whole.length))) : null);
-  if (text.length <= LONG) return body;
+/** A text by its number, folded if it is long. */
+function textBlock(text, texts, shared, instead) {
+  if (text < 0) return el("p.muted.small", {}, instead);
+  const { text: whole, length } = texts.get(text), trimmed = whole.trim();
+  const body = el("p.text", { dir: "auto" }, marked(trimmed, shared), length > whole.length ? el("span.muted", {}, " ", t("cut", grouped(length - whole.length))) : null);
+  if (trimmed.length <= LONG) return body;
   body.classList.add("folded");
   const button = el("button.link.fold", { "aria-expanded": "false", onclick: () => {
     const folded = body.classList.toggle("folded");

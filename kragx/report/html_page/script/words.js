@@ -90,6 +90,24 @@ const WORDS = {
     old: "This browser is too old to open the report: it needs DecompressionStream (Chrome 80, Safari 16.4, Firefox 113, or later).",
     printed: "Printed: the first {0} of {1} questions.", loading: "Opening …", result: "Result", resultOf: "Result of {0}", allRetrievers: "Every retriever on this question",
     advice: "What follows from the numbers", adviceMore: "More ({0})", otherMetric: "by {0}, not {1}", flip: "Whether {0} or {1} is ahead in {2} depends on how strict a match must be: at the threshold of this report, {3}, it is the first; at {4} the second. Do not rely on this order alone (kragx threshold sweep shows other thresholds).", seconds: "Time", caution: "Caution", cautionFailed: "{0} failed on {1} of {2} questions; they count as empty lists.", cautionMissing: "The results of {0} lack {1} of {2} questions; they count as empty lists.",
+    advice_winner: "Use {0}: in {1} it is better than every other retriever ({2}). The next is {3}; the lead is {4}.",
+    advice_no_winner: "{0} has no direction or no value, so it does not say which retriever is best.",
+    advice_undecided: "Which retriever is best in {0} is not decided: {1} has the best value, {2}, but {3}{4}",
+    advice_untested: "it is a number of the whole run, which is not tested.", advice_tied: "cannot be told from {0}.",
+    advice_needed: " If the difference to {0} is as large as it seems ({1}), about {2} questions would show it; there are {3}.",
+    advice_level: " {0} has the same value for every question.",
+    advice_one_retriever: "There is one retriever, and so nothing to choose between; add another to compare.",
+    advice_cost: "{0} takes {1} times as long as {2}: {3} a question against {4} ({5}).",
+    advice_cost_tied: "Of those that cannot be told apart, {2} is the fastest: {4} a question against {3} of {0} ({1} times less, {5}).",
+    advice_routing: "For {0} {1} is better than every other retriever in {2}, unlike over all questions. Consider choosing the retriever by {3}.",
+    advice_no_routing: "The data does not support choosing a retriever by {0}: nowhere is another one clearly best in {1}.",
+    advice_weak_slice: "{0} is clearly worse for {1}: {2} is {3} on its {4} questions, against {5} over all. Look there first.",
+    advice_small_slices: "Too few questions to say anything about {0}; add questions until each has {1} or more.",
+    advice_saturated: "Every retriever has nearly the highest value in {0}: harder questions or a smaller k would tell them apart.",
+    advice_unfound: "{0} of {1} questions have {2} = 0 for every retriever ({3}): look at their gold and at the corpus before tuning a retriever.",
+    advice_unfound_one: "{0} of {1} questions have {2} = 0 for the retriever ({3}): look at their gold and at the corpus before tuning a retriever.",
+    advice_combination: "Of the questions with {0} = 0 for {1}, another retriever finds something for {2} ({3}); a combination could gain those at most.",
+    advice_reranking: "{0} finds more gold further down: {1} is {2}, {3} is {4}. Reranking could raise {3} by {5} at most.",
   },
   ko: {
     title: "검색기 보고서", questions: "질문", language: "English", languageHint: "Interface in English",
@@ -181,17 +199,32 @@ const WORDS = {
     old: "이 브라우저는 너무 오래되어 보고서를 열 수 없습니다. DecompressionStream이 필요합니다 (Chrome 80, Safari 16.4, Firefox 113 이상).",
     printed: "질문 {1}개 중 앞의 {0}개를 인쇄했습니다.", loading: "여는 중 …", result: "결과", resultOf: "{0} 결과", allRetrievers: "이 질문에 대한 모든 검색기",
     advice: "수치로 알 수 있는 점", adviceMore: "더 보기 ({0})", otherMetric: "{1} 기준이 아니라 {0} 기준", flip: "{2} 기준으로 {0}, {1} 가운데 어느 쪽이 앞서는지는 매칭을 얼마나 엄격하게 하느냐에 달려 있습니다. 이 보고서의 임계값 {3}에서는 앞의 것이, {4}에서는 뒤의 것이 앞섭니다. 이 순서만 믿지는 마세요(kragx threshold sweep으로 다른 임계값도 볼 수 있습니다).", seconds: "시간", caution: "주의", cautionFailed: "{0}: 질문 {2}개 중 {1}개에서 오류가 났습니다. 빈 목록으로 셉니다.", cautionMissing: "{0}: 질문 {2}개 중 {1}개가 결과에 없습니다. 빈 목록으로 셉니다.",
+    advice_winner: "{0} 사용을 권합니다. {1} 기준으로 다른 모든 검색기보다 낫습니다({2}). 다음은 {3}이며 차이는 {4}입니다.",
+    advice_no_winner: "{0}: 좋고 나쁨이 없거나 값이 없어 어느 검색기가 나은지 알 수 없습니다.",
+    advice_undecided: "{0} 기준으로 어느 검색기가 가장 나은지 판단할 수 없습니다. 값이 가장 좋은 검색기는 {1}({2})이지만, {3}{4}",
+    advice_untested: "실행 전체에서 나온 수치라 검정하지 않습니다.", advice_tied: "다음 검색기와 구별되지 않습니다: {0}.",
+    advice_needed: " {0} 대비 차이가 지금 보이는 만큼({1})이라면, 이를 확인하는 데 질문이 약 {2}개 필요합니다(현재 {3}개).",
+    advice_level: " {0} 쪽도 모든 질문에서 값이 같습니다.",
+    advice_one_retriever: "검색기가 하나뿐이라 고를 것이 없습니다. 하나를 더 추가하면 비교할 수 있습니다.",
+    advice_cost: "{0} 쪽은 {2}보다 {1}배 오래 걸립니다. 질문당 {3} 대 {4}({5}).",
+    advice_cost_tied: "구별되지 않는 검색기 가운데 가장 빠른 것은 {2}입니다. 질문당 {4}가 걸리며, {0} 쪽은 {3}로 {1}배입니다({5}).",
+    advice_routing: "{0} 질문에서는 전체와 달리 {2} 기준으로 {1} 쪽이 다른 모든 검색기보다 낫습니다. {3}에 따라 검색기를 고르는 것을 고려해 보세요.",
+    advice_no_routing: "{0}에 따라 검색기를 고를 근거는 없습니다. 어느 유형에서도 {1} 기준으로 다른 검색기가 확실히 1위는 아닙니다.",
+    advice_weak_slice: "{0}: {1} 질문에서 뚜렷하게 약합니다. 이 질문 {4}개의 {2} 평균은 {3}, 전체는 {5}입니다. 여기부터 살펴보세요.",
+    advice_small_slices: "질문이 너무 적어 판단할 수 없는 유형: {0}. 각각 {1}개 이상이 되도록 질문을 추가하세요.",
+    advice_saturated: "모든 검색기의 값이 거의 최고입니다: {0}. 더 어려운 질문이나 더 작은 k를 써야 구별됩니다.",
+    advice_unfound: "질문 {1}개 중 {0}개는 모든 검색기에서 {2} = 0입니다({3}). 검색기를 조정하기 전에 이 질문들의 정답과 말뭉치를 먼저 확인하세요.",
+    advice_unfound_one: "질문 {1}개 중 {0}개는 {2} = 0입니다({3}). 검색기를 조정하기 전에 이 질문들의 정답과 말뭉치를 먼저 확인하세요.",
+    advice_combination: "{1}: {0} = 0인 질문 가운데 {2}개는 다른 검색기가 찾습니다({3}). 검색기를 결합하면 많아야 그만큼 더 찾을 수 있습니다.",
+    advice_reranking: "{0}: 정답이 더 아래 순위에도 있습니다. {1} {2}, {3} {4}. 재순위화로 {3} 값을 최대 {5} 높일 수 있습니다.",
   },
 };
 
+const sentence = (key) => WORDS[state.language][key] ?? WORDS.en[key] ?? key;
+
 /** A phrase in the language of the interface, as text. */
-function t(key, ...values) {
-  const phrase = WORDS[state.language][key] ?? WORDS.en[key] ?? key;
-  return phrase.replace(/\{(\d)\}/g, (_, at) => values[at]);
-}
+const t = (key, ...values) => sentence(key).replace(/\{(\d)\}/g, (_, place) => values[place]);
 
 /** A phrase with elements filled in, as nodes. */
-function phrase(key, ...values) {
-  const text = WORDS[state.language][key] ?? WORDS.en[key];
-  return text.split(/(\{\d\})/).map((part) => (/^\{\d\}$/.test(part) ? values[part[1]] : part));
-}
+const phrase = (key, ...values) =>
+  sentence(key).split(/(\{\d\})/).map((part) => (/^\{\d\}$/.test(part) ? values[part[1]] : part));

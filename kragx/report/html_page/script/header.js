@@ -1,0 +1,43 @@
+// The top of the page: which gold set, which matcher and metric, language and theme.
+
+function renderHeader() {
+  const { name: dataset, version } = data.dataset, retrievers = data.retrievers.length;
+  const dark = document.documentElement.dataset.theme === "dark";
+  byId("top").replaceChildren(
+    el("div.brand", {},
+      el("p.kind", {}, t("title")),
+      el("h1", {}, name(dataset || "gold"), version ? el("small", {}, t("version", plain(version))) : null),
+      el("p", { title: plain(match().label) },
+        phrase("intro", nQuestions(), t(retrievers === 1 ? "nRetrievers1" : "nRetrievers", retrievers), name(match().name)))),
+    el("div.controls", {},
+      data.matches.length > 1
+        ? field(t("matcher"), select({}, data.matches.map((each, position) => [position, each.name]), state.match, (position) => choosing({ match: Number(position) })))
+        : null,
+      field(t("metric"), select({}, data.metrics.map((each) => [each.name, each.name]), state.metric, (chosen) => choosing({ metric: chosen }))),
+      el("button", { id: "language", title: t("languageHint"), lang: otherLanguage(), onclick: () => choosing({ language: otherLanguage() }) }, t("language")),
+      el("button", { id: "theme", "aria-label": `${t("theme")}: ${dark ? t("light") : t("dark")}`, onclick: () => setTheme(dark ? "light" : "dark") }, dark ? `☀ ${t("light")}` : `☾ ${t("dark")}`),
+      el("button.printing", { onclick: () => window.print() }, t("print"))));
+  byId("skip").textContent = t("skip");
+  document.documentElement.lang = state.language;
+}
+
+const otherLanguage = () => (state.language === "en" ? "ko" : "en");
+const nQuestions = () => t(size() === 1 ? "nQuestions1" : "nQuestions", grouped(size()));
+
+function setTheme(theme) {
+  state.theme = theme;
+  document.documentElement.dataset.theme = theme;
+  renderHeader();
+  byId("theme").focus({ preventScroll: true });
+}
+
+/** What a reader must know beside the verdict: failures, missing answers, an order that is not firm. */
+function cautions() {
+  const lists = [["f", "cautionFailed"], ["m", "cautionMissing"]].flatMap(([letter, key]) =>
+    present().map((retriever) => [retriever, cell(retriever).status.split(letter).length - 1]).filter(([, count]) => count)
+      .map(([retriever, count]) => el("li", {}, phrase(key, strong(retrieverName(retriever)), grouped(count), grouped(size())))));
+  const flipped = flips(true).map((line) => el("li", {}, line));
+  const statistical = (standing()?.cautions || []).map((line) => el("li", { lang: "en" }, plain(line)));
+  const items = [...lists, ...flipped, ...statistical];
+  return items.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, items)) : null;
+}

@@ -1,0 +1,74 @@
+// The tables of retrievers: metrics down, and the slices of one metric; retrievers across.
+
+/** A table with a column for each retriever, in a box that scrolls sideways. */
+function retrieverTable(titleId, retrievers, before, after, ...bodies) {
+  return [
+    el("p.scroll-hint", {}, t("scrollHint")),
+    el("div.scroll", { tabindex: 0, role: "region", "aria-labelledby": titleId },
+      el("table.metrics", {},
+        el("thead", {}, el("tr", {}, before, retrievers.map((retriever) => el("th", { scope: "col" }, columnHead(retriever))), after)),
+        bodies)),
+  ];
+}
+
+const columnHead = (retriever) => [swatch(retriever), "\u00a0", breakable(retrieverName(retriever))];
+
+function metricsTable() {
+  const view = standing()?.overall, retrievers = columns();
+  const row = (each) => el("tr", { class: each.name === state.metric ? "chosen" : null },
+    el("th", { scope: "row" }, el("button.link", { title: `${meaning(each)} ${t("choose", each.name)}`, onclick: () => choosing({ metric: each.name }) }, breakable(each.name)),
+      each.higher === false ? el("small.muted", {}, t("lower")) : null),
+    retrievers.map((retriever) => metricCell(each, retriever, view)));
+  const groups = ["metric", "measure"].map((kind) => data.metrics.filter((each) => each.kind === kind)).filter((group) => group.length);
+  return el("section", { "aria-labelledby": "metrics-title" },
+    el("h2", { id: "metrics-title" }, t("metrics")),
+    retrieverTable("metrics-title", retrievers, el("th", { scope: "col" }, t("metric")), null, groups.map((group, position) => el("tbody", {},
+      position ? el("tr.group", {}, el("th", { colspan: retrievers.length + 1, scope: "colgroup" }, t("measures"))) : null,
+      group.map(row)))),
+    flips(false).map((line) => el("p.legend", {}, line)),
+    el("p.legend", {}, retrievers.length < 2 ? null : [el("span.best-mark", {}, "★"), " ", t("best"), "   ", el("span.tie-mark", {}, "≈"), " ", t("tied"), "   "],
+      standing() ? t("metricsNote", percent(standing().statistics.confidence)) : t("metricsNotePlain")),
+    el("details.meanings", {}, el("summary", {}, t("meanings")), el("dl", {}, data.metrics.map((each) => el("div", {}, el("dt", {}, each.name), el("dd", {}, meaning(each)))))));
+}
+
+function metricCell(each, retriever, view) {
+  const average = mean(retriever, each), leads = view?.leaders[each.name];
+  const standing_ = isBest(leads, retriever, each) ? "best" : leads?.tied.includes(retrieverName(retriever)) ? "tied" : null;
+  const [low, high] = cell(retriever).bounds[each.name] || [], most = cell(retriever).maximum[each.name];
+  const possible = interval({ low, high }, each);
+  return el("td", { class: standing_ },
+    el("span.number", {}, average === null || !standing_ ? null
+      : el(standing_ === "best" ? "span.best-mark" : "span.tie-mark", { title: t(standing_) }, standing_ === "best" ? "★" : "≈", el("span.unseen", {}, t(standing_))),
+    number(average, each)),
+    el("span.interval", {}, interval(estimate(view, retriever, each), each)),
+    most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),
+    high - low > 1e-9 ? el("span.interval", { title: t("boundsHint", possible) }, t("possible", possible)) : null);
+}
+
+function slicesTable() {
+  const fields = [...new Set(slices().map((slice) => slice.field))];
+  if (!fields.length) return null;
+  if (!fields.includes(state.field)) state.field = fields[0];
+  const shownMetric = metric(), retrievers = columns(), several = retrievers.length > 1;
+  const row = (slice) => {
+    const leads = slice.leaders[shownMetric.name], winner = leads?.decided ? leads.best : null;
+    return el("tr", {},
+      el("th", { scope: "row" }, el("button.link", { onclick: () => showing({ slice: slice.key }) }, slice.value === null ? t("noValue") : breakable(String(slice.value)))),
+      el("td.n", {}, grouped(slice.n)),
+      retrievers.map((retriever) => {
+        const own = estimate(slice, retriever, shownMetric), wins = winner === retrieverName(retriever);
+        return el("td", { class: wins ? "best" : null },
+          el("span.number", {}, wins ? el("span.best-mark", {}, "★") : null, number(own?.value, shownMetric)),
+          el("span.interval", {}, interval(own, shownMetric)));
+      }),
+      several ? el("td.decided", {}, winner ? strong(winner) : el("span.muted", {}, t("notDecided"))) : null);
+  };
+  return el("section", { "aria-labelledby": "slices-title" },
+    el("h2", { id: "slices-title" }, t("slices"), " ", el("small", {}, shownMetric.name)),
+    tabs({ "aria-label": t("sliceField") }, fields.map((path) => [path, plain(fieldName(path))]), state.field, (chosen) => choosing({ field: chosen })),
+    retrieverTable("slices-title", retrievers,
+      [el("th", { scope: "col" }, plain(fieldName(state.field))), el("th.n", { scope: "col" }, t("n"))],
+      several ? el("th.decided", { scope: "col" }, t("sliceBest")) : null,
+      el("tbody", {}, slices().filter((slice) => slice.field === state.field).map(row))),
+    several ? el("p.legend", {}, t("slicesNote")) : null);
+}

@@ -1,0 +1,34 @@
+// Numbers as people read them; a dash where there is none.
+
+const missing = (value) => value === null || value === undefined;
+
+const grouped = (value) => value.toLocaleString("en-US", { maximumFractionDigits: 0 });
+
+/** A value of a metric. */
+function number(value, metric) {
+  if (missing(value)) return "–";
+  if (metric && metric.name.startsWith("seconds")) return duration(value);
+  if (Math.abs(value) >= 100) return grouped(value);
+  if (value !== 0 && Math.abs(value) < 0.001) return value.toPrecision(2);
+  return value.toFixed(3);
+}
+
+/** A limit as it was written. */
+const asWritten = (value) => String(+Number(value).toPrecision(6));
+
+function duration(seconds) {
+  if (missing(seconds)) return "–";
+  if (seconds >= 100) return `${grouped(seconds)} s`;
+  if (seconds >= 1) return `${seconds.toFixed(2)} s`;
+  const ms = seconds * 1000;
+  return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
+}
+
+const signed = (value, metric) =>
+  missing(value) ? "–" : (value < 0 ? "−" : "+") + number(Math.abs(value), metric);
+
+/** The interval of something with `low` and `high`; empty where there is none. */
+const interval = (bounds, metric, format = number) =>
+  missing(bounds?.low) ? "" : `[${format(bounds.low, metric)}, ${format(bounds.high, metric)}]`;
+
+const percent = (share) => Math.round(100 * share);
