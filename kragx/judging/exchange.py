@@ -88,12 +88,12 @@ def _asked(
             pairs[record["key"]] = record["pairs"]
     if not questions:
         raise DataError(f"{store.path}: no grade of {asks} fits; see: kragx judge store stats")
-    models = {str(each["client"].get("model")) for each in questions.values()}
-    rubrics = {scale_of(each["rubric"]["id"]) for each in questions.values()}
-    for option, found in (("model", models), ("rubric", rubrics)):
-        if len(found) > 1:
+    models = {str(question["client"].get("model")) for question in questions.values()}
+    rubrics = {scale_of(question["rubric"]["id"]) for question in questions.values()}
+    for option, names in (("model", models), ("rubric", rubrics)):
+        if len(names) > 1:
             raise UsageError(
-                f"--{option}: the store holds grades by several ({', '.join(sorted(found))}), "
+                f"--{option}: the store holds grades by several ({', '.join(sorted(names))}), "
                 "which are not one set of qrels; name one"
             )
     return questions, pairs

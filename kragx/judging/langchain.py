@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -46,7 +46,7 @@ class LangChainClient:
                 "BaseChatModel"
             )
         if self.name is None:
-            name = next(filter(None, (getattr(self.chat, each, None) for each in _NAMES)), None)
+            name = self._first(_NAMES)
             if name is None:
                 raise UsageError(
                     f"judge: {type(self.chat).__name__} does not say which model it is, and the "
@@ -57,16 +57,20 @@ class LangChainClient:
     @property
     def settings(self) -> Mapping[str, Any]:
         """The chat model's class, its name, and the sampling options and address it carries."""
-        found = {name: getattr(self.chat, name, None) for name in _OPTIONS}
-        address = next(filter(None, (getattr(self.chat, each, None) for each in _ADDRESSES)), None)
+        options = {name: getattr(self.chat, name, None) for name in _OPTIONS}
+        address = self._first(_ADDRESSES)
         kind = type(self.chat)
         return {
             "provider": f"langchain:{kind.__module__}.{kind.__qualname__}",
             "base_url": self.endpoint or (None if address is None else str(address)),
             "model": self.name,
-            **{name: value for name, value in found.items() if _plain(value)},
+            **{name: value for name, value in options.items() if _plain(value)},
             **({"structured_output": dict(self.options)} if self.options else {}),
         }
+
+    def _first(self, names: Iterable[str]) -> Any:
+        """The first of these attributes that the model has."""
+        return next(filter(None, (getattr(self.chat, name, None) for name in names)), None)
 
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once; what the model raises is a failure if it is among the named exceptions."""
@@ -96,7 +100,7 @@ def _expected() -> tuple[type[Exception], ...]:
     """What chat models raise when the service fails, of those packages that are loaded."""
     import sys
 
-    found: list[type[Exception]] = [TimeoutError, ConnectionError]
+    errors: list[type[Exception]] = [TimeoutError, ConnectionError]
     for module, names in (
         ("openai", ("APIError",)),
         ("anthropic", ("APIError",)),
@@ -104,8 +108,8 @@ def _expected() -> tuple[type[Exception], ...]:
         ("httpx2", ("TransportError", "HTTPStatusError")),
     ):
         loaded = sys.modules.get(module)
-        found += [getattr(loaded, name) for name in names if hasattr(loaded, name)]
-    return tuple(found)
+        errors += [getattr(loaded, name) for name in names if hasattr(loaded, name)]
+    return tuple(errors)
 
 
 def _failed(error: Exception) -> Failure:
@@ -134,12 +138,12 @@ def _read(answered: Any) -> Answer | Failure:
     about = getattr(raw, "response_metadata", None) or {}
     served = about.get("model_name") or about.get("model")
     fingerprint = about.get("system_fingerprint")
-    said = _text(raw)
+    text = _text(raw)
     refusal = (getattr(raw, "additional_kwargs", None) or {}).get("refusal")
     finish = about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason")
 
     def failed(kind: Any, detail: str) -> Failure:
-        return Failure(kind, detail, said, usage, model=served, fingerprint=fingerprint)
+        return Failure(kind, detail, text, usage, model=served, fingerprint=fingerprint)
 
     if refusal or finish == "refusal":
         return failed("refusal", str(refusal or "the model declined"))

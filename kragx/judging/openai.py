@@ -66,12 +66,12 @@ class OpenAIClient:
     def settings(self) -> Mapping[str, Any]:
         """Provider, server, model and sampling; what is not set is not sent."""
         base_url = self.base_url or "https://api.openai.com/v1"
-        found = {
+        settings = {
             "provider": "openai",
             "base_url": self.endpoint or base_url.rstrip("/"),
             **self._sampling,
         }
-        return found | ({"extra_body": dict(self.extra_body)} if self.extra_body else {})
+        return settings | ({"extra_body": dict(self.extra_body)} if self.extra_body else {})
 
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once; the client's own retries are off."""

@@ -59,9 +59,9 @@ def neutralise(text: str, token: str) -> str:
     Fence marks become ‹‹‹ and ›››, the bar of ``<|name|>`` becomes ¦, and the token is cut in two.
     """
     if "<<<" in text or ">>>" in text:
-        text = _FENCE.sub(lambda found: ("‹" if found[0][0] == "<" else "›") * len(found[0]), text)
+        text = _FENCE.sub(lambda mark: ("‹" if mark[0][0] == "<" else "›") * len(mark[0]), text)
     if "<|" in text or "|>" in text:
-        text = _CONTROL.sub(lambda found: found[0].replace("|", "¦"), text)
+        text = _CONTROL.sub(lambda mark: mark[0].replace("|", "¦"), text)
     if token not in text.lower():
         return text
     half = len(token) // 2

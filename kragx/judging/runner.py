@@ -60,7 +60,7 @@ class Batch:
         client = dict(settings.client.settings)
         digests: dict[int, dict[str, str]] = {}  # by rubric: they are few, and questions many
         self.keys: list[str] = []
-        self.asked: dict[str, tuple[Question, str]] = {}
+        self.wanted: dict[str, tuple[Question, str]] = {}
         for question in questions:
             rubric = digests.get(id(question.rubric))
             if rubric is None:
@@ -68,7 +68,7 @@ class Batch:
             canonical = canonical_json(material(question, client, settings.repeat, rubric))
             key = key_of(canonical)
             self.keys.append(key)
-            self.asked.setdefault(key, (question, canonical))
+            self.wanted.setdefault(key, (question, canonical))
         self.questions = questions
         self.done: dict[str, Judgement] = {}
         self.served: set[tuple[str | None, str | None]] = set()
@@ -83,21 +83,21 @@ class Batch:
         with Store(settings.store) as self.store:
             self.store.changed_by_others()  # from here on it is noticed
             labels = self._labels()
-            for attempt in self.store.settled(list(self.asked)).values():
+            for attempt in self.store.settled(list(self.wanted)).values():
                 self._take_stored(attempt)
-            todo = [key for key in self.asked if key not in self.done]
+            todo = [key for key in self.wanted if key not in self.done]
             self.tally.n_stored += len(self.done)
             if settings.dry_run:
                 self._plan(todo)
             else:
-                self.store.note(((key, self.asked[key][1]) for key in todo), self._pairs())
+                self.store.note(((key, self.wanted[key][1]) for key in todo), self._pairs())
                 await self._ask_all(todo)
         self._report_changes()
         if self.over_budget:
             left = sum(judgement.failure == "not_asked" for judgement in self.done.values())
             raise JudgingError(
                 f"judge.budget: used up after {settings.ledger.spent.n_calls} calls"
-                f"{' and '.join(['', *self._cost()])}; {left} of {len(self.asked)} questions were "
+                f"{' and '.join(['', *self._cost()])}; {left} of {len(self.wanted)} questions were "
                 f"not asked. What was judged is in {settings.store}: raise the budget and run "
                 "again to go on"
             )
@@ -137,13 +137,13 @@ class Batch:
                 )
         # A question that is asked for labelled documents only needs no judge.
         needed = {key for position, key in enumerate(self.keys) if position not in judgements}
-        self.asked = {key: asked for key, asked in self.asked.items() if key in needed}
-        self.tally.n_distinct = len(self.asked)
+        self.wanted = {key: entry for key, entry in self.wanted.items() if key in needed}
+        self.tally.n_distinct = len(self.wanted)
         return judgements
 
     def _pairs(self) -> Iterator[tuple[str, str, str]]:
         for key, question in zip(self.keys, self.questions, strict=True):
-            if question.query_id is not None and key in self.asked:
+            if question.query_id is not None and key in self.wanted:
                 document = question.document_id or f"text-{key_of(question.document)[:16]}"
                 yield key, question.query_id, document
 
@@ -163,7 +163,7 @@ class Batch:
 
     def _plan(self, todo: Sequence[str]) -> None:
         for key in todo:
-            tokens = about_tokens(messages(self.asked[key][0], key))
+            tokens = about_tokens(messages(self.wanted[key][0], key))
             self.tally.planned.add(Spent(1, prompt_tokens=tokens, completion_tokens=_ABOUT_OUTPUT))
             self.done[key] = Judgement(key, failure="not_asked", detail="a dry run")
 
@@ -218,7 +218,7 @@ class Batch:
 
     async def _ask(self, key: str) -> Judgement:
         settings = self.settings
-        question, _ = self.asked[key]
+        question, _ = self.wanted[key]
         if self._graded_elsewhere(key):
             self.tally.n_stored += 1
             return self.done[key]
@@ -322,16 +322,16 @@ def _attempt(key: str, answer: Answer | Failure, rubric: Rubric, seconds: float)
     """What is kept of an answer: its grade, or why it has none."""
     usage = answer.usage
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
-    said: dict[str, Any]
+    outcome: dict[str, Any]
     if isinstance(read, Failure):
-        said = {"failure": read.kind, "detail": read.detail}
+        outcome = {"failure": read.kind, "detail": read.detail}
     else:
-        said = dict(zip(("grade", "reason"), read))
+        outcome = dict(zip(("grade", "reason"), read))
     return Attempt(
         key=key,
         uid=new_uid(),
         at=now(),
-        **said,
+        **outcome,
         raw=answer.text,
         prompt_tokens=usage.prompt,
         completion_tokens=usage.completion,

@@ -81,23 +81,23 @@ def _client(options: Mapping[str, Any]) -> Any:
     if named == "openai":
         if "args" in options:
             raise UsageError("judge.args: belongs to a client with an import path")
-        given = {name: options[name] for name in _CLIENT if name in options}
-        if "model" not in given:
+        own = {name: options[name] for name in _CLIENT if name in options}
+        if "model" not in own:
             model = os.environ.get("KRAGX_JUDGE_MODEL")
             if not model:
                 raise UsageError(f"judge.model: {HOW}")
-            given["model"] = model
-        return OpenAIClient(**given)
+            own["model"] = model
+        return OpenAIClient(**own)
     for name in _CLIENT:
         if name in options:
             raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")
     if not isinstance(named, str):
         return named if isinstance(named, Client) else LangChainClient(named)
-    made = plugins.build(named, options.get("args") or {})
-    return made if isinstance(made, Client) else LangChainClient(made)
+    client = plugins.build(named, options.get("args") or {})
+    return client if isinstance(client, Client) else LangChainClient(client)
 
 
 def adjusted(judge: Judge, **options: Any) -> Judge:
     """The judge with the options that are not None; its client and store stay the same."""
-    given = {name: value for name, value in options.items() if value is not None}
-    return replace(judge, **given) if given else judge
+    changes = {name: value for name, value in options.items() if value is not None}
+    return replace(judge, **changes) if changes else judge

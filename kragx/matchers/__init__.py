@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
 from kragx.matchers.combine import CombinedMatcher, Step
-from kragx.matchers.containment import ContainsMatcher, TextMatcher
 from kragx.matchers.embedding import EmbeddingMatcher
-from kragx.matchers.equality import ExactMatcher, IdMatcher
+from kragx.matchers.ids import IdMatcher
 from kragx.matchers.items import MatchItem, MatchWarning, Notes, Target
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
 from kragx.matchers.methods import METHODS
@@ -19,6 +18,7 @@ from kragx.matchers.options import check_threshold
 from kragx.matchers.rouge import RougeMatcher
 from kragx.matchers.span import SpanMatcher
 from kragx.matchers.specs import asks, label, matcher, needed, option_names
+from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 
 __all__ = [
     "METHODS",

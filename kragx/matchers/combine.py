@@ -138,11 +138,11 @@ class CombinedMatcher(BaseMatcher):
     ) -> Iterator[Trace]:
         items = [item for item, _ in batch]
         shapes = [(len(item.docs), len(item.targets)) for item in items]
-        asked = [
+        wanted = [
             np.ones(shape, bool) if mask is None else mask
             for shape, (_, mask) in zip(shapes, batch, strict=True)
         ]
-        open_ = list(asked)
+        open_ = list(wanted)
         scores = [np.zeros(shape) for shape in shapes]
         unknown = [np.zeros(shape, bool) for shape in shapes]
         logs: list[list[Trace]] = [[] for _ in batch]
@@ -152,7 +152,7 @@ class CombinedMatcher(BaseMatcher):
             # The members of `any` and `all`, and the last of a cascade, say yes or no.
             limits = None if last or self.kind != "cascade" else (step.accept, step.reject)
             if step.matcher.judges and not step.matcher.members:
-                notes.judging.n_calls_saved += _spared(items, asked, open_)
+                notes.judging.n_calls_saved += _spared(items, wanted, open_)
             for query, trace in enumerate(step.matcher.traces(zip(items, open_), notes)):
                 rest = trace.open
                 missing = np.isnan(trace.scores) & rest
@@ -171,7 +171,7 @@ class CombinedMatcher(BaseMatcher):
             if self.kind == "any":  # one that matches decides
                 unknown[query] &= scores[query] == 0
             scores[query][unknown[query]] = np.nan
-            yield Trace(self, scores[query], asked[query], members=tuple(logs[query]))
+            yield Trace(self, scores[query], wanted[query], members=tuple(logs[query]))
 
 
 def _reaches(scores: Floats, limit: float | None) -> Bools:
@@ -182,11 +182,11 @@ def _below(scores: Floats, limit: float | None) -> Bools:
     return np.zeros(scores.shape, bool) if limit is None else scores < limit
 
 
-def _spared(items: Sequence[MatchItem], asked: Sequence[Bools], open_: Sequence[Bools]) -> int:
+def _spared(items: Sequence[MatchItem], wanted: Sequence[Bools], open_: Sequence[Bools]) -> int:
     """Distinct pairs of texts that a judge need not be asked for, as they are decided already."""
     needed: set[tuple[str | None, str | None]] = set()
     decided: set[tuple[str | None, str | None]] = set()
-    for item, pairs, rest in zip(items, asked, open_, strict=True):
+    for item, pairs, rest in zip(items, wanted, open_, strict=True):
         for row, column in zip(*np.nonzero(pairs)):
             texts = (item.docs[row].text, item.targets[column].text)
             (needed if rest[row, column] else decided).add(texts)

@@ -196,8 +196,8 @@ class EmbeddingMatcher(BaseMatcher):
                     right = np.stack([vectors[text] for text in listed])
                     scores[:, list(golds)] = _cosines(left, right, docs, listed)
                     for side, of_side in ((docs, left), (listed, right)):
-                        for at in np.flatnonzero(~of_side.any(axis=1)):
-                            zero[side[at]] = None
+                        for row in np.flatnonzero(~of_side.any(axis=1)):
+                            zero[side[row]] = None
                 yield scores
         if zero:
             notes["n_texts_without_vector"] += len(zero)
@@ -222,15 +222,15 @@ def _cosines(left: Floats, right: Floats, docs: Sequence[str], golds: Sequence[s
     first = {text: column for column, text in enumerate(golds)}
     for row, text in enumerate(docs):
         if text in first and left[row].any():
-            same = [column for column, gold in enumerate(golds) if gold == text]
-            cosines[row, same] = 1.0
+            columns = [column for column, gold in enumerate(golds) if gold == text]
+            cosines[row, columns] = 1.0
     return cosines
 
 
 def _embeds(value: object) -> bool:
-    asked = ("embed_documents", "aembed_documents")
+    names = ("embed_documents", "aembed_documents")
     return not isinstance(value, type) and any(
-        callable(getattr(value, name, None)) for name in asked
+        callable(getattr(value, name, None)) for name in names
     )
 
 
@@ -242,19 +242,13 @@ def _embedded(embeddings: Any, texts: list[str], as_: EmbedAs) -> Sequence[Seque
     if later is None or hasattr(embeddings, name):
         ask = getattr(embeddings, name)
         try:
-            found: Sequence[Sequence[float]] = (
-                [ask(text) for text in texts] if one_by_one else ask(texts)
-            )
-            return found
+            return [ask(text) for text in texts] if one_by_one else ask(texts)
         except NotImplementedError:  # langchain-core requires it of asynchronous ones as well
             if later is None:
                 raise
     from kragx.judging.traffic import run_sync
 
     async def awaited() -> Sequence[Sequence[float]]:
-        if one_by_one:
-            return [await later(text) for text in texts]
-        answer: Sequence[Sequence[float]] = await later(texts)
-        return answer
+        return [await later(text) for text in texts] if one_by_one else await later(texts)
 
     return run_sync(awaited)

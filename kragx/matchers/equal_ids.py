@@ -16,6 +16,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from kragx.errors import DataError
+from kragx.matchers.matching import starts
 from kragx.metrics.table import Bools, Floats, Ints, MatchTable
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -85,8 +86,8 @@ def read_id_arrays(qrels: object, run: object) -> IdArrays | None:
     read = IdArrays(
         qrels=qrels,
         run=run,
-        doc_start=_starts([len(each) // 8 for each in scores]),
-        gold_start=_starts([len(each) // 8 for each in grades]),
+        doc_start=starts([len(packed) // 8 for packed in scores]),
+        gold_start=starts([len(packed) // 8 for packed in grades]),
         score=np.frombuffer(b"".join(scores)),
         gold=tuple(ids),
         grade=np.frombuffer(b"".join(grades)),
@@ -113,11 +114,11 @@ def _nested(value: Any) -> TypeGuard[Scores]:
 
 def _kinds_near_bools(read: IdArrays) -> set[type]:
     """The types of each query's scores from the first 0 or 1 to the last; no bool is elsewhere."""
-    at = np.flatnonzero((read.score == 0) | (read.score == 1))
-    first = np.searchsorted(at, read.doc_start)
+    near = np.flatnonzero((read.score == 0) | (read.score == 1))
+    first = np.searchsorted(near, read.doc_start)
     rows = np.flatnonzero(first[1:] > first[:-1])
-    begin = at[first[rows]] - read.doc_start[rows]
-    end = at[first[rows + 1] - 1] + 1 - read.doc_start[rows]
+    begin = near[first[rows]] - read.doc_start[rows]
+    end = near[first[rows + 1] - 1] + 1 - read.doc_start[rows]
     queries = list(read.qrels)
     kinds: set[type] = set()
     for row, start, stop in zip(rows.tolist(), begin.tolist(), end.tolist()):
@@ -151,8 +152,8 @@ def match_id_arrays(read: IdArrays) -> MatchTable:
     if tied.any():
         queries = list(read.qrels)
         documents = list(chain.from_iterable(read.gold))
-        for at in np.flatnonzero(tied):
-            before[at] += _tied_before(read.run[queries[query[at]]], documents[gold[at]])
+        for pair in np.flatnonzero(tied):
+            before[pair] += _tied_before(read.run[queries[query[pair]]], documents[gold[pair]])
     doc = read.doc_start[query] + before
     order = np.lexsort((gold, doc))
     return MatchTable(
@@ -178,9 +179,9 @@ def _before(scores: Floats, doc_start: Ints, query: Ints, own: Floats) -> tuple[
     for row in np.flatnonzero(falls[doc_start[1:]] > falls[starts]):
         ascending[doc_start[row] : doc_start[row + 1]].sort()
     first, last = doc_start[query], doc_start[query + 1]
-    at = _bisect(ascending, first, last, -own)
-    behind = np.minimum(at + 1, len(scores) - 1)
-    return at - first, (at + 1 < last) & (ascending[behind] == -own)
+    place = _bisect(ascending, first, last, -own)
+    behind = np.minimum(place + 1, len(scores) - 1)
+    return place - first, (place + 1 < last) & (ascending[behind] == -own)
 
 
 def _bisect(values: Floats, first: Ints, last: Ints, own: Floats) -> Ints:
@@ -203,7 +204,3 @@ def _tied_before(ranking: Mapping[str, float], document: str) -> int:
         for name, other in ranking.items()
         if name != document
     )
-
-
-def _starts(lengths: list[int]) -> Ints:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(np.array(lengths, np.int64))))

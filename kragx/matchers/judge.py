@@ -114,17 +114,19 @@ class JudgeMatcher(BaseMatcher):
             questions: list[Question] = []
             places: list[tuple[int, int, int]] = []
             grids: list[Floats] = []
-            for at, (item, mask) in enumerate(batch):
+            for query, (item, mask) in enumerate(batch):
                 grids.append(np.zeros((len(item.docs), len(item.targets))))
                 if mask is not None and not mask.any():
                     continue
                 for row, column, question in self._support(item):
                     if mask is None or mask[row, column]:
-                        places.append((at, row, column))
+                        places.append((query, row, column))
                         questions.append(question)
-            for (at, row, column), judgement in zip(places, self._judge(questions, notes.judging)):
+            for (query, row, column), judgement in zip(
+                places, self._judge(questions, notes.judging)
+            ):
                 grade = judgement.grade
-                grids[at][row, column] = np.nan if grade is None else grade
+                grids[query][row, column] = np.nan if grade is None else grade
             yield from grids
         self._check_missing(notes.judging)
 

@@ -72,8 +72,8 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTa
     if max(doc_offset, gold_offset) >= 2**31:
         raise DataError("more than 2,147,483,647 documents or gold items in one evaluation")
     return MatchTable(
-        doc_start=_starts(n_docs),
-        gold_start=_starts([len(of_query) for of_query in grades]),
+        doc_start=starts(n_docs),
+        gold_start=starts([len(of_query) for of_query in grades]),
         grade=np.array([grade for of_query in grades for grade in of_query], np.float64),
         answered=np.array(answered, bool),
         repeated=np.array([flag for of_query in repeated for flag in of_query], bool),
@@ -132,5 +132,6 @@ def _by_gold(scores: Floats, item: MatchItem, threshold: float) -> Floats:
     return best
 
 
-def _starts(lengths: list[int]) -> Ints:
+def starts(lengths: list[int]) -> Ints:
+    """Where the rows of these lengths begin, and the last one ends."""
     return np.concatenate(([0], np.cumsum(np.array(lengths, np.int64)))).astype(np.int64)

@@ -19,12 +19,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from kragx.matchers.base import BaseMatcher
-from kragx.matchers.containment import ContainsMatcher, TextMatcher
 from kragx.matchers.embedding import EmbeddingMatcher
-from kragx.matchers.equality import ExactMatcher, IdMatcher
+from kragx.matchers.ids import IdMatcher
 from kragx.matchers.judge import JudgeMatcher
 from kragx.matchers.rouge import RougeMatcher
 from kragx.matchers.span import SpanMatcher
+from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 
 METHODS: Mapping[str, Callable[..., BaseMatcher]] = {
     "id": IdMatcher,

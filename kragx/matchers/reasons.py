@@ -150,12 +150,12 @@ def _deciding(kind: str, parts: Sequence[Reason], verdict: Verdict) -> set[int]:
     if not parts:  # a nested combination that this pair never came to
         return every
     if verdict == "unknown":
-        return {at for at in every if parts[at].verdict == "unknown"}
+        return {part for part in every if parts[part].verdict == "unknown"}
     if kind == "cascade":
         return {len(parts) - 1}
-    one = "match" if kind == "any" else "no match"  # a single one of these is enough
+    one: Verdict = "match" if kind == "any" else "no match"  # a single one of these is enough
     if (verdict == "match") == (kind == "any"):
-        return {next(at for at, part in enumerate(parts) if part.verdict == one)}
+        return {[part.verdict for part in parts].index(one)}
     return every
 
 
@@ -170,6 +170,9 @@ def strength(reason: Reason) -> tuple[int, float]:
 def best_targets(item: MatchItem, grid: Iterable[Sequence[Reason]]) -> list[list[int]]:
     """For each document and gold item, the target that speaks for it: its best one; n x m."""
     columns: list[list[int]] = [[] for _ in item.query.gold]
-    for at, target in enumerate(item.targets):
-        columns[target.gold].append(at)
-    return [[max(of_gold, key=lambda at: strength(row[at])) for of_gold in columns] for row in grid]
+    for column, target in enumerate(item.targets):
+        columns[target.gold].append(column)
+    return [
+        [max(of_gold, key=lambda column: strength(row[column])) for of_gold in columns]
+        for row in grid
+    ]

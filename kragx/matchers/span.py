@@ -85,10 +85,10 @@ class SpanMatcher(TokenMatcher):
         )
         doc_size = np.bincount(parts.row, size[parts.tokens], len(doc_tokens))
         gold_size = np.bincount(rows.row, size[rows.tokens], len(gold_tokens))
-        for at, (n, m) in enumerate(zip(n_docs.tolist(), n_golds.tolist())):
-            own = slice(first_pair[at], first_pair[at] + n * m)
-            chunk = doc_size[first_doc[at] : first_doc[at] + n, None]
-            text = gold_size[None, first_gold[at] : first_gold[at] + m]
+        for row, (n, m) in enumerate(zip(n_docs.tolist(), n_golds.tolist())):
+            own = slice(first_pair[row], first_pair[row] + n * m)
+            chunk = doc_size[first_doc[row] : first_doc[row] + n, None]
+            text = gold_size[None, first_gold[row] : first_gold[row] + m]
             of_chunk = in_doc[own].reshape(n, m) / np.where(chunk > 0, chunk, 1.0)
             of_gold = in_gold[own].reshape(n, m) / np.where(text > 0, text, 1.0)
             match self.of:

@@ -105,14 +105,14 @@ class Vectors:
         return vectors
 
     def _remember(self, texts: Sequence[str], vectors: Vector) -> None:
-        found = vectors.shape[1]
-        if self._dimensions not in (None, found):
+        dimensions = vectors.shape[1]
+        if self._dimensions not in (None, dimensions):
             raise DataError(
-                f"match.embeddings: the vector of {shorten(texts[0])} has {found} dimensions, "
+                f"match.embeddings: the vector of {shorten(texts[0])} has {dimensions} dimensions, "
                 f"and those before have {self._dimensions}; two models cannot be compared "
                 "(if the model behind a name has changed, use another 'cache' or 'model')"
             )
-        self._dimensions = found
+        self._dimensions = dimensions
         # Scaled first, lest squares of very large or small numbers leave the range of floats.
         largest = np.abs(vectors).max(axis=1, keepdims=True)
         scaled = vectors / np.where(largest > 0, largest, 1.0)

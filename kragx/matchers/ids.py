@@ -1,4 +1,4 @@
-"""Matchers by equality: the same id, or the same text."""
+"""The matcher `id`: the same id, wherever documents and gold keep it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from kragx.data.documents import Doc
 from kragx.data.metadata import value_at
-from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import MatchItem, Notes, Target
@@ -50,23 +49,23 @@ class IdMatcher(BaseMatcher):
             if not (item.docs and item.targets):
                 yield np.zeros((len(item.docs), len(item.targets)))
                 continue
-            yield equal(self._doc_ids(item), self._gold_ids(item))
+            yield _equal(self._doc_ids(item), self._gold_ids(item))
 
     def _doc_ids(self, item: MatchItem) -> list[str]:
         if self.id_key is None and all(doc.id is not None for doc in item.docs):
             return [doc.id for doc in item.docs if doc.id is not None]
         ids: list[str] = []
         for rank, doc in enumerate(item.docs, start=1):
-            found = doc.id if self.id_key is None else None
-            if found is None:
-                found = _lookup(doc, self.id_key or "metadata.id")
-            if found is None:
+            doc_id = doc.id if self.id_key is None else None
+            if doc_id is None:
+                doc_id = _lookup(doc, self.id_key or "metadata.id")
+            if doc_id is None:
                 raise DataError(
                     f"query {item.query.id!r}, rank {rank}: the document has no "
                     f"{self.id_key or 'id'}; name the metadata key that holds it with 'id_key'"
                     f"{_keys(doc.metadata)}, or compare texts: match 'overlap' or 'text'"
                 )
-            ids.append(found)
+            ids.append(doc_id)
         return ids
 
     def _gold_ids(self, item: MatchItem) -> list[str | None]:
@@ -75,7 +74,7 @@ class IdMatcher(BaseMatcher):
         if self.gold_id_key is None:
             fallback = [target.id or _lookup(target, "metadata.id") for target in item.targets]
             ids = [own if own is not None else other for own, other in zip(ids, fallback)]
-        with_id = {target.gold for target, found in zip(item.targets, ids) if found is not None}
+        with_id = {target.gold for target, own in zip(item.targets, ids) if own is not None}
         for position in range(len(item.query.gold)):
             if position not in with_id:
                 raise DataError(
@@ -86,27 +85,7 @@ class IdMatcher(BaseMatcher):
         return ids
 
 
-@dataclass(frozen=True)
-class ExactMatcher(BaseMatcher):
-    """Equal texts after normalisation (NFC, white space collapsed, stripped).
-
-    Attributes:
-        casefold: also ignore case.
-    """
-
-    casefold: bool = False
-    name = "exact"
-    yes_or_no = True
-
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield 1 where the texts are equal, else 0."""
-        for item in items:
-            docs = [normalise(text, casefold=self.casefold) for text in item.doc_texts(self.name)]
-            golds = normalised_targets(item, self.name, casefold=self.casefold)
-            yield equal(docs, [golds.get(at) for at in range(len(item.targets))])
-
-
-def equal(docs: Sequence[str], targets: Sequence[str | None]) -> Floats:
+def _equal(docs: Sequence[str], targets: Sequence[str | None]) -> Floats:
     """1 where a document's key equals a target's, else 0; None equals nothing."""
     scores = np.zeros((len(docs), len(targets)))
     columns: dict[str, list[int]] = {}
@@ -117,22 +96,6 @@ def equal(docs: Sequence[str], targets: Sequence[str | None]) -> Floats:
         for column in columns.get(key, ()):
             scores[row, column] = 1.0
     return scores
-
-
-def normalised_targets(item: MatchItem, method: str, *, casefold: bool) -> dict[int, str]:
-    """The normalised text of every target that has one; an empty one is an error.
-
-    An empty gold text would be contained in every document and equal every empty one.
-    """
-    texts: dict[int, str] = {}
-    for at, text in item.target_texts(method).items():
-        texts[at] = normalise(text, casefold=casefold)
-        if not texts[at]:
-            raise DataError(
-                f"query {item.query.id!r}, gold {item.targets[at].gold + 1}: the gold text is "
-                "empty, so it would match anything; give it a text or remove it"
-            )
-    return texts
 
 
 def _lookup(source: Doc | Target, path: str) -> str | None:
