@@ -12,7 +12,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kragx import Evaluation, evaluate
-from kragx.report.text import console, print_evaluations
+from kragx.comparison.side_by_side import side_by_side
+from kragx.printing import show
 from kragx.retrievers import BM25Retriever
 
 DATA = Path(__file__).parent / "data" / "consumer_ko"
@@ -37,7 +38,7 @@ def main() -> list[Evaluation]:
         )
         retriever.name = f"{size} characters"
         results.append(evaluate(str(DATA / "gold.jsonl"), retriever, match="span", metrics=METRICS))
-    print_evaluations(results, console())
+    show(side_by_side(results))
     return results
 
 

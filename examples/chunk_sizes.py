@@ -11,7 +11,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from kragx import Evaluation, evaluate
-from kragx.report.text import console, print_evaluations
+from kragx.comparison.side_by_side import side_by_side
+from kragx.printing import show
 from kragx.retrievers import BM25Retriever
 
 DATA = Path(__file__).parent / "data" / "consumer_ko"
@@ -34,7 +35,7 @@ def main() -> list[Evaluation]:
                 metrics=["hit_rate@1", "hit_rate@5", "recall@5", "ndcg@10", "redundancy@10"],
             )
         )
-    print_evaluations(results, console())
+    show(side_by_side(results))
     return results
 
 

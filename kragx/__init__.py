@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from kragx.evaluation.evaluate import evaluate as evaluate
     from kragx.evaluation.evaluate import match_pairs as match_pairs
     from kragx.evaluation.evaluation import Evaluation as Evaluation
-    from kragx.evaluation.explain import Explanation as Explanation
     from kragx.evaluation.explain import explain as explain
+    from kragx.evaluation.explanation import Explanation as Explanation
     from kragx.evaluation.pooling import pooled as pooled
     from kragx.evaluation.retrieve import aretrieve as aretrieve
     from kragx.evaluation.retrieve import retrieve as retrieve
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from kragx.matchers import Matcher as Matcher
     from kragx.matchers import matcher as matcher
     from kragx.report.figures.comparison import write_figures as write_figures
+    from kragx.report.figures.sweep import sweep_figure as sweep_figure
     from kragx.report.html_page.page import write_html as write_html
 
 _PUBLIC = {
@@ -88,7 +89,8 @@ _PUBLIC = {
     "errors": ("ConfigError", "DataError", "KragxError", "MissingExtraError", "UsageError"),
     "evaluation.evaluate": ("aevaluate", "evaluate", "match_pairs"),
     "evaluation.evaluation": ("Evaluation",),
-    "evaluation.explain": ("Explanation", "explain"),
+    "evaluation.explain": ("explain",),
+    "evaluation.explanation": ("Explanation",),
     "evaluation.pooling": ("pooled",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
     "evaluation.sweep": ("Sweep", "sweep"),
@@ -104,6 +106,7 @@ _PUBLIC = {
     "krag.rag_evaluator": ("RAGEvaluator",),
     "matchers": ("Matcher", "matcher"),
     "report.figures.comparison": ("write_figures",),
+    "report.figures.sweep": ("sweep_figure",),
     "report.html_page.page": ("write_html",),
 }
 _MODULE_OF = {name: module for module, names in _PUBLIC.items() for name in names}

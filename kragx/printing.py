@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
 
+MARK = "bold green"
+"""The style of what is marked in a line."""
+
 WIDTH = 200
 """Columns of text that goes to no terminal, so that no table is cut in a pipe or CI log."""
 
@@ -42,14 +45,35 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of prose; `style` is rich's (``yellow`` warns, ``dim`` explains).
+    """A line of prose.
 
-    `item` is what stands before one line of a list: ``-``, or ``?`` for what is open.
+    Attributes:
+        text: what it says.
+        style: one of rich's (``yellow`` warns, ``dim`` explains).
+        item: what stands before one line of a list: ``-``, or ``?`` for what is open.
+        marks: where the text is marked: in colour, and in «marks» where there is none.
+        indent: how many columns it stands to the right.
     """
 
     text: str
     style: str = ""
     item: str = ""
+    marks: tuple[tuple[int, int], ...] = ()
+    indent: int = 0
+
+    def pieces(self) -> Iterator[tuple[str, bool]]:
+        """The line cut up into what is marked and what is not; nothing in it steers."""
+        position = 0
+        before = f"{self.item} " if self.item else ""
+        for start, end in self.marks:
+            yield inert(before + self.text[position:start]), False
+            yield inert(self.text[start:end]), True
+            position, before = end, ""
+        yield inert(before + self.text[position:]), False
+
+    def plain(self) -> str:
+        """The line without colours."""
+        return "".join(f"«{piece}»" if marked else piece for piece, marked in self.pieces())
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +155,20 @@ def console(*, stderr: bool = False) -> Console:
 
 def show(parts: Iterable[Part], out: Console | None = None) -> None:
     """Print a description; a table too wide for the window is split between its columns."""
+    from rich.padding import Padding
     from rich.text import Text
 
     out = out or console()
     for part in parts:
         if isinstance(part, Line):
-            text = f"{part.item} {part.text}".lstrip()
-            out.print(Text(inert(text), style=part.style), soft_wrap=True)
+            colour = out.is_terminal and not out.no_color
+            text = Text(style=part.style)
+            for piece, marked in part.pieces() if colour else [(part.plain(), False)]:
+                text.append(piece, MARK if marked else "")
+            if part.indent:
+                out.print(Padding(text, (0, 0, 0, part.indent), expand=False))
+            else:
+                out.print(text, soft_wrap=True)
         else:
             _show_table(part, out)
 
@@ -240,11 +271,15 @@ def _rich(table: Table, columns: Sequence[int]) -> RichTable:
 def as_html(parts: Iterable[Part]) -> str:
     """A description as HTML for a notebook."""
     return "".join(
-        f"<p>{escape(inert(f'{part.item} {part.text}'.lstrip()))}</p>"
+        f"<p>{''.join(_html_piece(*piece) for piece in part.pieces())}</p>"
         if isinstance(part, Line)
         else _html_table(part)
         for part in parts
     )
+
+
+def _html_piece(text: str, marked: bool) -> str:
+    return f"<mark>{escape(text)}</mark>" if marked else escape(text)
 
 
 def _cell(value: str | Cell) -> Cell:

@@ -11,7 +11,8 @@ from kragx.app.folder import read_folder
 from kragx.app.pipeline import evaluated
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.explain import Explanation, explain, standard_panel
+from kragx.evaluation.explain import explain, standard_panel
+from kragx.evaluation.explanation import Explanation
 from kragx.judging import read_judge
 from kragx.matchers import label, matcher
 

@@ -109,7 +109,7 @@ class RunReport(Result):
                     "retriever": each.name,
                     "match": each.match_name,
                     **each.to_dict(queries=True),
-                    "nearby": None if each.nearby is None else each.nearby.to_dict(),
+                    "nearby": plain(each.nearby),
                 }
                 for each in self.evaluations
             ],

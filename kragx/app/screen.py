@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.recommendations import FEW
+from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation
 from kragx.printing import Line, Part, Table, number, visible, warning
-from kragx.report.rows import match_label, profile_label, remarks
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport
@@ -38,7 +38,7 @@ def screen(report: RunReport) -> Iterator[Part]:
     comparison, evaluations = report.comparisons[0], groups[0]
     verdict, *advice = comparison.recommendations
     yield Line(
-        f"match: {match_label(evaluations[0])}; profile: {profile_label(evaluations[0])}", "dim"
+        f"match: {evaluations[0].match_label}; profile: {evaluations[0].profile_label}", "dim"
     )
     failures = [each for each in report.evaluations if each.counts["n_failed"]]
     yield from (warning(line) for line in _first(_remarks(failures)))
@@ -63,12 +63,9 @@ def whole(report: RunReport) -> Iterator[Part]:
     yield _dataset(report)
     groups = _by_matcher(report.evaluations)
     for comparison, evaluations in zip(report.comparisons, groups):
-        yield Line(f"match: {match_label(evaluations[0])}")
-        yield Line(f"profile: {profile_label(evaluations[0])}")
+        yield from evaluations[0].heading()
         yield from comparison.describe(evaluations)
-        for evaluation in evaluations:
-            prefix = f"{evaluation.name}: " if len(evaluations) > 1 else ""
-            yield from (warning(f"{prefix}{remark}") for remark in remarks(evaluation))
+        yield from remarks_on(evaluations)
     for change in report.changes:
         yield from change.describe(matchers=len(groups) > 1)
     yield from gates_parts(report.gates)
@@ -98,7 +95,7 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
     """What was left out, each remark once, with the retrievers that it is about."""
     names: dict[str, dict[str, None]] = {}
     for evaluation in evaluations:
-        for remark in remarks(evaluation):
+        for remark in evaluation.remarks:
             names.setdefault(remark, {})[evaluation.name] = None
     return [f"{', '.join(retrievers)}: {remark}" for remark, retrievers in names.items()]
 

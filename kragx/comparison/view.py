@@ -8,7 +8,6 @@ from math import isclose
 from typing import TypeVar
 
 from kragx.comparison.estimate import Difference, Estimate
-from kragx.evaluation.cells import mean_cell, micro_cell
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
 from kragx.printing import (
@@ -141,7 +140,7 @@ class View(Result):
         def cell(metric: str, retriever: str) -> Cell:
             mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
             evaluation = evaluated.get(retriever)
-            shown = number(mean.value) if evaluation is None else mean_cell(evaluation, metric)
+            shown = number(mean.value) if evaluation is None else evaluation.mean_cell(metric)
             style = {"*": "bold green", "=": "bold"}.get(mark, "")
             return Cell(f"{shown} {mark}".rstrip(), style, interval(mean.low, mean.high))
 
@@ -150,7 +149,7 @@ class View(Result):
             [
                 Cell(metric, code=True),
                 *(cell(metric, retriever) for retriever in self.means),
-                *([Cell(micro_cell(micro, metric))] if micro else []),
+                *([Cell(micro.micro_cell(metric))] if micro else []),
             ]
             for metric in metrics
         ]

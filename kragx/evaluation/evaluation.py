@@ -11,15 +11,17 @@ from importlib.metadata import version
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from kragx import matchers
 from kragx.data.gold import GoldDataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evidence import GatheredEvidence
+from kragx.evaluation.labels import match_label, profile_label
 from kragx.evaluation.pooling import beyond
+from kragx.evaluation.remarks import remarks
 from kragx.evaluation.thresholds import (
     NEIGHBOURHOOD,
     Means,
     Nearby,
+    checked_threshold,
     means_at,
     neighbours,
 )
@@ -27,6 +29,8 @@ from kragx.metrics import MetricScores, MetricSpec, Profile, compute, parse, par
 from kragx.metrics.profiles import NoGold
 from kragx.metrics.scores import counted
 from kragx.metrics.table import MatchTable
+from kragx.plain import plain
+from kragx.printing import Line, Part, Result, Table, number, warning
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
 
 # Compared by identity, as it holds arrays.
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Result):
     """The numbers of one run under one matcher, with everything needed to read them.
 
     Attributes:
@@ -167,10 +171,7 @@ class Evaluation:
                 "threshold: in a pool the grade from which a document is relevant made the gold, "
                 "so another one is another evaluation; evaluate again with it"
             )
-        if "top" not in match:
-            threshold = matchers.check_threshold(threshold)
-        elif not 0 < threshold <= match["top"]:
-            raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
+        threshold = checked_threshold(threshold, match)
         table = self.table.at_threshold(threshold)
         settings = {**self.settings, "match": {**match, "threshold": threshold}}
         evidence = None
@@ -209,22 +210,71 @@ class Evaluation:
         means = {name: tuple(each[name] for each in found) for name in self.mean}
         return Nearby(chosen, neighbourhood, at, means)
 
+    @property
+    def match_label(self) -> str:
+        """How matches were decided, in one line."""
+        return match_label(self.settings["match"], self.match_name)
+
+    @property
+    def profile_label(self) -> str:
+        """The profile and what deviates from it, in one line."""
+        return profile_label(self.settings)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know before trusting the numbers: everything that was left out."""
+        return tuple(remarks(self.counts, self.settings, self.chosen_profile))
+
+    def mean_cell(self, metric: str) -> str:
+        """A mean as people read it, with what missing judgements leave open."""
+        maximum = self.maximum.get(metric)
+        of = "" if maximum is None else f" of {number(maximum)}"
+        return number(self.mean.get(metric)) + _range(self.bounds.get(metric)) + of
+
+    def micro_cell(self, metric: str) -> str:
+        """The same for a micro average; empty for a metric that has none."""
+        value = self.micro.get(metric)
+        return "" if value is None else number(value) + _range(self.micro_bounds.get(metric))
+
+    def describe(self) -> Iterator[Part]:
+        """The means, and what was left out."""
+        yield from self.heading()
+        columns = ["metric", "mean", "micro"][: 3 if self.micro else 2]
+        cells = ([name, self.mean_cell(name), self.micro_cell(name)] for name in self.mean)
+        yield Table(columns, [row[: len(columns)] for row in cells])
+        yield from self.warnings()
+        yield self.size
+
+    def queries_table(self) -> Table:
+        """The values of each query, metrics across."""
+        rows = [
+            [query_id, *map(number, values.values())] for query_id, values in self.queries.items()
+        ]
+        return Table(["query_id", *self.mean], rows)
+
+    def heading(self) -> Iterator[Line]:
+        """How matches were decided and what the numbers mean."""
+        yield Line(f"match: {self.match_label}")
+        yield Line(f"profile: {self.profile_label}")
+
+    def warnings(self, prefix: str = "") -> Iterator[Line]:
+        """The remarks as lines."""
+        return (warning(f"{prefix}{remark}") for remark in self.remarks)
+
+    @property
+    def size(self) -> Line:
+        """How many queries the numbers are of."""
+        n_scored, n_queries = self.counts["n_scored"], self.counts["n_queries"]
+        return Line(f"{n_scored} of {n_queries} queries scored")
+
     def to_dict(self, *, queries: bool = False) -> dict[str, Any]:
-        """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries."""
-        plain: dict[str, Any] = {
-            "settings": {**self.settings, "dataset": dict(self.settings["dataset"])},
-            "counts": dict(self.counts),
-            "mean": dict(self.mean),
-            "micro": dict(self.micro),
-        }
-        if self.bounds:
-            plain["bounds"] = {name: list(pair) for name, pair in self.bounds.items()}
-            plain["micro_bounds"] = {name: list(pair) for name, pair in self.micro_bounds.items()}
-        if self.maximum:
-            plain["maximum"] = dict(self.maximum)
-        if queries:
-            plain["queries"] = self.queries
-        return plain
+        """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
+
+        Bounds stand there where judgements are missing, maxima where there are any.
+        """
+        names = ["settings", "counts", "mean", "micro"]
+        names += [name for name in ("bounds", "micro_bounds", "maximum") if getattr(self, name)]
+        return {name: plain(getattr(self, name)) for name in [*names, *(["queries"] * queries)]}
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame with a row for each query and a column for each metric.
@@ -241,16 +291,14 @@ class Evaluation:
         columns = {str(scores.spec): scores.values for scores in self.scores}
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
-    def print(self) -> None:
-        """Print the means and counts as a table."""
-        from kragx.report.text import console, print_evaluations
 
-        print_evaluations([self], console())
+def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:
+    """The metrics of all evaluations, in order, each once."""
+    return list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.mean))
 
-    def _repr_html_(self) -> str:
-        from kragx.report.html import evaluations_html
 
-        return evaluations_html([self])
+def _range(low_high: tuple[float, float] | None) -> str:
+    return "" if low_high is None else f" [{low_high[0]:.4f}, {low_high[1]:.4f}]"
 
 
 def judged_share(table: MatchTable) -> float | None:

@@ -7,176 +7,26 @@ their store, so nothing is asked or paid for.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
-from types import MappingProxyType
-from typing import Any
-
-import numpy as np
+from math import isnan
 
 from kragx import matchers
-from kragx.data.runs import Status
+from kragx.data.gold import Gold
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.explanation import ExplainedDoc, ExplainedGold, Explanation, Pair, Score
 from kragx.evaluation.highlights import Spans, shared_spans, shown_text
 from kragx.evaluation.source import arranged, source_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
-from kragx.matchers.reasons import Reason, best_targets, reasons
+from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import Profile, profile_for
-from kragx.metrics.table import Floats
 
 NEAR = 0.1
 """How far from its threshold a score is a near one, unless told otherwise; of grades one grade."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """What another matcher gives the same pair.
-
-    Attributes:
-        value: None if it is not known, or there is none (`problem` says why).
-        threshold: the least score that is a match.
-        problem: why the matcher has no score.
-    """
-
-    value: float | None
-    threshold: float
-    problem: str | None = None
-
-    @property
-    def matches(self) -> bool | None:
-        """Whether this matcher says yes."""
-        return None if self.value is None else self.value >= self.threshold
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A retrieved document and a gold item.
-
-    Attributes:
-        rank, gold: which, both from 1.
-        reason: why they match or do not.
-        scores: what other matchers give them, by name.
-        doc_spans, gold_spans: where they share words, in the texts as they stand here.
-        near: whether a slightly different threshold would decide otherwise.
-    """
-
-    rank: int
-    gold: int
-    reason: Reason
-    scores: Mapping[str, Score]
-    doc_spans: Spans
-    gold_spans: Spans
-    near: bool
-
-    @property
-    def matched(self) -> bool | None:
-        """Whether they match; None if that is not known."""
-        return None if self.reason.verdict == "unknown" else self.reason.verdict == "match"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "rank": self.rank,
-            "gold": self.gold,
-            "matched": self.matched,
-            "near": self.near,
-            "reason": self.reason.to_dict(),
-            "scores": {
-                name: {"score": each.value, "threshold": each.threshold, "matched": each.matches}
-                if each.problem is None
-                else {"score": None, "problem": each.problem}
-                for name, each in self.scores.items()
-            },
-            "doc_spans": [list(span) for span in self.doc_spans],
-            "gold_spans": [list(span) for span in self.gold_spans],
-        }
-
-
-@dataclass(frozen=True)
-class ExplainedDoc:
-    """A retrieved document.
-
-    Attributes:
-        repeated: whether an earlier document of the list is the same.
-        matches: the gold items that it matches, from 1.
-        finds: those of them that no document above it matches.
-        grade, said: without gold, the judge's grade of its relevance and what the judge said.
-    """
-
-    rank: int
-    id: str | None
-    text: str | None
-    repeated: bool
-    matches: tuple[int, ...]
-    finds: tuple[int, ...]
-    grade: int | None = None
-    said: str | None = None
-
-
-@dataclass(frozen=True)
-class ExplainedGold:
-    """A gold item; `found_at` is the first rank that matches it, None if none does."""
-
-    number: int
-    id: str | None
-    text: str | None
-    grade: float
-    found_at: int | None
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why one query's documents match its gold, or do not.
-
-    Attributes:
-        run: the retriever's name.
-        query_id, query: which query.
-        status: ``answered``, ``missing`` or ``failed``.
-        match: the matcher as results record it.
-        docs, golds: as they were retrieved, and as the gold set has them; texts in NFC.
-        pairs: of every document with every gold item, by rank, then gold.
-    """
-
-    run: str
-    query_id: str
-    query: str | None
-    status: Status
-    match: Mapping[str, Any]
-    docs: tuple[ExplainedDoc, ...]
-    golds: tuple[ExplainedGold, ...]
-    pairs: tuple[Pair, ...]
-
-    def pair(self, rank: int, gold: int) -> Pair:
-        """The pair of a rank and a gold item, both from 1."""
-        return self.pairs[(rank - 1) * len(self.golds) + gold - 1]
-
-    @property
-    def near_misses(self) -> tuple[Pair, ...]:
-        """Pairs that a slightly lower threshold would make matches."""
-        return tuple(pair for pair in self.pairs if pair.near and not pair.matched)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "retriever": self.run,
-            "query_id": self.query_id,
-            "query": self.query,
-            "status": self.status,
-            "match": dict(self.match),
-            "gold": [vars(gold) for gold in self.golds],
-            "retrieved": [
-                {
-                    name: list(value) if isinstance(value, tuple) else value
-                    for name, value in vars(doc).items()
-                }
-                for doc in self.docs
-            ],
-            "pairs": [pair.to_dict() for pair in self.pairs],
-        }
 
 
 def explain(
@@ -205,35 +55,33 @@ def explain(
         UsageError: there is no such query, or an argument is wrong.
         DataError: the data lack what the matcher needs.
     """
-    chosen = profile_for(profile, None)
-    spec = chosen.match if match is None else match
-    defaults = chosen.match_options
-    matcher = matchers.matcher(spec, defaults)
-    source, _ = source_of(dataset, run, chosen)
+    resolved = profile_for(profile, None)
+    defaults = resolved.match_options
+    matcher = matchers.matcher(resolved.match if match is None else match, defaults)
+    source, _ = source_of(dataset, run, resolved)
     ids = []
     for item in source.items():
         if item.query.id == query_id:
-            ordered = arranged(chosen)(item)
             others = (
                 standard_panel(matcher)
                 if panel is None
-                else {name: matchers.matcher(each, defaults) for name, each in panel.items()}
+                else {name: matchers.matcher(spec, defaults) for name, spec in panel.items()}
             )
-            return explain_item(ordered, matcher, others, run=source.name, near=near)
+            return _explained(arranged(resolved)(item), matcher, others, source.name, near)
         ids.append(item.query.id)
     raise UsageError(
         f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
     )
 
 
-def _likely(given: str, ids: Sequence[str]) -> str:
+def _likely(query_id: str, ids: Sequence[str]) -> str:
     """Which queries may be meant; of those that are equally alike the first ones."""
-    alike = [SequenceMatcher(None, each, given).ratio() for each in ids]
-    if not ids or max(alike) < 0.5:
-        return f"it begins with {ids[0]!r}" if ids else "it has none"
-    order = sorted(range(len(ids)), key=lambda at: (-alike[at], at))
-    best = [ids[at] for at in order[:3] if alike[at] >= 0.5]
-    return f"perhaps you meant {' or '.join(map(repr, best))}?"
+    alike = {known: SequenceMatcher(None, known, query_id).ratio() for known in ids}
+    likeliest = sorted(ids, key=alike.__getitem__, reverse=True)[:3]
+    close = [repr(known) for known in likeliest if alike[known] >= 0.5]
+    if close:
+        return f"perhaps you meant {' or '.join(close)}?"
+    return f"it begins with {ids[0]!r}" if ids else "it has none"
 
 
 def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
@@ -246,129 +94,107 @@ def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
     }
 
 
-def explain_item(
+def _explained(
     item: MatchItem,
     matcher: BaseMatcher,
-    panel: Mapping[str, BaseMatcher] = MappingProxyType({}),
-    *,
-    run: str = "run",
-    near: float = NEAR,
-) -> Explanation:
-    """`explain` for a query that is at hand with its documents."""
-    repeated = repeats(item.docs)
-    if matcher.needs_pool([item]):
-        return _judged(item, matcher, repeated, run)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
-        grid = reasons(matcher, item)
-        others = {name: _scores(item, each) for name, each in panel.items()}
-    best = best_targets(item, grid)
-    unit = near if matcher.top is None else 1.0
-    pairs = tuple(
-        _pair(item, row, column, grid[row][at], at, others, unit)
-        for row, columns in enumerate(best)
-        for column, at in enumerate(columns)
-    )
-    n_gold = len(item.query.gold)
-    matched = [
-        [column + 1 for column in range(n_gold) if pairs[row * n_gold + column].matched]
-        for row in range(len(item.docs))
-    ]
-    found_at: dict[int, int] = {}
-    finds = []
-    for row, golds in enumerate(matched):
-        counted = [] if repeated[row] else golds
-        finds.append(tuple(gold for gold in counted if gold not in found_at))
-        found_at.update(dict.fromkeys(finds[-1], row + 1))
-    return Explanation(
-        run=run,
-        query_id=item.query.id,
-        query=item.query.text,
-        status=item.status,
-        match=matcher.settings,
-        docs=tuple(
-            ExplainedDoc(
-                row + 1, doc.id, _shown(doc.text), repeated[row], tuple(matched[row]), finds[row]
-            )
-            for row, doc in enumerate(item.docs)
-        ),
-        golds=tuple(
-            ExplainedGold(
-                number,
-                gold.id,
-                _shown(gold.text if gold.text is not None else _first_text(gold.alternatives)),
-                gold.grade,
-                found_at.get(number),
-            )
-            for number, gold in enumerate(item.query.gold, start=1)
-        ),
-        pairs=pairs,
-    )
-
-
-def _pair(
-    item: MatchItem,
-    row: int,
-    column: int,
-    reason: Reason,
-    target: int,
-    others: Mapping[str, tuple[Floats | str, float]],
+    panel: Mapping[str, BaseMatcher],
+    retriever: str,
     near: float,
-) -> Pair:
-    doc, gold = item.docs[row].text, item.targets[target].text
-    spans = ((), ()) if doc is None or gold is None else shared_spans(doc, gold)
-    if gold != (item.query.gold[column].text or _first_text(item.query.gold[column].alternatives)):
-        spans = (spans[0], ())  # an alternative spoke for the gold item, whose text stands here
-    scores = {}
-    for name, (found, threshold) in others.items():
-        if isinstance(found, str):
-            scores[name] = Score(None, threshold, found)
-        else:
-            value = found[row, column]
-            scores[name] = Score(None if np.isnan(value) else float(value), threshold)
-    distances = [leaf.distance for leaf in reason.deciding()]
-    is_near = any(each is not None and abs(each) <= near + 1e-12 for each in distances)
-    return Pair(row + 1, column + 1, reason, scores, *spans, is_near)
-
-
-def _scores(item: MatchItem, matcher: BaseMatcher) -> tuple[Floats | str, float]:
-    """The n x m scores of a matcher, or why it has none; and its threshold."""
-    try:
-        return match_items([item], matcher.offline(), Notes()).dense(0), matcher.threshold
-    except DataError as error:
-        return str(error), matcher.threshold
-
-
-def _judged(
-    item: MatchItem, matcher: BaseMatcher, repeated: Sequence[bool], run: str
 ) -> Explanation:
+    query = (retriever, item.query.id, item.query.text, item.status)
+    if matcher.needs_pool([item]):
+        match = {**matcher.settings, "judges": "relevance"}
+        return Explanation(*query, match, gold=(), retrieved=_graded_docs(item, matcher), pairs=())
+    pairs = _pairs(item, matcher, panel, near)
+    return Explanation(*query, matcher.settings, *_found(item, pairs), pairs)
+
+
+def _graded_docs(item: MatchItem, matcher: BaseMatcher) -> tuple[ExplainedDoc, ...]:
     """Without gold: the judge's grade of each document's relevance, as the store has it."""
     pool = matcher.offline().pooled([[item]]).pool
     judgements = {} if pool is None else pool.judgements[item.query.id]
     docs = []
-    for row, doc in enumerate(item.docs):
-        found = judgements.get(normalise(doc.text or ""))
-        said = None if found is None else found.reason or found.detail or found.failure
-        grade = None if found is None else found.grade
-        docs.append(
-            ExplainedDoc(
-                row + 1, doc.id, _shown(doc.text), repeated[row], (), (), grade=grade, said=said
-            )
+    for doc in _docs(item):
+        judgement = judgements.get(normalise(doc.text or ""))
+        if judgement is not None:
+            reason = judgement.reason or judgement.detail or judgement.failure
+            doc = replace(doc, grade=judgement.grade, reason=reason)  # noqa: PLW2901
+        docs.append(doc)
+    return tuple(docs)
+
+
+def _docs(item: MatchItem) -> Iterator[ExplainedDoc]:
+    for rank, (doc, repeated) in enumerate(zip(item.docs, repeats(item.docs)), start=1):
+        yield ExplainedDoc(rank, doc.id, _shown(doc.text), repeated)
+
+
+def _found(
+    item: MatchItem, pairs: Sequence[Pair]
+) -> tuple[tuple[ExplainedGold, ...], tuple[ExplainedDoc, ...]]:
+    """The gold with where it is found, and the documents with what they match and find."""
+    found_at: dict[int, int] = {}
+    docs = []
+    for doc in _docs(item):
+        matches = tuple(pair.gold for pair in pairs if pair.rank == doc.rank and pair.matched)
+        finds = () if doc.repeated else tuple(gold for gold in matches if gold not in found_at)
+        found_at.update(dict.fromkeys(finds, doc.rank))
+        docs.append(replace(doc, matches=matches, finds=finds))
+    golds = tuple(
+        ExplainedGold(number, gold.id, _shown(_text_of(gold)), gold.grade, found_at.get(number))
+        for number, gold in enumerate(item.query.gold, start=1)
+    )
+    return golds, tuple(docs)
+
+
+def _pairs(
+    item: MatchItem, matcher: BaseMatcher, panel: Mapping[str, BaseMatcher], near: float
+) -> tuple[Pair, ...]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
+        grid = reasons(matcher, item)
+        others = {name: _scores(item, other) for name, other in panel.items()}
+    within = (near if matcher.top is None else 1.0) + 1e-12
+    return tuple(
+        Pair(
+            row + 1,
+            column + 1,
+            reason := grid[row][target],
+            {name: scores[row][column] for name, scores in others.items()},
+            *_shared(item, row, column, target),
+            near=any(
+                leaf.distance is not None and abs(leaf.distance) <= within
+                for leaf in reason.deciding()
+            ),
         )
-    return Explanation(
-        run=run,
-        query_id=item.query.id,
-        query=item.query.text,
-        status=item.status,
-        match={**matcher.settings, "judges": "relevance"},
-        docs=tuple(docs),
-        golds=(),
-        pairs=(),
+        for row, targets in enumerate(best_targets(item, grid))
+        for column, target in enumerate(targets)
     )
 
 
-def _first_text(docs: Iterable[Any]) -> str | None:
-    return next((doc.text for doc in docs if doc.text is not None), None)
+def _shared(item: MatchItem, row: int, column: int, target: int) -> tuple[Spans, Spans]:
+    """Where a document and the target that speaks for a gold item share words, in each."""
+    doc, gold = item.docs[row].text, item.targets[target].text
+    doc_spans, gold_spans = ((), ()) if doc is None or gold is None else shared_spans(doc, gold)
+    # Where an alternative speaks for the gold item, the text that stands here is another.
+    return doc_spans, gold_spans if gold == _text_of(item.query.gold[column]) else ()
+
+
+def _scores(item: MatchItem, matcher: BaseMatcher) -> list[list[Score]]:
+    """The n x m scores of a matcher, or why it has none."""
+    limit = matcher.threshold
+    try:
+        scores = match_items([item], matcher.offline(), Notes()).dense(0)
+    except DataError as error:
+        return [[Score(None, limit, str(error)) for _ in item.query.gold] for _ in item.docs]
+    return [
+        [Score(None if isnan(score) else score, limit) for score in row] for row in scores.tolist()
+    ]
+
+
+def _text_of(gold: Gold) -> str | None:
+    """The text of a gold item, else of its first alternative that has one."""
+    texts = (gold.text, *(other.text for other in gold.alternatives))
+    return next((text for text in texts if text is not None), None)
 
 
 def _shown(text: str | None) -> str | None:

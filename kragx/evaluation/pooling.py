@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kragx import matchers
 from kragx.errors import UsageError
@@ -13,10 +13,6 @@ from kragx.matchers import BaseMatcher, MatchItem, Notes
 from kragx.metrics import MetricSpec, Profile
 from kragx.metrics import profile as profile_named
 from kragx.metrics.syntax import Cut
-from kragx.printing import Line
-
-if TYPE_CHECKING:
-    from kragx.evaluation.evaluation import Evaluation
 
 
 def pooled(
@@ -93,23 +89,3 @@ def in_pool(
 def judging_counts(matcher: BaseMatcher, notes: Notes) -> dict[str, Any]:
     """What judging took: ``{"judging": {...}}``, nothing without a judge."""
     return {"judging": matcher.summary(notes.judging)} if matcher.judges else {}
-
-
-def plan(evaluations: Iterable[Evaluation]) -> Iterator[Line]:
-    """What judging would take: the answer of a dry run, in which nothing is asked."""
-    for evaluation in evaluations:
-        judging = evaluation.counts.get("judging")
-        if judging is None:
-            continue
-        calls = judging["plan"]
-        cost = (
-            f"about {calls['cost']:.4f} {judging['currency']}"
-            if calls["cost"] is not None
-            else f"no price of {judging['model']!r} is given"
-        )
-        yield Line(
-            f"{evaluation.match_name}, {evaluation.name}: {calls['n_calls']} calls to make, "
-            f"{judging['n_stored']} judgements stored; about {calls['prompt_tokens']} tokens "
-            f"to send and {calls['completion_tokens']} to get; {cost}"
-        )
-    yield Line("a dry run: nothing was asked; what retrievers share is counted for each")

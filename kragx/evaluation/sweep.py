@@ -7,23 +7,25 @@ metric can change only where a score lies, so thresholds between which none does
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from kragx.errors import MissingExtraError, UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.matchers import check_threshold
+from kragx.evaluation.labels import method_label
+from kragx.evaluation.thresholds import checked_threshold
+from kragx.printing import Cell, Line, Part, Result, Table, number
 
 if TYPE_CHECKING:
     import pandas
-    from matplotlib.figure import Figure
 
 TOLERANCE = 0.01
 """Within a plateau a metric changes by no more, unless told otherwise."""
+
+_ROWS = 21  # a table of more is thinned out
 
 
 @dataclass(frozen=True)
@@ -33,23 +35,25 @@ class Plateau:
     Attributes:
         low, high: its ends; both were looked at.
         least, greatest: the metric's values within.
+        holds_chosen: whether the evaluation's own threshold lies within.
     """
 
     low: float
     high: float
     least: float
     greatest: float
+    holds_chosen: bool = False
 
     def __contains__(self, threshold: float) -> bool:
         return self.low <= threshold <= self.high
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Result):
     """Metrics of one evaluation at several thresholds.
 
     Attributes:
-        name: the run's name.
+        retriever: the run's name.
         match: how it was matched, as results record it.
         match_name: what the matcher is called.
         chosen: the threshold of the evaluation itself.
@@ -60,7 +64,7 @@ class Sweep:
         tolerance: of the plateaus.
     """
 
-    name: str
+    retriever: str
     match: dict[str, Any]
     match_name: str
     chosen: float
@@ -70,29 +74,48 @@ class Sweep:
     plateaus: dict[str, Plateau | None]
     tolerance: float = TOLERANCE
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "retriever": self.name,
-            "match": dict(self.match),
-            "chosen": self.chosen,
-            "tolerance": self.tolerance,
-            "thresholds": list(self.thresholds),
-            "n_matches": list(self.n_matches),
-            "values": {metric: list(values) for metric, values in self.values.items()},
-            "plateaus": {
-                metric: None
-                if found is None
-                else {
-                    "low": found.low,
-                    "high": found.high,
-                    "least": found.least,
-                    "greatest": found.greatest,
-                    "holds_chosen": self.chosen in found,
-                }
-                for metric, found in self.plateaus.items()
-            },
-        }
+    def describe(self) -> Iterator[Part]:
+        """Thresholds down, metrics across, the chosen one in bold, and where each is stable."""
+        yield Line(f"{self.retriever}, match: {method_label(self.match)}")
+        columns = ["threshold", "matches", *self.values]
+        yield Table(columns, [self._row(position) for position in self._shown()], words=0)
+        for name in self.plateaus:
+            yield Line(f"{name}: {self._plateau_line(name)}")
+        yield Line("*: the chosen threshold; |: the plateau")
+
+    def _row(self, position: int) -> list[Cell]:
+        threshold = self.thresholds[position]
+        is_chosen = threshold == self.chosen
+        cells = [
+            f"{threshold:.4g}" + (" *" if is_chosen else ""),
+            str(self.n_matches[position]),
+        ]
+        for name, values in self.values.items():
+            stable = self.plateaus[name]
+            inside = stable is not None and threshold in stable
+            cells.append(number(values[position]) + (" |" if inside else "  "))
+        return [Cell(cell, "bold" if is_chosen else "") for cell in cells]
+
+    def _shown(self) -> list[int]:
+        """The positions of evenly spread thresholds, the chosen one always among them."""
+        n = len(self.thresholds)
+        if n <= _ROWS:
+            return list(range(n))
+        positions = {round(row * (n - 1) / (_ROWS - 1)) for row in range(_ROWS)}
+        if self.chosen in self.thresholds:
+            positions.add(self.thresholds.index(self.chosen))
+        return sorted(positions)
+
+    def _plateau_line(self, metric: str) -> str:
+        stable = self.plateaus[metric]
+        if stable is None:
+            return f"no two neighbouring thresholds are within {self.tolerance:g} of each other"
+        where = "inside" if stable.holds_chosen else "outside"
+        return (
+            f"between {number(stable.least)} and {number(stable.greatest)} from threshold "
+            f"{stable.low:.4g} to {stable.high:.4g} (plateau, tolerance {self.tolerance:g}); the "
+            f"chosen {self.chosen:g} is {where}"
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame with a row for each threshold and a column for each metric.
@@ -106,19 +129,6 @@ class Sweep:
             raise MissingExtraError("to_pandas", "pandas") from None
         columns = {"n_matches": self.n_matches, **self.values}
         return pandas.DataFrame(columns, index=pandas.Index(self.thresholds, name="threshold"))
-
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """A panel for each metric, the plateau shaded and the chosen threshold marked.
-
-        Args:
-            path: where to write it (.png, .svg or .pdf); None to write nothing.
-
-        Raises:
-            MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
-        """
-        from kragx.report.figures.sweep import sweep_figure
-
-        return sweep_figure([self], path)
 
 
 def sweep(
@@ -147,22 +157,22 @@ def sweep(
     chosen = _threshold_of(evaluation)
     if metrics is not None:
         evaluation = evaluation.with_metrics([metrics] if isinstance(metrics, str) else metrics)
-    at = _thresholds(evaluation, thresholds)
-    names = list(evaluation.mean)
-    counts, rows = [], []
-    for count, means in evaluation.means_at(at):
-        counts.append(count)
-        rows.append(means)
-    values = {name: tuple(row[name] for row in rows) for name in names}
+    looked_at = _thresholds(evaluation, thresholds)
+    counts, means = zip(*evaluation.means_at(looked_at), strict=True)
+    values = {name: tuple(of_all[name] for of_all in means) for name in evaluation.mean}
+    plateaus = {name: plateau(looked_at, of, tolerance) for name, of in values.items()}
     return Sweep(
-        name=evaluation.name,
+        retriever=evaluation.name,
         match=dict(evaluation.settings["match"]),
         match_name=evaluation.match_name,
         chosen=chosen,
-        thresholds=tuple(at),
-        n_matches=tuple(counts),
+        thresholds=tuple(looked_at),
+        n_matches=counts,
         values=values,
-        plateaus={name: plateau(at, of, tolerance) for name, of in values.items()},
+        plateaus={
+            name: stable and replace(stable, holds_chosen=chosen in stable)
+            for name, stable in plateaus.items()
+        },
         tolerance=tolerance,
     )
 
@@ -193,25 +203,25 @@ def plateau(
             greatest.pop()
         least.append(end)
         greatest.append(end)
-        while _at(values, greatest) - _at(values, least) > tolerance + 1e-12:
+        while _value(values, greatest) - _value(values, least) > tolerance + 1e-12:
             start += 1
             for ends in (least, greatest):
                 while ends[0] < start:
                     ends.popleft()
-        found = Plateau(
-            thresholds[start], thresholds[end], _at(values, least), _at(values, greatest)
+        stretch = Plateau(
+            thresholds[start], thresholds[end], _value(values, least), _value(values, greatest)
         )
-        if end > start and (best is None or _rank(found) > _rank(best)):
-            best = found
+        if end > start and (best is None or _rank(stretch) > _rank(best)):
+            best = stretch
     return best
 
 
-def _at(values: Sequence[float | None], places: deque[int]) -> float:
-    return values[places[0]] or 0.0
+def _value(values: Sequence[float | None], positions: deque[int]) -> float:
+    return values[positions[0]] or 0.0
 
 
-def _rank(found: Plateau) -> tuple[float, float]:
-    return round(found.high - found.low, 12), found.least
+def _rank(stretch: Plateau) -> tuple[float, float]:
+    return round(stretch.high - stretch.low, 12), stretch.least
 
 
 def _threshold_of(evaluation: Evaluation) -> float:
@@ -219,24 +229,20 @@ def _threshold_of(evaluation: Evaluation) -> float:
     return float(evaluation.at_threshold(match.get("threshold", 1.0)).table.threshold)
 
 
-def _thresholds(evaluation: Evaluation, given: object) -> list[float]:
-    top = evaluation.settings["match"].get("top")
-    if given is None:
-        grid = range(1, top + 1) if top else (at / 100 for at in range(1, 101))
+def _thresholds(evaluation: Evaluation, thresholds: object) -> list[float]:
+    if thresholds is None:
+        top = evaluation.settings["match"].get("top")
+        grid = range(1, top + 1) if top else (step / 100 for step in range(1, 101))
         return sorted({*map(float, grid), _threshold_of(evaluation)})
-    if isinstance(given, str):
-        if given != "scores":
-            raise UsageError(f"thresholds: {given!r} is neither numbers nor 'scores'")
-        scores = evaluation.table.pair_score
+    if isinstance(thresholds, str):
+        if thresholds != "scores":
+            raise UsageError(f"thresholds: {thresholds!r} is neither numbers nor 'scores'")
         # A score equal to the threshold is a match, so a metric changes just above a score.
-        at = np.unique(scores[~np.isnan(scores)])
-        return [float(each) for each in at if each > 0] or [_threshold_of(evaluation)]
-    listed = sorted(set(given)) if isinstance(given, Iterable) else []
+        scores = evaluation.table.pair_score
+        return np.unique(scores[scores > 0]).tolist() or [_threshold_of(evaluation)]
+    listed = sorted(set(thresholds)) if isinstance(thresholds, Iterable) else []
     if not listed:
         raise UsageError("thresholds: none is given; name at least one, or 'scores'")
-    if top is None:
-        return [check_threshold(each) for each in listed]
-    for each in listed:
-        if not 0 < each <= top:
-            raise UsageError(f"thresholds: {each!r} is no grade from 1 to {top}")
-    return [float(each) for each in listed]
+    return [
+        float(checked_threshold(threshold, evaluation.settings["match"])) for threshold in listed
+    ]

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from kragx.errors import UsageError
 from kragx.evaluation.evidence import GatheredEvidence
+from kragx.matchers import check_threshold
 from kragx.metrics import MetricSpec, MetricWarning, Profile, compute
 from kragx.metrics.table import Floats, MatchTable
 
@@ -80,24 +82,28 @@ class Nearby:
     thresholds: tuple[float, ...]
     means: Mapping[str, tuple[float | None, ...]]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "chosen": self.chosen,
-            "neighbourhood": self.neighbourhood,
-            "thresholds": list(self.thresholds),
-            "means": {name: list(values) for name, values in self.means.items()},
-        }
-
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Nearby:
-        """Of what `to_dict` gave."""
+        """From its plain values."""
         return cls(
             plain["chosen"],
             plain["neighbourhood"],
             tuple(plain["thresholds"]),
             {name: tuple(values) for name, values in plain["means"].items()},
         )
+
+
+def checked_threshold(threshold: float, match: Mapping[str, Any]) -> float:
+    """A threshold that a matcher can have, by what results record of it.
+
+    Raises:
+        UsageError: it is out of range, or no grade of the judge's.
+    """
+    if "top" not in match:
+        return check_threshold(threshold)
+    if not 0 < threshold <= match["top"]:
+        raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
+    return threshold
 
 
 def neighbours(chosen: float, neighbourhood: float, top: float | None) -> tuple[float, ...]:

@@ -12,8 +12,8 @@ from unicodedata import normalize
 
 from kragx.data.formats.jsonl import open_text
 from kragx.data.gold import GoldDataset
-from kragx.evaluation.evaluation import Evaluation
-from kragx.report.rows import metric_names
+from kragx.evaluation.evaluation import Evaluation, metric_names
+from kragx.evaluation.sweep import Sweep
 
 
 def means_csv(evaluations: Sequence[Evaluation]) -> str:
@@ -54,6 +54,24 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
 
     more = () if dataset is None else ("query_type", "query")
     return csv_text(["query_id", "retriever", "match", *metrics, *more], rows())
+
+
+def sweeps_csv(sweeps: Sequence[Sweep]) -> str:
+    """A line for each retriever, matcher and threshold, a column for each metric."""
+    metrics = list(dict.fromkeys(name for sweep in sweeps for name in sweep.values))
+
+    def rows() -> Iterator[list[Any]]:
+        for sweep in sweeps:
+            for position, threshold in enumerate(sweep.thresholds):
+                chosen = int(threshold == sweep.chosen)
+                settings = (sweep.retriever, sweep.match_name, threshold, chosen)
+                values = [
+                    sweep.values[name][position] if name in sweep.values else None
+                    for name in metrics
+                ]
+                yield [*settings, sweep.n_matches[position], *values]
+
+    return csv_text(["retriever", "match", "threshold", "chosen", "n_matches", *metrics], rows())
 
 
 def write_text(path: Path, text: str) -> None:

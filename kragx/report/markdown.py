@@ -9,7 +9,6 @@ from typing import Any
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
 from kragx.evaluation.evaluation import Evaluation
 from kragx.printing import Heading, Line, Part, as_markdown, warning
-from kragx.report.rows import match_label, profile_label, remarks
 
 
 def report_markdown(
@@ -84,7 +83,7 @@ def summary_markdown(
 def _comparison(comparison: Comparison, same: Sequence[Evaluation]) -> Iterator[Part]:
     statistics = comparison.statistics
     yield Line(
-        f"Match {match_label(same[0])}; profile {profile_label(same[0])}; intervals of "
+        f"Match {same[0].match_label}; profile {same[0].profile_label}; intervals of "
         f"{statistics.confidence:.0%} from {statistics.resamples:,} resamples of the queries, seed "
         f"{statistics.seed}."
     )
@@ -94,7 +93,7 @@ def _comparison(comparison: Comparison, same: Sequence[Evaluation]) -> Iterator[
     yield Heading("Metrics by retriever")
     yield comparison.means_table(same)
     for evaluation in same:
-        yield from (warning(f"{evaluation.name}: {remark}") for remark in remarks(evaluation))
+        yield from evaluation.warnings(f"{evaluation.name}: ")
     yield from map(warning, comparison.cautions)
     if len(comparison.retrievers) > 1:
         yield Heading(f"Compared with {comparison.baseline}")

@@ -9,6 +9,7 @@ import pytest
 from kragx import Run, evaluate
 from kragx.app.commands.main import main
 from kragx.app.config import load
+from kragx.comparison.side_by_side import side_by_side
 from kragx.errors import ConfigError, UsageError
 from kragx.evaluation.pooling import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
@@ -18,7 +19,7 @@ from kragx.judging.rubric import RUBRICS, SUPPORT_EN
 from kragx.judging.scripted import ScriptedClient
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import matcher
-from kragx.report.text import console, print_evaluations
+from kragx.printing import show
 from tests.judging.support import ask, judge_of
 
 GOLD = [["the cat sat on the mat"], ["a dog in the fog"]]
@@ -307,7 +308,7 @@ def test_pool_of_two_runs(judge, client):
     assert [result["recall@2"] for result in results] == [0.75, 0.25]
     assert len(client.requests) == 5
     assert results[0].settings["pool"] == results[1].settings["pool"]
-    print_evaluations(results, console())
+    show(side_by_side(results))
 
 
 def test_different_pools_are_not_compared(judge):
@@ -315,7 +316,7 @@ def test_different_pools_are_not_compared(judge):
     spec = {"method": "llm", "judge": judge}
     apart = [evaluate(dataset(), run, match=spec, metrics=["recall@2"]) for run in runs()]
     with pytest.raises(UsageError, match="different pools"):
-        print_evaluations(apart, console())
+        show(side_by_side(apart))
 
 
 def test_run_outside_its_pool(judge):

@@ -17,7 +17,6 @@ from kragx import UsageError, evaluate, matcher
 from kragx.app.config import load
 from kragx.app.pipeline import run
 from kragx.matchers.reasons import Reason, best_targets, reasons
-from kragx.report.rows import match_label
 from tests.thoroughness import examples
 
 from .support import item, scored
@@ -200,7 +199,7 @@ def test_a_cascade_that_filters_keeps_the_last_score():
     )
     assert result.at_threshold(0.2).mean == other.mean
     assert result.at_threshold(0.2).settings["match"] == other.settings["match"]
-    assert match_label(result).endswith("threshold 0.7")
+    assert result.match_label.endswith("threshold 0.7")
 
 
 @pytest.mark.parametrize(

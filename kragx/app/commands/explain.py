@@ -11,7 +11,7 @@ from kragx.app.commands.output import one_or_runs, show
 from kragx.errors import UsageError
 
 if TYPE_CHECKING:
-    from kragx.evaluation.explain import Explanation
+    from kragx.evaluation.explanation import Explanation
 
 
 def explain(
@@ -46,11 +46,11 @@ def explain(
 
 
 def _print(explanations: list[Explanation], *, full: bool) -> None:
-    from kragx.report.explanations import print_explanation
-    from kragx.report.text import console
+    from kragx.printing import console
+    from kragx.printing import show as show_parts
 
     out = console()
     for number, explanation in enumerate(explanations):
         if number:
             out.rule()
-        print_explanation(explanation, out, full=full)
+        show_parts(explanation.describe(full=full), out)

@@ -27,8 +27,8 @@ def init(
 
 def metrics(format: opt.TableJsonOrCsv = "table") -> None:  # noqa: A002
     """List the metrics: what each answers, range and options."""
+    from kragx.printing import console
     from kragx.report.metrics import metrics_csv, metrics_json, print_metrics
-    from kragx.report.text import console
 
     if format == "json":
         typer.echo(metrics_json())

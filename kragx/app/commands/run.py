@@ -43,7 +43,7 @@ def run(
     from kragx.app import config as configs
     from kragx.app import pipeline
     from kragx.data.formats.jsonl import make_folder
-    from kragx.evaluation.pooling import plan
+    from kragx.evaluation.judging_plan import judging_plan
     from kragx.printing import show
 
     limits = {"cost": budget, "calls": max_calls}
@@ -62,7 +62,7 @@ def run(
         _print_config(loaded)
     found = pipeline.run(loaded, judging=judging, folder=None if dry_run else folder, anyway=anyway)
     if dry_run:
-        show(plan(found.evaluations))
+        show(judging_plan(found.evaluations))
         return
     if folder is not None:
         found.write(folder)  # before anything is shown: what was retrieved is not lost

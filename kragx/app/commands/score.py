@@ -163,9 +163,13 @@ def _check_sources(
 
 
 def _print(evaluations: list[Evaluation], *, per_query: bool) -> None:
-    from kragx.report.text import console, print_evaluations, print_queries
+    from kragx.printing import show
 
     if per_query:
-        for evaluation in evaluations:
-            print_queries(evaluation, console())
-    print_evaluations(evaluations, console())
+        show(evaluation.queries_table() for evaluation in evaluations)
+    if len(evaluations) == 1:
+        evaluations[0].print()
+        return
+    from kragx.comparison.side_by_side import side_by_side
+
+    show(side_by_side(evaluations))

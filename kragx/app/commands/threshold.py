@@ -45,7 +45,7 @@ def sweep(
     from kragx.app.config import match_spec
     from kragx.evaluation import sweep as sweeping
     from kragx.report.figures.sweep import sweep_figure
-    from kragx.report.sweeps import sweeps_csv
+    from kragx.report.files import sweeps_csv
 
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")
@@ -107,16 +107,15 @@ def _print_sweeps(sweeps: list[Sweep], evaluations: list[Evaluation]) -> None:
     """Print the sweeps, and where the order of retrievers depends on the threshold."""
     from itertools import groupby
 
+    from kragx import printing
     from kragx.comparison.flips import all_flips
-    from kragx.report.sweeps import print_sweeps
-    from kragx.report.text import console
 
-    out = console()
-    print_sweeps(sweeps, out)
+    for swept in sweeps:
+        swept.print()
     for _, retrievers in groupby(evaluations, lambda evaluation: evaluation.match_name):
         for flips in all_flips(list(retrievers)).values():
             if line := flips.warning():
-                out.print(line, style="yellow", markup=False, soft_wrap=True)
+                printing.show([printing.warning(line)])
 
 
 @group.command(cls=opt.Command)

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 _ENDINGS = (".png", ".svg", ".pdf")
 
 
-def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Figure:
+def sweep_figure(sweeps: Sweep | Sequence[Sweep], path: str | Path | None = None) -> Figure:
     """A panel for each metric, a line for each sweep; the plateau shaded, the chosen one marked.
 
     Args:
-        sweeps: of several retrievers or matchers; their metrics are drawn side by side.
+        sweeps: one, or several of other retrievers or matchers; their metrics are drawn side by
+            side.
         path: where to write it (.png, .svg or .pdf). Without, it is shown where a window or a
             notebook can show it.
 
@@ -38,6 +39,7 @@ def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Fig
         UsageError: the path has another ending, cannot be written, or there is nothing to draw.
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed.
     """
+    sweeps = [sweeps] if isinstance(sweeps, Sweep) else sweeps
     metrics = list(dict.fromkeys(name for sweep in sweeps for name in sweep.values))
     if not metrics:
         raise UsageError("sweeps: there is nothing to draw; name at least one metric")
@@ -63,7 +65,7 @@ def sweep_figure(sweeps: Sequence[Sweep], path: str | Path | None = None) -> Fig
                     linestyle=dashes(series),
                     gid=f"sweep-{place}-{series}",
                 )
-                label = f"{sweep.name}, {sweep.match_name}" if several else sweep.name
+                label = f"{sweep.retriever}, {sweep.match_name}" if several else sweep.retriever
                 lines.setdefault(wrapped(label), line)
                 plateau = sweep.plateaus[metric]
                 if plateau is not None:

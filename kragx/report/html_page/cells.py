@@ -17,7 +17,6 @@ from kragx.evaluation.curves import Curve, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import RankedList, TextBudget
 from kragx.report.html_page.rounding import rounded_score
-from kragx.report.rows import remarks
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def cell_values(
         "bounds": evaluation.bounds,
         "maximum": evaluation.maximum,
         "counts": evaluation.counts,
-        "remarks": remarks(evaluation),
+        "remarks": list(evaluation.remarks),
         "status": "".join(of_query(statuses, "-")),
         "seconds": None
         if cell.answers is None

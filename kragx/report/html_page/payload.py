@@ -14,7 +14,7 @@ from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import UsageError
 from kragx.evaluation.answers import answers, kept_answers, pool_gold, texts_by_id
 from kragx.evaluation.curves import curves
-from kragx.evaluation.evaluation import Evaluation, versions
+from kragx.evaluation.evaluation import Evaluation, metric_names, versions
 from kragx.evaluation.explain import NEAR
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.metrics import RankedList, metric
@@ -22,7 +22,6 @@ from kragx.report.html_page.cells import Cell, cell_values
 from kragx.report.html_page.details import QUERIES_A_BLOCK, Details, Sources
 from kragx.report.html_page.packing import Texts, packed, starts
 from kragx.report.html_page.standings import standings
-from kragx.report.rows import match_label, metric_names, profile_label
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def payload(
     index = {
         "versions": versions(),
         "dataset": first.settings["dataset"],
-        "profile": profile_label(first),
+        "profile": first.profile_label,
         "matches": [
             {**_match(name, of_match), "members": details.members.get(name)}
             for name, of_match in grid.items()
@@ -179,7 +178,7 @@ def _match(name: str, of_match: Mapping[str, Cell]) -> dict[str, Any]:
     threshold = settings.get("threshold") if "pool" not in first.settings else None
     return {
         "name": name,
-        "label": match_label(first),
+        "label": first.match_label,
         "method": settings["method"],
         "threshold": threshold,
         "near": None if threshold is None else _near(settings, threshold),

@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from kragx import Evaluation, UsageError, evaluate
+from kragx.comparison.side_by_side import side_by_side
 from kragx.metrics import PROFILES
-from kragx.report.text import print_evaluations
+from kragx.printing import show
 
 from .support import by_id
 
@@ -131,7 +132,7 @@ def test_several_results_are_printed_side_by_side(name: str):
     ]
     out = Console(width=200, record=True, quiet=False)
     with out.capture() as captured:
-        print_evaluations(results, out)
+        show(side_by_side(results), out)
     for metric in results[0].mean:
         assert f" {metric} " in captured.get()
 

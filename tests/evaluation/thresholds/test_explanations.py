@@ -20,7 +20,7 @@ from kragx.evaluation.highlights import shared_spans, shown_text
 from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
 from kragx.matchers import METHODS, asks
-from kragx.report.explanations import print_explanation
+from kragx.printing import show
 
 GOLD = [["환불은 반품 확인 뒤 영업일 기준 3일이 걸립니다", "opened software can be returned here"]]
 DOCS = [
@@ -47,7 +47,7 @@ def printed(found: Explanation, *, colour: bool = False, width: int = 200, **opt
         color_system="standard" if colour else None,
         highlight=False,
     )
-    print_explanation(found, console, **options)
+    show(found.describe(**options), console)
     return out.getvalue()
 
 
@@ -103,10 +103,10 @@ def test_spans_point_into_the_text_in_nfc():
 def test_every_pair_has_its_reason_and_scores():
     """By hand: rank 1 finds gold 1, 3 repeats it, 2 has two of five pairs of gold 2."""
     found = explained()
-    assert [doc.matches for doc in found.docs] == [(1,), (), (1,)]
-    assert [doc.finds for doc in found.docs] == [(1,), (), ()]
-    assert [doc.repeated for doc in found.docs] == [False, False, True]
-    assert [gold.found_at for gold in found.golds] == [1, None]
+    assert [doc.matches for doc in found.retrieved] == [(1,), (), (1,)]
+    assert [doc.finds for doc in found.retrieved] == [(1,), (), ()]
+    assert [doc.repeated for doc in found.retrieved] == [False, False, True]
+    assert [gold.found_at for gold in found.gold] == [1, None]
     assert len(found.pairs) == 6
     miss = found.pair(2, 2)
     assert miss.matched is False
@@ -125,9 +125,9 @@ def test_scores_are_those_of_evaluating_with_each_matcher():
         for pair in found.pairs:
             score = pair.scores[name]
             if table is None:
-                assert score.value is None or score.value == 0.0
+                assert score.score is None or score.score == 0.0
             else:
-                assert score.value == table.dense(0)[pair.rank - 1, pair.gold - 1]
+                assert score.score == table.dense(0)[pair.rank - 1, pair.gold - 1]
 
 
 def test_a_near_miss_is_one_that_a_slightly_lower_threshold_matches():
@@ -190,8 +190,8 @@ def test_what_was_never_judged_is_unknown(tmp_path: Path):
 def test_relevance_without_gold_is_explained_by_the_grade(tmp_path: Path):
     """Without gold each document has the judge's grade and reason."""
     found = judged(tmp_path, asked=True, gold=False)
-    assert found.golds == ()
-    assert [(doc.grade, doc.said) for doc in found.docs] == [(3, "it says so")] * 3
+    assert found.gold == ()
+    assert [(doc.grade, doc.reason) for doc in found.retrieved] == [(3, "it says so")] * 3
     assert "the judge's grade of relevance: 3: it says so" in printed(found)
 
 
@@ -201,7 +201,7 @@ def test_an_alternative_speaks_for_its_gold_item():
     found = explain(gold, [[DOCS[0][1]]], query_id="q1")
     pair = found.pair(1, 1)
     assert pair.matched
-    text = found.docs[0].text
+    text = found.retrieved[0].text
     assert text is not None
     assert [text[start:end] for start, end in pair.doc_spans] == ["software can be opened"]
     assert pair.gold_spans == ()
@@ -236,7 +236,12 @@ def test_json_has_everything():
     assert plain["gold"][1]["found_at"] is None
     pair = plain["pairs"][0]
     assert pair["reason"]["verdict"] == "match"
-    assert pair["scores"]["text"] == {"score": 1.0, "threshold": 1.0, "matched": True}
+    assert pair["scores"]["text"] == {
+        "score": 1.0,
+        "threshold": 1.0,
+        "problem": None,
+        "matched": True,
+    }
     (start, end) = pair["doc_spans"][0]
     assert plain["retrieved"][0]["text"][start:end] == GOLD[0][0]
 

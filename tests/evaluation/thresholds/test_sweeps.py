@@ -19,7 +19,7 @@ from kragx.evaluation.sweep import plateau
 from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
 from kragx.report.figures.sweep import sweep_figure
-from kragx.report.sweeps import sweeps_csv
+from kragx.report.files import sweeps_csv
 from tests.thoroughness import examples
 
 from .support import given
@@ -384,7 +384,7 @@ def test_the_figure_draws_the_values(tmp_path: Path):
     again = tmp_path / "again.svg"
     sweep_figure([one, two], again)
     assert again.read_bytes() == (tmp_path / "sweep.svg").read_bytes()
-    one.plot(tmp_path / "one.png")
+    sweep_figure(one, tmp_path / "one.png")
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -393,7 +393,7 @@ def test_a_figure_that_cannot_be_written_is_an_error(tmp_path: Path, name: str):
     """Another ending, none, or a folder that is not there."""
     plotting()
     with pytest.raises(UsageError, match="written"):
-        sweep(given(["0.5"])).plot(tmp_path / name)
+        sweep_figure(sweep(given(["0.5"])), tmp_path / name)
 
 
 def test_columns_are_those_of_their_metrics():

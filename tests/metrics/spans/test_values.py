@@ -11,7 +11,6 @@ import pytest
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
 from kragx.errors import DataError
 from kragx.matchers import MatchWarning
-from kragx.report.rows import remarks
 
 TEN = "one two three four five six seven eight nine ten"
 
@@ -256,7 +255,7 @@ def test_offsets_are_exact():
     assert list(result.mean.values()) == pytest.approx([3 / 11, 8 / 11, 1.0, 8 / 11])
     (recorded,) = result.settings["spans"]
     assert (recorded["n_queries_by_offsets"], recorded["n_queries_by_text"]) == (1, 0)
-    assert "spans: by offsets for 1 queries, by comparing texts for 0" in remarks(result)
+    assert "spans: by offsets for 1 queries, by comparing texts for 0" in result.remarks
 
 
 def test_a_word_cut_between_two_chunks():

@@ -1,0 +1,283 @@
+"""`Explanation`: why each document of one query matches its gold, or does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kragx.data.runs import Status
+from kragx.evaluation.highlights import Spans
+from kragx.evaluation.labels import method_label
+from kragx.matchers.reasons import Reason
+from kragx.printing import Cell, Heading, Line, Part, Result, Table, number, warning
+
+_LONGEST = 400  # characters of a text, unless all of it is asked for
+_AROUND = 60
+_INDENT = 3
+_STATUS = {
+    "missing": "the run has no answer to this query",
+    "failed": "the retriever failed at this query",
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    """What another matcher gives the same pair.
+
+    Attributes:
+        score: None if it is not known, or there is none (`problem` says why).
+        threshold: the least score that is a match.
+        problem: why the matcher has no score.
+    """
+
+    also_plain: ClassVar = ("matched",)
+
+    score: float | None
+    threshold: float
+    problem: str | None = None
+
+    @property
+    def matched(self) -> bool | None:
+        """Whether this matcher says yes."""
+        return None if self.score is None else self.score >= self.threshold
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A retrieved document and a gold item.
+
+    Attributes:
+        rank, gold: which, both from 1.
+        reason: why they match or do not.
+        scores: what other matchers give them, by name.
+        doc_spans, gold_spans: where they share words, in the texts as they stand here.
+        near: whether a slightly different threshold would decide otherwise.
+    """
+
+    also_plain: ClassVar = ("matched",)
+
+    rank: int
+    gold: int
+    reason: Reason
+    scores: Mapping[str, Score]
+    doc_spans: Spans
+    gold_spans: Spans
+    near: bool
+
+    @property
+    def matched(self) -> bool | None:
+        """Whether they match; None if that is not known."""
+        return None if self.reason.verdict == "unknown" else self.reason.verdict == "match"
+
+
+@dataclass(frozen=True)
+class ExplainedDoc:
+    """A retrieved document.
+
+    Attributes:
+        repeated: whether an earlier document of the list is the same.
+        matches: the gold items that it matches, from 1.
+        finds: those of them that no document above it matches.
+        grade, reason: without gold, the judge's grade of its relevance and what the judge said.
+    """
+
+    rank: int
+    id: str | None
+    text: str | None
+    repeated: bool
+    matches: tuple[int, ...] = ()
+    finds: tuple[int, ...] = ()
+    grade: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class ExplainedGold:
+    """A gold item; `found_at` is the first rank that matches it, None if none does."""
+
+    number: int
+    id: str | None
+    text: str | None
+    grade: float
+    found_at: int | None
+
+
+@dataclass(frozen=True)
+class Explanation(Result):
+    """Why one query's documents match its gold, or do not.
+
+    Attributes:
+        retriever: its name.
+        query_id, query: which query.
+        status: ``answered``, ``missing`` or ``failed``.
+        match: the matcher as results record it.
+        gold: as the gold set has it; texts in NFC.
+        retrieved: the documents as they were retrieved; texts in NFC.
+        pairs: of every document with every gold item, by rank, then gold.
+    """
+
+    retriever: str
+    query_id: str
+    query: str | None
+    status: Status
+    match: Mapping[str, Any]
+    gold: tuple[ExplainedGold, ...]
+    retrieved: tuple[ExplainedDoc, ...]
+    pairs: tuple[Pair, ...]
+
+    def pair(self, rank: int, gold: int) -> Pair:
+        """The pair of a rank and a gold item, both from 1."""
+        return self.pairs[(rank - 1) * len(self.gold) + gold - 1]
+
+    @property
+    def near_misses(self) -> tuple[Pair, ...]:
+        """Pairs that a slightly lower threshold would make matches."""
+        return tuple(pair for pair in self.pairs if pair.near and not pair.matched)
+
+    def describe(self, *, full: bool = False) -> Iterator[Part]:
+        """The gold, then each document with why it matches or does not, its shared words marked.
+
+        Long texts are cut to what is around the first mark; `full` shows all of them.
+        """
+        yield Heading(f"{self.retriever}, query {self.query_id}")
+        if self.query:
+            yield Line(self.query)
+        yield Line(f"match: {method_label(self.match)}")
+        if self.status in _STATUS:
+            yield warning(_STATUS[self.status])
+        for gold in self.gold:
+            where = "not found" if gold.found_at is None else f"found at rank {gold.found_at}"
+            grade = "" if gold.grade == 1.0 else f", grade {gold.grade:g}"
+            yield Line(f"\ngold {gold.number}{_id(gold.id)}{grade}: {where}", "bold")
+            yield from _text(gold.text, (), full=full)
+        if not self.gold:
+            yield Line("this query has no gold")
+        if not self.retrieved:
+            yield Line("\nnothing was retrieved")
+        for doc in self.retrieved:
+            yield from self._describe_doc(doc, full=full)
+        yield from self._describe_limits()
+
+    def _describe_doc(self, doc: ExplainedDoc, *, full: bool) -> Iterator[Part]:
+        verdict = _verdict(doc) if self.gold else ""
+        style = "bold green" if doc.matches else "bold"
+        yield Line(f"\n{doc.rank}.{_id(doc.id)} {verdict}".rstrip(), style)
+        if doc.reason is not None or doc.grade is not None:
+            grade = "not known" if doc.grade is None else str(doc.grade)
+            reason = "" if doc.reason is None else f": {doc.reason}"
+            yield Line(f"the judge's grade of relevance: {grade}{reason}", indent=_INDENT)
+        pairs = [self.pair(doc.rank, gold.number) for gold in self.gold]
+        spans = sorted(span for pair in _explaining(pairs) for span in pair.doc_spans)
+        yield from _text(doc.text, _merged(spans), full=full)
+        for pair in pairs:
+            for line in _why(pair.reason, f"gold {pair.gold}"):
+                yield Line(line, indent=_INDENT)
+        methods = [
+            name for name, score in (pairs[0].scores if pairs else {}).items() if not score.problem
+        ]
+        if methods:
+            rows: list[list[str | Cell]] = [
+                [f"gold {pair.gold}", *(_score_cell(pair.scores[name]) for name in methods)]
+                for pair in pairs
+            ]
+            yield Table(["", *methods], rows)
+
+    def _describe_limits(self) -> Iterator[Part]:
+        """What the scores of other matchers mean or why there are none, and what is near."""
+        scores = {name: score for pair in self.pairs for name, score in pair.scores.items()}
+        if scores:
+            yield Line("\n*: a match of that matcher, by its usual threshold")
+        for name, score in scores.items():
+            if score.problem is not None:
+                yield Line(f"{name}: {score.problem}", "dim")
+        for pair in self.pairs:
+            if pair.near:
+                kind = "a near match" if pair.matched else "a near miss"
+                leaves = [leaf for leaf in pair.reason.deciding() if leaf.distance is not None]
+                leaf = min(leaves, key=lambda leaf: abs(leaf.distance or 0.0))
+                limit = (leaf.score or 0.0) - (leaf.distance or 0.0)
+                yield warning(
+                    f"{kind}: rank {pair.rank}, gold {pair.gold}: {leaf.method} "
+                    f"{number(leaf.score)}, limit {limit:g}"
+                )
+
+
+def _explaining(pairs: Sequence[Pair]) -> Sequence[Pair]:
+    """The pairs whose shared words are marked: the matches, else the likeliest."""
+    matches = [pair for pair in pairs if pair.matched]
+    if matches or not pairs:
+        return matches
+    return [max(pairs, key=lambda pair: sum(end - start for start, end in pair.doc_spans))]
+
+
+def _verdict(doc: ExplainedDoc) -> str:
+    if not doc.matches:
+        return "no match"
+    listed = ", ".join(map(str, doc.matches))
+    if doc.repeated:
+        return f"matches gold {listed}, but stood above already: not counted again"
+    known = "" if doc.finds else ", found above already"
+    return f"matches gold {listed}{known}"
+
+
+def _id(value: str | None) -> str:
+    return "" if value is None else f" [{value}]"
+
+
+def _why(reason: Reason, label: str, depth: int = 0) -> Iterator[str]:
+    """A line for the matcher and, of a combination, for each member that was asked."""
+    score = "not known" if reason.score is None else number(reason.score)
+    limits = []
+    if reason.reject is not None:
+        limits.append(f"none below {reason.reject:g}")
+    if reason.accept is not None:
+        limits.append(f"match from {reason.accept:g}")
+    far = "" if reason.distance is None else f", {reason.distance:+.4f} from the limit"
+    decided_by = f" ({'; '.join(limits)}{far})" if limits else ""
+    text = "" if reason.text is None else f": {reason.text}"
+    decides = ", decides" if depth and reason.decides else ""
+    head = f"{'  ' * depth}{reason.method}:" if depth else f"{label}: {reason.method}"
+    verdict = "left open" if reason.verdict == "open" else reason.verdict
+    if reason.parts and not limits:
+        yield f"{head} -> {verdict}{decides}"
+    else:
+        yield f"{head} {score}{decided_by} -> {verdict}{decides}{text}"
+    for part in reason.parts:
+        yield from _why(part, label, depth + 1)
+
+
+def _score_cell(score: Score) -> Cell:
+    mark = "*" if score.matched else " "
+    return Cell(f"{number(score.score)}{mark}", "bold" if score.matched else "")
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> Spans:
+    """Ascending spans, those in one that overlap or touch."""
+    merged: list[tuple[int, int]] = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def _text(text: str | None, spans: Spans, *, full: bool) -> Iterator[Line]:
+    """The text with its spans marked; of a long one what is around them, or its beginning."""
+    if text is None:
+        return
+    first, last = 0, len(text)
+    if not full and len(text) > _LONGEST:
+        first = max(0, spans[0][0] - _AROUND) if spans else 0
+        last = min(len(text), first + _LONGEST)
+    before = "... " if first else ""
+    shown = "".join(" " if letter.isspace() else letter for letter in text[first:last])
+    offset = len(before) - first
+    marks = tuple(
+        (max(start, first) + offset, min(end, last) + offset)
+        for start, end in spans
+        if max(start, first) < min(end, last)
+    )
+    after = " ..." if last < len(text) else ""
+    yield Line(f"{before}{shown}{after}", marks=marks, indent=_INDENT)

@@ -1,0 +1,94 @@
+"""What a reader must know before trusting an evaluation's numbers: all that was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kragx.metrics import Profile
+from kragx.printing import percent
+
+_NO_GOLD = {
+    "skip": "left out",
+    "zero": "scored 0",
+    "error": "refused",
+    "abstain": "1 for an empty list, else 0",
+}
+_MISSING = {"empty": "scored as empty lists", "left_out": "left out"}
+_REPEATS = {"once": "the first one counts", "count": "each one counts", "error": "refused"}
+
+
+def remarks(
+    counts: Mapping[str, Any], settings: Mapping[str, Any], profile: Profile
+) -> Iterator[str]:
+    """A line for each thing that was left out, replaced or is not known.
+
+    Args:
+        counts: of an evaluation.
+        settings: of an evaluation.
+        profile: what its numbers mean, with the rule for queries without gold.
+    """
+    treated = {
+        "n_no_gold": ("queries without gold", _NO_GOLD[profile.no_gold]),
+        "n_missing": ("queries missing in the run", _MISSING[profile.missing]),
+        "n_failed": ("queries that failed", "scored as empty lists"),
+        "n_empty": ("queries answered with an empty list", "nothing was found"),
+        "n_extra": ("queries of the run that the gold set lacks", "left out"),
+        "n_duplicates": ("documents that stand twice in a list", _REPEATS[profile.duplicates]),
+        "n_replaced_surrogates": ("lone surrogates in texts", "replaced by U+FFFD"),
+        "n_texts_without_tokens": ("texts without tokens", "they can match nothing"),
+    }
+    for name, (noun, treatment) in treated.items():
+        if counts.get(name):
+            yield f"{noun}: {counts[name]} ({treatment})"
+    if counts["n_failed"]:
+        yield f"the first failure: {counts['first_failure']}"
+    for name, own in counts.get("metrics", {}).items():
+        # What looks at documents or times may have a value without gold; a run's has none a query.
+        by_gold = "n_no_gold" in own
+        n_possible, n_scored = counts["n_scored" if by_gold else "n_queries"], own["n_scored"]
+        if n_scored < n_possible and (by_gold or n_scored):
+            yield f"{name}: no value for {n_possible - n_scored} of {n_possible} queries"
+    for reading in settings.get("spans", ()):
+        if reading["n_queries_by_offsets"]:
+            yield (
+                f"spans: by offsets for {reading['n_queries_by_offsets']} queries, by comparing "
+                f"texts for {reading['n_queries_by_text']}"
+            )
+    if "judging" in counts:
+        yield from _judging(counts["judging"], settings.get("pool"))
+
+
+def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iterator[str]:
+    """What judging took and what is missing."""
+    n_missing, n_judgements = judging["n_missing"], judging["n_judgements"]
+    yield (
+        f"judged: {n_judgements - n_missing} of {n_judgements} "
+        f"(coverage {percent(judging['coverage'])})"
+    )
+    if n_missing:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in judging["failures"].items())
+        yield (
+            f"missing: {n_missing} ({kinds}), estimated, never taken for 0; in brackets what the "
+            "numbers can become"
+        )
+    yield (
+        f"calls: {judging['n_calls']} ({judging['n_retries']} retries); from the store: "
+        f"{judging['n_stored']} of {judging['n_distinct']} distinct questions"
+    )
+    if judging["n_human"]:
+        yield f"human labels: {judging['n_human']}, instead of the judge's"
+    if "n_calls_saved" in judging:
+        yield f"calls saved by cheaper matchers: {judging['n_calls_saved']}"
+    tokens = f"{judging['prompt_tokens']} + {judging['completion_tokens']} tokens"
+    if judging["cost"] is None:
+        yield f"cost: unknown, no price of {judging['model']!r} is given; {tokens}"
+    else:
+        yield f"cost: {judging['cost']:.4f} {judging['currency']} for {tokens}"
+    if judging["n_calls_without_usage"]:
+        yield f"calls whose usage is unknown: {judging['n_calls_without_usage']}"
+    if pool:
+        yield (
+            f"relative to pool {pool['hash']} of {pool['documents']} documents; relevant from "
+            f"grade {pool['rel']} on"
+        )
