@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from kragx.comparison.flips import flips as flips
     from kragx.data.documents import Doc as Doc
     from kragx.data.formats.corpus import read_corpus as read_corpus
-    from kragx.data.formats.jsonl import read_gold as read_gold
-    from kragx.data.formats.jsonl import read_results as read_results
-    from kragx.data.formats.jsonl import write_gold as write_gold
-    from kragx.data.formats.jsonl import write_results as write_results
+    from kragx.data.formats.gold import write_gold as write_gold
+    from kragx.data.formats.gold import write_results as write_results
+    from kragx.data.formats.goldset import write_goldset as write_goldset
     from kragx.data.gold import Gold as Gold
     from kragx.data.gold import GoldDataset as GoldDataset
     from kragx.data.gold import Query as Query
     from kragx.data.reading import read_dataset as read_dataset
+    from kragx.data.reading import read_gold as read_gold
+    from kragx.data.reading import read_results as read_results
     from kragx.data.reading import read_rows as read_rows
-    from kragx.data.reading import write_goldset as write_goldset
     from kragx.data.runs import Retrieved as Retrieved
     from kragx.data.runs import Run as Run
     from kragx.data.tokenizers import Tokenizer as Tokenizer
@@ -80,9 +80,10 @@ _PUBLIC = {
     "comparison.flips": ("flips",),
     "data.documents": ("Doc",),
     "data.formats.corpus": ("read_corpus",),
-    "data.formats.jsonl": ("read_gold", "read_results", "write_gold", "write_results"),
+    "data.formats.gold": ("write_gold", "write_results"),
+    "data.formats.goldset": ("write_goldset",),
     "data.gold": ("Gold", "GoldDataset", "Query"),
-    "data.reading": ("read_dataset", "read_rows", "write_goldset"),
+    "data.reading": ("read_dataset", "read_gold", "read_results", "read_rows"),
     "data.runs": ("Retrieved", "Run"),
     "data.tokenizers": ("Tokenizer", "tokenizer"),
     "data.validation": ("validate",),

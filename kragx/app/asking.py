@@ -10,9 +10,8 @@ from typing import Any
 from kragx import plugins
 from kragx.app.config import RetrieverConfig, filled
 from kragx.app.folder import Partial, asked_hash, partial_path
-from kragx.data.formats.jsonl import read_results
-from kragx.data.formats.trec import read_run
 from kragx.data.gold import GoldDataset
+from kragx.data.reading import read_run
 from kragx.data.runs import Run
 from kragx.data.text import file_names
 from kragx.errors import DataError, UsageError
@@ -102,19 +101,10 @@ def _makers(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, _Maker]:
 
 def _read(name: str, config: RetrieverConfig) -> Run:
     """What a file says that a retriever returned."""
+    source = "results" if config.run is None else "run"
     try:
-        if config.run is not None:
-            found = read_run(config.run)
-        else:
-            assert config.results is not None  # the config's own check
-            found = read_results(config.results)[1]
-            if not len(found):
-                raise DataError(
-                    f"{config.results}: no query has 'retrieved'; this is a gold file, not a "
-                    "results file"
-                )
+        found = read_run(config.run or config.results)
     except DataError as error:
-        source = "results" if config.run is None else "run"
         raise DataError(f"retrievers.{name}.{source}: {error}") from error
     return replace(found, name=name, settings=config.settings)
 

@@ -23,15 +23,10 @@ from typing import IO, Any
 
 from kragx.app.config import RetrieverConfig, RunConfig, load
 from kragx.data.documents import as_docs
-from kragx.data.formats.jsonl import (
-    doc_record,
-    file_name,
-    open_text,
-    read_gold,
-    read_results,
-    to_json,
-)
+from kragx.data.formats.gold import answer_record
+from kragx.data.formats.jsonl import file_name, open_text, to_json
 from kragx.data.gold import GoldDataset, Query
+from kragx.data.reading import read_gold, read_results
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import Mender, file_names
 from kragx.errors import DataError
@@ -118,11 +113,7 @@ class Partial:
                 self._file.flush()
 
     def _write(self, query_id: str, found: Retrieved) -> None:
-        record: dict[str, Any] = {"query_id": query_id, "seconds": found.seconds}
-        if found.error is None:
-            record["retrieved"] = [doc_record(doc) for doc in found.documents]
-        else:
-            record["error"] = found.error
+        record = {"query_id": query_id, "seconds": None, **answer_record(found)}
         if self._file is not None:
             self._file.write(to_json(record) + "\n")
 

@@ -26,7 +26,8 @@ from kragx.comparison import (
 )
 from kragx.data.documents import Doc
 from kragx.data.formats.corpus import read_corpus
-from kragx.data.formats.jsonl import make_folder, to_json, write_gold, write_results
+from kragx.data.formats.gold import write_gold, write_results
+from kragx.data.formats.jsonl import make_folder, to_json
 from kragx.data.gold import GoldDataset
 from kragx.data.runs import Run
 from kragx.data.text import file_names

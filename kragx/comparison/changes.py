@@ -14,8 +14,8 @@ from kragx.comparison.compare_retrievers import compare_scores
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
-from kragx.data.formats.jsonl import read_gold
 from kragx.data.gold import GoldDataset
+from kragx.data.reading import read_gold
 from kragx.errors import DataError, UsageError, nearest
 from kragx.metrics import known_metric
 from kragx.plain import HIDDEN

@@ -15,9 +15,9 @@ from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.comparison.view import Slice
 from kragx.data.gold import GoldDataset
+from kragx.data.reading import read_dataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.source import as_dataset
 from kragx.metrics import MetricSpec, Profile, parse_all
 
 
@@ -68,7 +68,7 @@ def compare(
         baseline=baseline,
         metrics=None if metrics is None else _canonical(metrics, evaluations[0].profile),
         slices=tuple(slices),
-        dataset=next(kept, None) if dataset is None else as_dataset(dataset),
+        dataset=next(kept, None) if dataset is None else read_dataset(dataset),
         anyway=anyway,
     )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, KeysView, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.data.text import Mender, normalise
 from kragx.errors import DataError, nearest, shorten
 
-_FIELDS = ("id", "text", "page_content", "score", "metadata")
+_FIELDS = {"id": 0, "text": 0, "page_content": 0, "score": 0, "metadata": 0}.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,12 @@ def as_doc(value: object, mender: Mender) -> Doc:
     Raises:
         DataError: the value is no document, its text is no string, or it has neither id nor text.
     """
+    if isinstance(value, dict):  # what files hold, told fastest
+        return _from_mapping(value, mender)
     match value:
         case Doc():
-            fields = {"id": value.id, "text": value.text, "score": value.score}
-            return _from_mapping({**fields, "metadata": value.metadata}, mender)
+            fields = {name: getattr(value, name) for name in ("id", "text", "metadata", "score")}
+            return _from_mapping(fields, mender)
         case str():
             return Doc(text=mender.mend(value))
         case Mapping():
@@ -65,39 +67,59 @@ def as_doc(value: object, mender: Mender) -> Doc:
     )
 
 
-def as_docs(values: Iterable[object], mender: Mender, where: str) -> tuple[Doc, ...]:
-    """`as_doc` for a ranked list; an error says `where` it happened and at which rank."""
+def as_docs(values: Iterable[object], mender: Mender, where: str = "") -> tuple[Doc, ...]:
+    """`as_doc` for a ranked list; an error says `where` it happened and at which rank.
+
+    Without `where`, its field is the position in the list: ``[0].score``.
+    """
     docs: list[Doc] = []
     try:
         for value in values:
             docs.append(as_doc(value, mender))  # noqa: PERF401  # the error tells how far it got
     except DataError as error:
-        raise DataError(f"{where}, rank {len(docs) + 1}: {error}") from None
+        if where:
+            raise error.within(path=f"{where}, rank {len(docs) + 1}") from None
+        raise error.within(f"[{len(docs)}]") from None
     return tuple(docs)
 
 
 def _from_mapping(value: Mapping[str, Any], mender: Mender) -> Doc:
     check_fields(value, _FIELDS)
-    text = value.get("text", value.get("page_content"))
+    text = value["text"] if "text" in value else value.get("page_content")
     doc = Doc(
-        id=clean_id(value.get("id"), mender),
-        text=None if text is None else clean_text(text, mender),
-        metadata=clean_metadata(value.get("metadata")),
-        score=clean_number(value.get("score"), "'score'"),
+        clean_id(value.get("id"), mender),
+        None if text is None else clean_text(text, mender),
+        clean_metadata(value.get("metadata")),
+        clean_number(value.get("score"), "score"),
     )
     if doc.id is None and doc.text is None:
         raise DataError("a document needs 'id' or 'text'; this one has neither")
     return doc
 
 
-def check_fields(value: Mapping[str, Any], known: Iterable[str]) -> None:
+def check_fields(value: Mapping[str, Any], known: KeysView[str]) -> None:
     """Raise a `DataError` for the first field of `value` that is not among the `known` ones."""
-    for name in value:
-        if name not in known:
-            raise DataError(
-                f"unknown field {name!r}; {nearest(str(name), known)} "
-                "(anything else belongs under 'metadata')"
-            )
+    if not value.keys() <= known:
+        raise unknown_field(next(str(name) for name in value if name not in known), known)
+
+
+def unknown_field(name: str, known: Iterable[str]) -> DataError:
+    """The error for a field that is not among the known ones."""
+    remedy = f"{nearest(name, known)} (all else belongs under 'metadata')"
+    return DataError("unknown field", field=name, remedy=remedy)
+
+
+def refuse_string(value: object, field: str = "") -> None:
+    """Refuse a string in a file, where an object is expected.
+
+    In Python a string is a text; in a file it may as well be meant as an id, so it must say.
+    """
+    if isinstance(value, str):
+        raise DataError(
+            f"an object is expected, not the string {shorten(value)}",
+            field=field,
+            remedy='write {"id": ...} or {"text": ...}',
+        )
 
 
 def clean_text(value: object, mender: Mender) -> str:
@@ -123,7 +145,7 @@ def clean_id(value: object, mender: Mender) -> str | None:
     )
 
 
-def clean_number(value: object, name: str) -> float | None:
+def clean_number(value: object, field: str) -> float | None:
     """A finite float, None if there is none; else a `DataError` that names the field."""
     if value is None:
         return None
@@ -133,7 +155,7 @@ def clean_number(value: object, name: str) -> float | None:
     except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if number - number != 0.0:  # only NaN and the infinities
-        raise DataError(f"{name} must be a finite number, not {shorten(value)}")
+        raise DataError(f"must be a finite number, not {shorten(value)}", field=field)
     return number
 
 
@@ -142,5 +164,6 @@ def clean_metadata(value: object) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise DataError(f"'metadata' must be a mapping, not {type(value).__name__}")
+        message = f"must be a mapping (a JSON object), not {type(value).__name__}"
+        raise DataError(message, field="metadata")
     return dict(value)

@@ -137,29 +137,30 @@ class GoldDataset:
             name: names the set in results.
         """
         mender = Mender()
-        if isinstance(gold, Mapping):
-            listed: list[tuple[str, Any]] = [(str(key), items) for key, items in gold.items()]
-        else:
-            listed = [(f"q{number}", items) for number, items in enumerate(gold, start=1)]
-        if queries is not None and len(queries) != len(listed):
+        by_id = numbered(gold)
+        if queries is not None and len(queries) != len(by_id):
             raise UsageError(
-                f"queries: {len(queries)} questions for {len(listed)} lists of gold; "
+                f"queries: {len(queries)} questions for {len(by_id)} lists of gold; "
                 "pass one for each"
             )
-        return cls(
-            queries=tuple(
-                Query(
-                    id=query_id,
-                    text=None
-                    if queries is None
-                    else _question(queries[position], position, mender),
-                    gold=as_golds(items, mender, f"query {query_id!r}"),
-                )
-                for position, (query_id, items) in enumerate(listed)
-            ),
-            name=name,
-            n_replaced_surrogates=mender.surrogates,
+        texts: list[str | None] = [None] * len(by_id)
+        for position, text in enumerate(queries or ()):
+            try:
+                texts[position] = clean_text(text, mender)
+            except DataError as error:
+                raise error.within(f"queries[{position}]") from None
+        made = tuple(
+            Query(query_id, text, as_golds(items, mender, f"query {query_id!r}"))
+            for (query_id, items), text in zip(by_id, texts)
         )
+        return cls(made, name=name, n_replaced_surrogates=mender.surrogates)
+
+
+def numbered(values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What Python values say of each query, by its id; those of a plain list are q1, q2, ..."""
+    if isinstance(values, Mapping):
+        return [(str(query_id), value) for query_id, value in values.items()]
+    return [(f"q{number}", value) for number, value in enumerate(values, start=1)]
 
 
 def query_hash(query: Query) -> bytes:
@@ -202,13 +203,6 @@ def hash_of(queries: Iterable[bytes]) -> str:
     return hashlib.sha256(b"".join(sorted(queries))).hexdigest()
 
 
-def _question(value: object, position: int, mender: Mender) -> str:
-    try:
-        return clean_text(value, mender)
-    except DataError as error:
-        raise DataError(f"queries[{position}]: {error}") from None
-
-
 def check_unique(query_ids: Iterable[str], where: str) -> None:
     """Raise a `DataError` that names the first query id that stands twice."""
     seen: set[str] = set()
@@ -233,16 +227,28 @@ def as_golds(items: object, mender: Mender, where: str) -> tuple[Gold, ...]:
     golds: list[Gold] = []
     try:
         for item in items:
-            golds.append(_as_gold(item, mender))  # noqa: PERF401  # the error tells how far it got
+            golds.append(as_gold(item, mender))  # noqa: PERF401  # the error tells how far it got
     except DataError as error:
-        raise DataError(f"{where}, gold {len(golds) + 1}: {error}") from None
+        raise error.within(path=f"{where}, gold {len(golds) + 1}") from None
     return tuple(golds)
 
 
-_GOLD_FIELDS = ("id", "text", "page_content", "grade", "alternatives", "metadata")
+_GOLD_FIELDS = {
+    "id": 0,
+    "text": 0,
+    "page_content": 0,
+    "grade": 0,
+    "alternatives": 0,
+    "metadata": 0,
+}.keys()
 
 
-def _as_gold(value: object, mender: Mender) -> Gold:
+def as_gold(value: object, mender: Mender) -> Gold:
+    """Read a gold item: a `Gold`, a mapping as in a gold file, or what `as_doc` reads.
+
+    Raises:
+        DataError: it is none, or has neither id nor text nor alternatives.
+    """
     if isinstance(value, Gold):
         return value
     if not isinstance(value, Mapping):
@@ -250,10 +256,10 @@ def _as_gold(value: object, mender: Mender) -> Gold:
         return Gold(id=doc.id, text=doc.text, metadata=doc.metadata)
     check_fields(value, _GOLD_FIELDS)
     text = value.get("text", value.get("page_content"))
-    grade = clean_number(value.get("grade"), "'grade'")
+    grade = clean_number(value.get("grade"), "grade")
     alternatives = value.get("alternatives") or ()
     if isinstance(alternatives, (str, Mapping)) or not isinstance(alternatives, Iterable):
-        raise DataError("'alternatives' must be a list of {'id'?, 'text'?}")
+        raise DataError("must be a list of {'id'?, 'text'?}", field="alternatives")
     gold = Gold(
         id=clean_id(value.get("id"), mender),
         text=None if text is None else clean_text(text, mender),

@@ -1,42 +1,23 @@
-"""`read_dataset`: a gold set in any of the formats that kragx knows, recognised by its content."""
+"""The one way in for data: a file, table or Python value as a gold set, a run, or both."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
-from kragx.data.formats import tabular, trec
-from kragx.data.formats.jsonl import (
-    doc_record,
-    file_name,
-    open_bytes,
-    query_record,
-    read_records,
-    unique_keys,
-    write_records,
-)
-from kragx.data.formats.llamaindex import is_llamaindex, read_whole
-from kragx.data.formats.positions import Place, lines_of
-from kragx.data.formats.problems import Level, Problem, Problems
-from kragx.data.formats.records import GRADES, READERS, Fields, format_of
+from kragx.data.formats import FORMATS, tabular, trec
+from kragx.data.formats.jsonl import file_name
 from kragx.data.gold import GoldDataset, Query
+from kragx.data.problems import Problem
 from kragx.data.runs import Retrieved, Run
-from kragx.data.text import Mender
-from kragx.errors import DataError, UsageError, nearest, shorten
-
-FORMATS = (*READERS, "llamaindex", "qrels")
-"""Every format of a gold set; CSV, Excel, Parquet and JSON hold rows of the first ones."""
-
-_TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".parquet")
+from kragx.data.source import Reading, first_line
+from kragx.errors import DataError, UsageError
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a file holds, mistakes and all.
+    """What a source holds, mistakes and all.
 
     Attributes:
         name: the file's name.
@@ -54,6 +35,49 @@ class Loaded:
     problems: tuple[Problem, ...]
     n_replaced_surrogates: int = 0
 
+    def usable(self) -> tuple[GoldDataset, Run]:
+        """Its gold set, and what was retrieved.
+
+        Raises:
+            DataError: it has mistakes; the first is named, and how many more there are.
+        """
+        errors = [problem for problem in self.problems if problem.level == "error"]
+        if errors:
+            more = f" (and {len(errors) - 1} more; 'kragx gold validate' lists them)"
+            raise errors[0].error(more if errors[1:] else "")
+        queries = tuple(query for _, query in self.queries)
+        dataset = GoldDataset(queries, self.name, self.n_replaced_surrogates)
+        return dataset, Run(self.retrieved, self.name)
+
+
+def load(
+    source: object,
+    format: str | None = None,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    *,
+    encoding: str | None = None,
+) -> Loaded:
+    """Read a source with everything that is wrong in it; arguments as of `read_dataset`.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: the file cannot be taken apart at all (unreadable, not JSON, not CSV).
+    """
+    reading = Reading(source, format, columns, encoding=encoding)
+    queries, results = [], {}
+    for line, query, retrieved in reading:
+        queries.append((line, query))
+        if retrieved is not None:
+            results[query.id] = retrieved
+    return Loaded(
+        reading.name,
+        "unknown" if reading.format is None else reading.format.name,
+        tuple(queries),
+        results,
+        tuple(reading.problems.found),
+        reading.mender.surrogates,
+    )
+
 
 def read_dataset(
     source: object,
@@ -64,11 +88,12 @@ def read_dataset(
     name: str | None = None,
     version: str | None = None,
 ) -> GoldDataset:
-    """Read a gold set.
+    """Read a gold set: the one way in, for `evaluate` and every command too.
 
     Args:
         source: the path of a file (JSON Lines, JSON, CSV, TSV, Excel, Parquet, qrels); a DataFrame;
-            or a list of mappings.
+            a list of mappings, a row each; a `GoldDataset`; or gold documents as
+            `GoldDataset.from_documents` takes them: lists, or a mapping by query id.
         format: one of `FORMATS`; None recognises it by its fields.
         columns: of tables, for each field the column that holds it:
             ``{"query_id": "번호", "relevant_chunk_ids": "정답"}``.
@@ -77,13 +102,19 @@ def read_dataset(
         version: the set's version, recorded in results.
 
     Raises:
-        DataError: the file has mistakes; the first is named, and how many more there are.
-        UsageError: an unknown format, field or encoding.
+        DataError: the source has mistakes; the first is named, and how many more there are.
+        UsageError: an unknown format, field or encoding, or no source of gold.
         MissingExtraError: the file needs a package that is not installed.
     """
-    loaded = load(source, format, columns, encoding=encoding)
-    dataset, _ = _usable(loaded)
-    return replace(dataset, name=name or dataset.name, version=version)
+    if isinstance(source, GoldDataset):
+        dataset = source
+    elif format is None and _by_query(source):
+        dataset = GoldDataset.from_documents(source)  # type: ignore[arg-type]  # it checks them
+    else:
+        dataset, _ = load(source, format, columns, encoding=encoding).usable()
+    if name is None and version is None:
+        return dataset
+    return replace(dataset, name=name or dataset.name, version=version or dataset.version)
 
 
 def read_rows(
@@ -98,343 +129,96 @@ def read_rows(
     Raises:
         DataError: as `read_dataset`; or no row says what was retrieved.
     """
-    loaded = load(source, format, columns, encoding=encoding)
-    dataset, run = _usable(loaded)
+    dataset, run = load(source, format, columns, encoding=encoding).usable()
     if not len(run):
-        raise DataError(f"{dataset.name}: no row says what was retrieved; this is a gold set alone")
+        raise nothing_retrieved(str(source) if isinstance(source, (str, Path)) else dataset.name)
     return dataset, run
 
 
-def _usable(loaded: Loaded) -> tuple[GoldDataset, Run]:
-    errors = [each for each in loaded.problems if each.level == "error"]
-    if errors:
-        rest = f" (and {len(errors) - 1} more; 'kragx gold validate' lists them)"
-        more = rest if errors[1:] else ""
-        raise DataError(f"{errors[0]}{more}")
-    dataset = GoldDataset(
-        tuple(query for _, query in loaded.queries),
-        name=loaded.name,
-        n_replaced_surrogates=loaded.n_replaced_surrogates,
-    )
-    return dataset, Run(loaded.retrieved, name=loaded.name)
+def read_gold(path: str | Path) -> GoldDataset:
+    """Read a gold file; a results file serves too, its retrieved lists are passed over."""
+    return read_dataset(path)
 
 
-def load(
-    source: object,
-    format: str | None = None,  # noqa: A002
-    columns: Mapping[str, str] | None = None,
-    *,
-    encoding: str | None = None,
-) -> Loaded:
-    """Read a gold set with everything that is wrong in it; arguments as of `read_dataset`.
+def read_results(path: str | Path) -> tuple[GoldDataset, Run]:
+    """Read a results file: its gold and its retrieved lists, of which there may be none."""
+    return load(path).usable()
+
+
+def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
+    """Read what was retrieved.
+
+    Args:
+        source: the path of a results file or a TREC run; a DataFrame, or a list of mappings, of
+            rows as in a results file; a `Run`; or lists of documents as `Run.from_documents` takes
+            them: in the order of `dataset`, or a mapping by query id.
+        dataset: the gold set.
 
     Raises:
-        UsageError: an argument is wrong.
-        DataError: the file cannot be taken apart at all (unreadable, not JSON, not CSV).
+        DataError: the source has mistakes, or holds no retrieved lists.
+        UsageError: it is no run, or has not one list for each query of `dataset`.
     """
-    if format is not None and format not in FORMATS:
-        raise UsageError(f"format: unknown value {format!r}; {nearest(format, FORMATS)}")
-    mender = Mender()
-    path = source if isinstance(source, (str, Path)) else None
-    name = "gold" if path is None else file_name(str(path).removesuffix(".gz"))
-    problems = Problems("gold" if path is None else str(path))
-    if path is not None and (format == "qrels" or (format is None and _is_qrels(path))):
-        if columns:
-            raise UsageError("columns: qrels have none to map")
-        judged = trec.qrels_queries(path, problems.broken)
-        if not judged and not problems.found:
-            raise DataError(f"{path}: the file holds no judgement; 4 columns a line are expected")
-        return _loaded(name, "qrels", judged, {}, problems, mender)
-    whole = None if path is None else _whole(path)
-    value = None if whole is None else whole.value
-    if format == "llamaindex" or (format is None and is_llamaindex(value)):
-        if whole is None or not is_llamaindex(value):
-            raise DataError(f"{path}: no JSON object with 'queries' and 'relevant_docs'")
-        queries = read_whole(value, whole.lines, problems, mender)
-        return _loaded(name, "llamaindex", queries, {}, problems, mender)
-    rows = _rows(source, whole, encoding, mender, problems)
-    table = path is None or str(path).lower().endswith(_TABLES)
-    return _read_rows(rows, name, format, columns, problems, mender, table=table)
-
-
-def _read_rows(
-    rows: Iterator[tuple[int, dict[str, Any]]],
-    name: str,
-    format: str | None,  # noqa: A002
-    columns: Mapping[str, str] | None,
-    problems: Problems,
-    mender: Mender,
-    *,
-    table: bool,
-) -> Loaded:
-    queries: list[tuple[int | None, Query]] = []
-    retrieved: dict[str, Retrieved] = {}
-    seen: dict[str, None] = {}
-
-    def records() -> Iterator[_Numbered]:
-        for number, (line, row) in enumerate(rows, start=1):
-            seen.update(dict.fromkeys(name for name, cell in row.items() if cell is not None))
-            record = row
-            if table or columns:
-                try:
-                    record = tabular.renamed(row, columns, f"{problems.file}:{line}:")
-                except DataError as error:
-                    problems.at(line)(None, str(error).removeprefix(f"{problems.file}:{line}: "))
-                    continue
-            yield number, line, record
-
-    _check_columns(columns or {})
-    numbered: Iterable[_Numbered] = records()
-    if format is None:
-        format, numbered = _recognised(numbered, problems.file)  # noqa: A001
-    for number, line, record in numbered:
-        assert format is not None  # recognised, or there is no record
-        query_id = next((str(record[key]) for key in _IDS if record.get(key) is not None), None)
-        report = problems.at(line, query_id)
-        read = READERS[format](Fields(record, report, mender, number))
-        if read is not None:
-            query, found = read
-            queries.append((line, query))
-            if found is not None:
-                retrieved.setdefault(query.id, found)
-    for field, column in (columns or {}).items():
-        if seen and column not in seen:  # said first, for it is why all else is missing
-            level: Level = "error" if field in ("query", *_IDS) else "warning"
-            message = f"no row has anything in the column {column!r}; {nearest(column, seen)}"
-            problems.found.insert(
-                0, Problem(problems.file, None, f"columns.{field}", message, level)
+    if isinstance(source, Run):
+        return source
+    if isinstance(source, (str, Path)) and trec.kind_of(source, first_line(source)) == "run":
+        return trec.read_run(source)
+    if isinstance(source, Mapping):
+        return Run.from_documents(source)
+    if isinstance(source, Sequence) and _by_query(source):
+        if dataset is not None and len(source) != len(dataset):
+            raise UsageError(
+                f"run: {len(source)} lists of retrieved documents for {len(dataset)} queries; "
+                "pass one for each (an empty list where nothing was found)"
             )
-    if format is None:
-        if not problems.found:
-            raise DataError(f"{problems.file}: the file holds no query")
-        format = "unknown"  # noqa: A001  # every row is broken, and each says how
-    return _loaded(name, format, queries, retrieved, problems, mender)
-
-
-_IDS = ("query_id", "qid", "eval_id")
-_Numbered = tuple[int, int, dict[str, Any]]
-"""A record with its number and its line."""
-
-
-def _recognised(records: Iterable[_Numbered], file: str) -> tuple[str | None, Iterable[_Numbered]]:
-    """The format of the first record that has a format's own fields, and all of the records.
-
-    The first of all may have none: a question without gold may be no more than an id and a text.
-    """
-    records = iter(records)
-    passed: list[_Numbered] = []
-    for each in records:
-        passed.append(each)
-        found = format_of(each[2])
-        if found is not None:
-            return found, chain(passed, records)
-    if not passed:
-        return None, ()
-    _, line, record = passed[0]
-    if "query_id" not in record:
-        raise DataError(
-            f"{file}:{line}: not recognised as a gold set; its fields are "
-            f"{', '.join(map(repr, record))}; name its format ({', '.join(FORMATS)}), or map its "
-            "columns"
-        )
-    return "gold", passed
-
-
-def _loaded(
-    name: str,
-    format: str,  # noqa: A002
-    queries: Sequence[tuple[int | None, Query]],
-    retrieved: Mapping[str, Retrieved],
-    problems: Problems,
-    mender: Mender,
-) -> Loaded:
-    """The queries with each id once; a second one is a problem."""
-    first: dict[str, int | None] = {}
-    kept = []
-    for line, query in queries:
-        if query.id in first:
-            where = "" if first[query.id] is None else f" (first on line {first[query.id]})"
-            problems.at(line, query.id)(
-                "query_id", f"{query.id!r} stands twice{where}; each query needs its own id"
-            )
-            continue
-        first[query.id] = line
-        kept.append((line, query))
-    return Loaded(name, format, tuple(kept), retrieved, tuple(problems.found), mender.surrogates)
-
-
-def _check_columns(columns: Mapping[str, str]) -> None:
-    known = {*_field_names()}
-    for field, column in columns.items():
-        if field not in known and not field.startswith("metadata."):
-            raise UsageError(f"columns.{field}: unknown field; {nearest(field, sorted(known))}")
-        if not isinstance(column, str):
-            raise UsageError(f"columns.{field}: a column's name is expected, not {column!r}")
-
-
-def _field_names() -> Iterable[str]:
-    return (
-        *GRADES,
-        "query_id",
-        "query",
-        "query_type",
-        "expected_doc_types",
-        "gold",
-        "gold_texts",
-        "answerable",
-        "reference",
-        "metadata",
-        "qid",
-        "retrieval_gt",
-        "generation_gt",
-        "user_input",
-        "reference_contexts",
-        "reference_context_ids",
-        "retrieved_contexts",
-        "retrieved_context_ids",
-        "eval_id",
-        "refs",
-    )
-
-
-def _rows(
-    source: object,
-    whole: _Whole | None,
-    encoding: str | None,
-    mender: Mender,
-    problems: Problems,
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    if tabular.is_frame(source):
-        yield from tabular.rows_of_frame(source)
-        return
-    if isinstance(source, Sequence) and not isinstance(source, str):
-        yield from _listed(enumerate(source, start=1), problems)
-        return
-    if not isinstance(source, (str, Path)):
+        ids = [query.id for query in dataset or ()]
+        return Run.from_documents(dict(zip(ids, source)) if ids else source)
+    if not is_source(source):
         raise UsageError(
-            f"dataset: {type(source).__name__} is no gold set; pass a path, a DataFrame or a list "
-            "of mappings"
+            f"run: {type(source).__name__} is no run; pass a Run, the path of a results file, "
+            "lists of documents, a mapping by query id, a LangChain retriever, or a function"
         )
-    match Path(source).suffix.lower():
-        case ".csv" | ".tsv":
-            yield from tabular.read_csv(source, encoding, problems.broken)
-        case ".xlsx" | ".xls":
-            yield from tabular.read_excel(source)
-        case ".parquet":
-            yield from tabular.read_parquet(source)
-        case _ if whole is not None and isinstance(whole.value, list):
-            rows = ((whole.lines[at,], each) for at, each in enumerate(whole.value))
-            yield from _listed(rows, problems)
-        case _ if whole is not None:  # the competition's other form: ids by eval_id
-            for key, ids in whole.value.items():
-                yield whole.lines[key,], {"eval_id": key, "refs": ids}
-        case _:
-            yield from read_records(source, mender, problems.broken, unique=True)
+    rows, run = read_rows(source)
+    return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
 
 
-def _listed(
-    rows: Iterable[tuple[int, Any]], problems: Problems
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    for line, each in rows:
-        if isinstance(each, Mapping):
-            yield line, dict(each)
-        else:
-            problems.broken(line, f"an object is expected, not {shorten(each)}")
-
-
-@dataclass(frozen=True)
-class _Whole:
-    """A file that is one JSON value, a list or an object, and where its parts stand."""
-
-    value: Any
-    lines: Mapping[Place, int]
-
-
-def _whole(path: str | Path) -> _Whole | None:
-    """The file as one JSON value, if it is one and no single row; else None.
+def read_runs(paths: Sequence[str | Path]) -> list[Run]:
+    """Read several runs, named apart: by their own names if those differ, else by their files.
 
     Raises:
-        DataError: it is neither one value nor JSON Lines.
+        UsageError: two are the same file.
+        DataError: as `read_run`.
     """
-    suffix = Path(str(path).removesuffix(".gz")).suffix.lower()
-    if str(path) == "-" or suffix not in (".json", ".jsonl", ".ndjson", ""):
-        return None
-    with open_bytes(path) as file:
-        start = file.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n")
-        if not start.startswith(b"[") and suffix != ".json":
-            return None  # JSON Lines, which are read as a stream
-        file.seek(0)
-        raw = file.read()
-    text = raw.decode("utf-8-sig", "replace")
-    try:
-        value = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=unique_keys)
-    except UnicodeDecodeError:
-        value = None  # reading line by line will name the line
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
-    except (ValueError, RecursionError) as error:
-        if not _is_json(text.split("\n", 1)[0]):  # and so no JSON Lines
-            line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")
-            raise DataError(f"{path}:{line}: not valid JSON: {reason}") from None
-        value = None
-    row = isinstance(value, dict) and (format_of(value) or "query_id" in value)
-    whole = isinstance(value, (list, dict)) and (not row or is_llamaindex(value))
-    return _Whole(value, lines_of(text)) if whole else None
+    runs = [read_run(path) for path in paths]
+    for names in ([run.name for run in runs], map(file_name, paths), map(str, paths)):
+        distinct = list(names)
+        if len(set(distinct)) == len(runs):
+            return [replace(run, name=name) for run, name in zip(runs, distinct)]
+    raise UsageError("runs: the same file stands twice; name each run once")
 
 
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
+def nothing_retrieved(path: str) -> DataError:
+    """The error of a file that should say what was retrieved, and does not."""
+    return DataError(
+        "no query has 'retrieved'; this is a gold file, so name a run or retriever as well, or "
+        "pass a results file",
+        path=path,
+    )
+
+
+def is_source(value: object) -> bool:
+    """Whether a value holds rows: a path, a DataFrame, or a list of mappings."""
+    listed = isinstance(value, Sequence) and not _by_query(value)
+    return isinstance(value, (str, Path)) or listed or tabular.is_frame(value)
+
+
+def _by_query(value: object) -> bool:
+    """Whether a Python value lists documents by query, and is not rows of a file's fields."""
+    if isinstance(value, Mapping):
+        return not FORMATS["llamaindex"].recognises(value)
+    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
         return False
-    return True
-
-
-def _is_qrels(path: str | Path) -> bool:
-    """Whether a file that is neither JSON nor a table has qrels' four columns."""
-    plain = str(path).lower().removesuffix(".gz")
-    if plain.endswith(".qrels"):
-        return True
-    if str(path) == "-" or plain.endswith((*_TABLES, ".json", ".jsonl", ".ndjson")):
-        return False
-    with open_bytes(path) as file:
-        first = next((line for line in file if line.strip() and line[:1] != b"#"), b"")
-    return len(first.split()) == 4 and not first.lstrip().startswith((b"{", b"["))
-
-
-def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
-    """Write the schema of managed gold sets; `read_dataset` reads it back as the same queries.
-
-    Gold with an id and grade 2, 1 or 0 goes to the three lists, its text and any other gold to
-    ``gold``.
-    """
-    lists = {grade: name for name, grade in GRADES.items()}
-
-    def records() -> Iterator[dict[str, Any]]:
-        for query in dataset:
-            plain = query_record(query)
-            record: dict[str, Any] = {
-                "query_id": plain.pop("query_id"),
-                "query": plain.pop("query", ""),
-                "query_type": plain.pop("query_type", None),
-                "expected_doc_types": plain.pop("expected_doc_types", []),
-                **{name: [] for name in reversed(GRADES)},
-            }
-            items = plain.pop("gold")
-            rest = []
-            for gold, item in zip(query.gold, items):
-                others = [other.id for other in gold.alternatives]
-                if gold.id is None or None in others or gold.grade not in lists:
-                    rest.append(item)
-                    continue
-                ids = record[lists[gold.grade]]
-                ids.append([gold.id, *others] if others else gold.id)
-                texts = [doc_record(each) for each in gold.alternatives if each.text is not None]
-                if gold.text is not None or gold.metadata:
-                    kept = {key: item[key] for key in ("id", "text", "metadata") if key in item}
-                    rest.append(kept | ({"alternatives": texts} if texts else {}))
-                elif texts:
-                    rest.append({"id": gold.id, "alternatives": texts})
-            yield {**record, **({"gold": rest} if rest else {}), **plain}
-
-    write_records(records(), path)
+    first = value[0] if value else ()
+    # A mapping is a row, or ``{document id: grade}``.
+    return not isinstance(first, Mapping) or all(
+        isinstance(grade, (int, float)) for grade in first.values()
+    )

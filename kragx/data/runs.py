@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kragx.data.documents import Doc, as_docs, clean_number
-from kragx.data.gold import check_unique
+from kragx.data.gold import check_unique, numbered
 from kragx.data.text import Mender
 from kragx.errors import DataError
 
@@ -73,14 +73,11 @@ class Run:
             name: names the retriever in results.
         """
         mender = Mender()
-        if isinstance(retrieved, Mapping):
-            listed: list[tuple[str, Any]] = [(str(key), docs) for key, docs in retrieved.items()]
-            check_unique((key for key, _ in listed), name)
-        else:
-            listed = [(f"q{number}", docs) for number, docs in enumerate(retrieved, start=1)]
+        by_id = numbered(retrieved)
+        check_unique((query_id for query_id, _ in by_id), name)
         results = {
             query_id: Retrieved(_as_ranking(docs, mender, f"query {query_id!r}"))
-            for query_id, docs in listed
+            for query_id, docs in by_id
         }
         return cls(results, name=name, n_replaced_surrogates=mender.surrogates)
 

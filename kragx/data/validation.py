@@ -11,8 +11,8 @@ from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.formats.corpus import read_corpus
-from kragx.data.formats.problems import Problem, Problems, Report
 from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.problems import Problem, Problems, Report
 from kragx.data.reading import Loaded, load
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from kragx import matchers
-from kragx.data.formats.science_qa import read_gold as science_qa_gold
 from kragx.data.formats.science_qa import read_submission
+from kragx.data.reading import read_dataset
 from kragx.data.tokenizers import tokenizer
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, deviations, judged_share, versions
@@ -22,7 +22,7 @@ from kragx.evaluation.facts import Facts, facts_depth, facts_matcher
 from kragx.evaluation.pooling import in_pool, judged, judging_counts
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.sizes import Sizes
-from kragx.evaluation.source import Source, arranged, as_dataset, source_of
+from kragx.evaluation.source import Source, arranged, source_of
 from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import MetricSpec, Profile, compute, parse_all, profile_for
@@ -161,7 +161,7 @@ def evaluate_submission(
         An evaluation of the profile science-qa with a query for each row; gold queries without a
         row are left out of it and counted as ``n_missing``.
     """
-    dataset, run, left_out = read_submission(submission, science_qa_gold(gold))
+    dataset, run, left_out = read_submission(submission, read_dataset(gold, "science-qa"))
     evaluation = evaluate(dataset, run, metrics=metrics, profile="science-qa")
     return replace(evaluation, counts={**evaluation.counts, "n_missing": len(left_out)})
 
@@ -185,7 +185,7 @@ async def aevaluate(
     from kragx.evaluation.retrieve import aretrieve
 
     if is_retriever(run):
-        dataset = as_dataset(dataset)
+        dataset = read_dataset(dataset)
         run = await aretrieve(run, dataset, concurrency=concurrency)
     return await asyncio.to_thread(
         evaluate,

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from kragx import matchers
+from kragx.data.reading import read_dataset
 from kragx.errors import UsageError
-from kragx.evaluation.source import arranged, as_dataset, source_of
+from kragx.evaluation.source import arranged, source_of
 from kragx.matchers import BaseMatcher, MatchItem, Notes
 from kragx.metrics import MetricSpec, Profile
 from kragx.metrics import profile as profile_named
@@ -36,7 +37,7 @@ def pooled(
     """
     chosen = profile_named(profile)
     matcher = matchers.matcher(match, chosen.match_options)
-    gold = as_dataset(dataset)
+    gold = read_dataset(dataset)
     return matcher.pooled(
         [map(arranged(chosen), source_of(gold, run, chosen)[0].items()) for run in runs]
     )

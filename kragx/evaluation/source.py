@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kragx.data.documents import Doc
-from kragx.data.formats.jsonl import file_name, iter_results, read_gold, read_results
 from kragx.data.gold import GoldDataset, Query, hash_of, query_hash
+from kragx.data.reading import is_source, nothing_retrieved, read_dataset, read_run
 from kragx.data.runs import Retrieved, Run, Status, rank_by_score
+from kragx.data.source import Reading
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_calls import is_retriever
@@ -176,7 +176,7 @@ def source_of(
             if n_extra < len(read.run):
                 return _ById(read), n_extra
     if run is not None:
-        gold = as_dataset(dataset)
+        gold = read_dataset(dataset)
         found = as_run(run, gold)
         extra = [query_id for query_id in found if query_id not in gold]
         if extra and profile.missing == "left_out":
@@ -185,26 +185,23 @@ def source_of(
                 f"profile {profile.name!r} scores the run's rows, so each needs gold"
             )
         return _joined(gold, found, extra), len(extra)
-    if not isinstance(dataset, (str, Path)):
+    if not is_source(dataset):
         raise UsageError(
             "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
-            "retriever), or the path of a results file alone"
+            "retriever), or a results file alone, by its path or as rows"
         )
-    mender = Mender()
-    name = file_name(dataset)
-    return Source(_results(dataset, mender), name=name, dataset_name=name, mender=mender), 0
+    reading = Reading(dataset, strict=True)
+    name = reading.name
+    return Source(_answered(reading), name=name, dataset_name=name, mender=reading.mender), 0
 
 
-def _results(path: str | Path, mender: Mender) -> Iterator[tuple[Query, Retrieved | None]]:
+def _answered(reading: Reading) -> Iterator[tuple[Query, Retrieved | None]]:
     answered = False
-    for query, found in iter_results(path, mender):
-        answered = answered or found is not None
-        yield query, found
+    for _, query, retrieved in reading:
+        answered = answered or retrieved is not None
+        yield query, retrieved
     if not answered:
-        raise DataError(
-            f"{path}: no query has 'retrieved'; this is a gold file, so name a run or retriever "
-            "as well, or pass a results file"
-        )
+        raise nothing_retrieved(reading.problems.file)
 
 
 def _joined(gold: GoldDataset, run: Run, extra: Sequence[str]) -> Source:
@@ -226,43 +223,8 @@ def _joined(gold: GoldDataset, run: Run, extra: Sequence[str]) -> Source:
     return source
 
 
-def as_dataset(value: object) -> GoldDataset:
-    """The gold set that a path, lists or a mapping stand for; a `UsageError` if it is none."""
-    match value:
-        case GoldDataset():
-            return value
-        case str() | Path():
-            return read_gold(value)
-        case Mapping() | Sequence():
-            return GoldDataset.from_documents(value)
-    raise UsageError(
-        f"dataset: {type(value).__name__} is not a gold set; pass a GoldDataset, the path of a "
-        "gold file, lists of gold documents, or a mapping by query id"
-    )
-
-
 def as_run(value: object, dataset: GoldDataset) -> Run:
-    """The run that a path, lists, a mapping or a retriever stand for; a retriever is asked."""
+    """The run that a value stands for, as `kragx.data.reading.read_run`; a retriever is asked."""
     from kragx.evaluation.retrieve import retrieve
 
-    match value:
-        case Run():
-            return value
-        case str() | Path():
-            return read_results(value)[1]
-        case Mapping():
-            return Run.from_documents(value)
-        case Sequence():
-            if len(value) != len(dataset):
-                raise UsageError(
-                    f"run: {len(value)} lists of retrieved documents for {len(dataset)} queries; "
-                    "pass one for each (an empty list where nothing was found)"
-                )
-            lists = {query.id: docs for query, docs in zip(dataset, value)}
-            return Run.from_documents(lists)
-        case _ if is_retriever(value):
-            return retrieve(value, dataset)
-    raise UsageError(
-        f"run: {type(value).__name__} is no run; pass a Run, the path of a results file, lists of "
-        "documents, a mapping by query id, a LangChain retriever, or a function"
-    )
+    return retrieve(value, dataset) if is_retriever(value) else read_run(value, dataset)

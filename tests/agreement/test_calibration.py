@@ -34,7 +34,7 @@ from kragx.agreement.calibration import candidates
 from kragx.agreement.calibration.choice import Chooser
 from kragx.agreement.coefficients import binary_f1, binary_kappa
 from kragx.agreement.labels import Label
-from kragx.data.formats.jsonl import write_results
+from kragx.data.formats.gold import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.scripted import ScriptedClient
 from kragx.matchers import METHODS, MatchItem, asks, matcher

@@ -9,7 +9,7 @@ import pytest
 
 from kragx.agreement import PairToLabel, draw, from_run, from_store
 from kragx.agreement.labelling import read_sample, with_grades
-from kragx.data.formats.jsonl import read_results
+from kragx.data.reading import read_results
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question
 from kragx.judging.keys import key_of

@@ -103,36 +103,36 @@ def test_whole_number_ids_are_their_digits(tmp_path: Path, given_id: object, exp
 
 
 WRONG = [
-    ({"query_id": None}, "'query_id' is missing"),
+    ({"query_id": None}, "query_id: missing"),
     ({"query_id": 1.5}, "an id must be a string or a whole number, not float"),
     ({"query_id": True}, "an id must be a string or a whole number, not bool"),
     ({"query_id": ["a"]}, "an id must be a string or a whole number, not list"),
-    ({"query": 5}, "'query' must be a string"),
-    ({"query": ["물음"]}, "'query' must be a string"),
-    ({"query_type": 5}, "'query_type' must be a string"),
-    ({"reference": {"a": 1}}, "'reference' must be a string"),
-    ({"answerable": "yes"}, "'answerable' must be true or false"),
-    ({"answerable": 1}, "'answerable' must be true or false"),
-    ({"expected_doc_types": "law"}, "'expected_doc_types' must be a list"),
-    ({"expected_doc_types": [None]}, "'expected_doc_types'"),
-    ({"expected_doc_types": [{"kind": "law"}]}, "'expected_doc_types'"),
-    ({"metadata": ["a"]}, "'metadata' must be a mapping"),
-    ({"metadata": "a"}, "'metadata' must be a mapping"),
-    ({"gold": None}, "'gold' must be a list, not None; leave the field out"),
-    ({"gold": {"d1": 1}}, "'gold' must be a list"),
-    ({"gold": "d1"}, "'gold' must be a list"),
-    ({"gold": [{}]}, "gold 1: a gold item needs 'id', 'text' or 'alternatives'"),
-    ({"gold": [{"id": "a"}, 5]}, "gold 2: int is not a document"),
-    ({"gold": [None]}, "gold 1: NoneType is not a document"),
-    ({"gold": [{"id": 1.5}]}, "gold 1: an id must be a string or a whole number"),
-    ({"gold": [{"text": 5}]}, "gold 1: a text must be a string"),
-    ({"gold": [{"id": "a", "grade": "3"}]}, "gold 1: 'grade' must be a finite number"),
-    ({"gold": [{"id": "a", "grade": True}]}, "gold 1: 'grade' must be a finite number"),
-    ({"gold": [{"id": "a", "metadata": []}]}, "gold 1: 'metadata' must be a mapping"),
+    ({"query": 5}, "query: must be a text, not 5"),
+    ({"query": ["물음"]}, "query: must be a text"),
+    ({"query_type": 5}, "query_type: must be a text"),
+    ({"reference": {"a": 1}}, "reference: must be a text"),
+    ({"answerable": "yes"}, "answerable: must be true or false"),
+    ({"answerable": 1}, "answerable: must be true or false"),
+    ({"expected_doc_types": "law"}, "expected_doc_types: must be a list"),
+    ({"expected_doc_types": [None]}, "expected_doc_types[0]: must be a text, not None"),
+    ({"expected_doc_types": [{"kind": "law"}]}, "expected_doc_types[0]"),
+    ({"metadata": ["a"]}, "metadata: must be a mapping"),
+    ({"metadata": "a"}, "metadata: must be a mapping"),
+    ({"gold": None}, "gold: must be a list of gold items, not None; leave the field out"),
+    ({"gold": {"d1": 1}}, "gold: must be a list"),
+    ({"gold": "d1"}, "gold: must be a list"),
+    ({"gold": [{}]}, "gold[0]: a gold item needs 'id', 'text' or 'alternatives'"),
+    ({"gold": [{"id": "a"}, 5]}, "gold[1]: int is not a document"),
+    ({"gold": [None]}, "gold[0]: NoneType is not a document"),
+    ({"gold": [{"id": 1.5}]}, "gold[0]: an id must be a string or a whole number"),
+    ({"gold": [{"text": 5}]}, "gold[0]: a text must be a string"),
+    ({"gold": [{"id": "a", "grade": "3"}]}, "gold[0].grade: must be a finite number"),
+    ({"gold": [{"id": "a", "grade": True}]}, "gold[0].grade: must be a finite number"),
+    ({"gold": [{"id": "a", "metadata": []}]}, "gold[0].metadata: must be a mapping"),
     ({"gold": [{"id": "a", "alternatives": {"id": "b"}}]}, "alternatives"),
     ({"gold": [{"id": "a", "alternatives": "b"}]}, "alternatives"),
-    ({"gold": [{"id": "a", "alternatives": 5}]}, "'alternatives' must be a list"),
-    ({"gold": [{"id": "a", "alternatives": [{}]}]}, "gold 1: a document needs 'id' or 'text'"),
+    ({"gold": [{"id": "a", "alternatives": 5}]}, "gold[0].alternatives: must be a list"),
+    ({"gold": [{"id": "a", "alternatives": [{}]}]}, "gold[0]: a document needs 'id' or 'text'"),
 ]
 
 
@@ -151,12 +151,15 @@ def test_a_field_of_the_wrong_type_is_refused(
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ({"qurey": "물음"}, "unknown field 'qurey'; perhaps you meant 'query'?"),
-        ({"retreived": []}, "unknown field 'retreived'; perhaps you meant 'retrieved'?"),
-        ({"topic": 5}, "(anything else belongs under 'metadata')"),
-        ({"gold": [{"id": "a", "grades": 1}]}, "'grades'; perhaps you meant 'grade'?"),
-        ({"gold": [{"id": "a", "page": 1}]}, "unknown field 'page'"),
-        ({"gold": [{"alternatives": [{"ID": "b"}]}]}, "'ID'; perhaps you meant 'id'?"),
+        ({"qurey": "물음"}, "qurey: unknown field; perhaps you meant 'query'?"),
+        ({"retreived": []}, "retreived: unknown field; perhaps you meant 'retrieved'?"),
+        ({"topic": 5}, "(all else belongs under 'metadata')"),
+        (
+            {"gold": [{"id": "a", "grades": 1}]},
+            "gold[0].grades: unknown field; perhaps you meant 'grade'",
+        ),
+        ({"gold": [{"id": "a", "page": 1}]}, "gold[0].page: unknown field"),
+        ({"gold": [{"alternatives": [{"ID": "b"}]}]}, "ID: unknown field; perhaps you meant 'id'?"),
     ],
     ids=str,
 )
@@ -174,15 +177,15 @@ def test_an_unknown_field_is_refused_with_the_nearest(
 @pytest.mark.parametrize(
     ("gold", "where"),
     [
-        (["수도는 서울이다"], "gold 1"),
-        ([{"id": "a"}, "d7"], "gold 2"),
-        ([{"id": "a", "alternatives": ["b"]}], "gold 1, alternatives"),
+        (["수도는 서울이다"], r"gold\[0\]"),
+        ([{"id": "a"}, "d7"], r"gold\[1\]"),
+        ([{"id": "a", "alternatives": ["b"]}], r"gold\[0\]\.alternatives\[0\]"),
     ],
 )
 def test_a_plain_string_is_refused(tmp_path: Path, gold: list[object], where: str) -> None:
     """In a file a string may be an id or a text, so it must say which."""
     path = written(tmp_path, {"query_id": "a", "gold": gold})
-    with pytest.raises(DataError, match=rf":1: query 'a', {where}: an object .*id"):
+    with pytest.raises(DataError, match=rf":1: {where}: an object .*id"):
         read_gold(path)
 
 
@@ -194,7 +197,7 @@ def test_a_duplicated_query_id_names_both_lines(
     path = written(tmp_path, {"query_id": first}, "", {"query_id": "b"}, {"query_id": again})
     with pytest.raises(DataError) as caught:
         read_gold(path)
-    assert str(caught.value).startswith(f"{path}:4: query_id '{again}' stands twice")
+    assert str(caught.value).startswith(f"{path}:4: query_id: '{again}' stands twice")
     assert "first on line 1" in str(caught.value)
 
 
@@ -202,7 +205,7 @@ def test_a_duplicated_query_id_names_both_lines(
 def test_a_grade_must_be_finite(tmp_path: Path, number: str) -> None:
     """NaN and infinities, which Python's JSON lets through, are no grades."""
     path = written(tmp_path, f'{{"query_id": "a", "gold": [{{"id": "d", "grade": {number}}}]}}')
-    with pytest.raises(DataError, match=":1: query 'a', gold 1: 'grade' must be a finite number"):
+    with pytest.raises(DataError, match=r":1: gold\[0\]\.grade: must be a finite number"):
         read_gold(path)
 
 

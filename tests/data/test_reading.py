@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from kragx import DataError, evaluate, read_gold, read_results
-from kragx.data.formats.jsonl import iter_results
-from kragx.data.text import Mender
+from kragx.data.source import Reading
 
 from .support import written
 
@@ -143,8 +142,8 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
 def test_a_file_is_read_as_a_stream(tmp_path: Path) -> None:
     """Each query is yielded before the lines after it are read, so a broken end comes last."""
     path = written(tmp_path, LINE, SECOND, "{ broken")
-    stream = iter_results(path, Mender())
-    assert [next(stream)[0].id, next(stream)[0].id] == ["가", "나"]
+    stream = iter(Reading(path, strict=True))
+    assert [next(stream)[1].id, next(stream)[1].id] == ["가", "나"]
     with pytest.raises(DataError, match=":3: not valid JSON"):
         next(stream)
 
@@ -160,7 +159,7 @@ def test_standard_input_is_read_as_a_stream(monkeypatch: pytest.MonkeyPatch) -> 
         buffer = lines()
 
     monkeypatch.setattr(sys, "stdin", Stdin())
-    query, _ = next(iter_results("-", Mender()))
+    _, query, _ = next(iter(Reading("-", strict=True)))
     assert query.id == "가"
 
 
@@ -225,7 +224,7 @@ def test_surrogates_as_bytes_are_replaced_and_counted(tmp_path: Path) -> None:
 def test_ids_that_become_equal_by_mending_are_refused(tmp_path: Path) -> None:
     """Two query ids that differ only in what was replaced are the same query, and refused."""
     path = written(tmp_path, r'{"query_id": "a\ud800"}', r'{"query_id": "a\udc00"}')
-    with pytest.raises(DataError, match=r":2: query_id .* stands twice \(first on line 1\)"):
+    with pytest.raises(DataError, match=r":2: query_id: .* stands twice \(first on line 1\)"):
         read_gold(path)
 
 

@@ -110,24 +110,33 @@ def test_a_file_gives_the_numbers_of_its_values(tmp_path: Path) -> None:
 
 
 WRONG = [
-    ({"retrieved": None}, "'retrieved' must be a list, not None; leave the field out if it is"),
-    ({"retrieved": {"d1": 0.5}}, "'retrieved' must be a list"),
-    ({"retrieved": "d1"}, "'retrieved' must be a list"),
-    ({"retrieved": [{"id": "a"}, "d1"]}, "rank 2: an object is expected, not the string 'd1'"),
-    ({"retrieved": [{"id": "a"}, {}]}, "rank 2: a document needs 'id' or 'text'"),
-    ({"retrieved": [5]}, "rank 1: int is not a document"),
-    ({"retrieved": [None]}, "rank 1: NoneType is not a document"),
-    ({"retrieved": [["a"]]}, "rank 1: list is not a document"),
-    ({"retrieved": [{"id": 0.5}]}, "rank 1: an id must be a string or a whole number"),
-    ({"retrieved": [{"text": ["a"]}]}, "rank 1: a text must be a string, not list"),
-    ({"retrieved": [{"id": "a", "score": "1"}]}, "rank 1: 'score' must be a finite number"),
-    ({"retrieved": [{"id": "a", "score": float("nan")}]}, "rank 1: 'score' must be a finite"),
-    ({"retrieved": [{"id": "a", "metadata": 5}]}, "rank 1: 'metadata' must be a mapping"),
-    ({"retrieved": [{"id": "a", "rank": 1}]}, "rank 1: unknown field 'rank'"),
-    ({"retrieved": [{"id": "a", "scores": 1}]}, "'scores'; perhaps you meant 'score'?"),
-    ({"retrieved": [], "seconds": "fast"}, "'seconds' must be a finite number"),
-    ({"retrieved": [], "seconds": True}, "'seconds' must be a finite number"),
-    ({"error": 500}, "'error' must be a string"),
+    (
+        {"retrieved": None},
+        "retrieved: must be a list of documents, not None; leave the field out",
+    ),
+    ({"retrieved": {"d1": 0.5}}, "retrieved: must be a list"),
+    ({"retrieved": "d1"}, "retrieved: must be a list"),
+    (
+        {"retrieved": [{"id": "a"}, "d1"]},
+        "retrieved[1]: an object is expected, not the string",
+    ),
+    ({"retrieved": [{"id": "a"}, {}]}, "retrieved[1]: a document needs 'id' or 'text'"),
+    ({"retrieved": [5]}, "retrieved[0]: int is not a document"),
+    ({"retrieved": [None]}, "retrieved[0]: NoneType is not a document"),
+    ({"retrieved": [["a"]]}, "retrieved[0]: list is not a document"),
+    ({"retrieved": [{"id": 0.5}]}, "retrieved[0]: an id must be a string or a whole number"),
+    ({"retrieved": [{"text": ["a"]}]}, "retrieved[0]: a text must be a string, not list"),
+    ({"retrieved": [{"id": "a", "score": "1"}]}, "retrieved[0].score: must be a finite number"),
+    ({"retrieved": [{"id": "a", "score": float("nan")}]}, "retrieved[0].score: must be a finite"),
+    ({"retrieved": [{"id": "a", "metadata": 5}]}, "retrieved[0].metadata: must be a mapping"),
+    ({"retrieved": [{"id": "a", "rank": 1}]}, "retrieved[0].rank: unknown field"),
+    (
+        {"retrieved": [{"id": "a", "scores": 1}]},
+        "scores: unknown field; perhaps you meant 'score'?",
+    ),
+    ({"retrieved": [], "seconds": "fast"}, "seconds: must be a finite number"),
+    ({"retrieved": [], "seconds": True}, "seconds: must be a finite number"),
+    ({"error": 500}, "error: must be a text"),
 ]
 
 

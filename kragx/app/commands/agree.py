@@ -10,7 +10,7 @@ import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
-from kragx.errors import DataError, UsageError
+from kragx.errors import UsageError
 
 if TYPE_CHECKING:
     from kragx.data.runs import Run
@@ -61,19 +61,8 @@ def agree(
 
 def read_systems(runs: Sequence[Path] | None, more: Sequence[Path] | None) -> list[Run]:
     """The runs that --runs names, and those that stand behind it without an option of their own."""
-    from dataclasses import replace
-
-    from kragx.data.formats.jsonl import read_results
-    from kragx.data.formats.trec import read_runs
+    from kragx.data.reading import read_runs
 
     if more and not runs:
         raise UsageError(f"{more[0]}: a third file; name systems with --runs")
-    paths = [*(runs or ()), *(more or ())]
-    results = [path for path in paths if path.suffix == ".jsonl"]
-    systems: list[Run] = [read_results(path)[1] for path in results]
-    for path, run in zip(results, systems):
-        if not len(run):
-            raise DataError(f"{path}: no query has 'retrieved'; this is a gold file, not a run")
-    if len({run.name for run in systems}) != len(systems):
-        systems = [replace(run, name=str(path)) for path, run in zip(results, systems)]
-    return [*systems, *read_runs([path for path in paths if path not in results])]
+    return read_runs([*(runs or ()), *(more or ())])

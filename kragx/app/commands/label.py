@@ -131,11 +131,9 @@ def _with_texts(
 ) -> list[tuple[GoldDataset, Run]]:
     """What was retrieved, with texts: of results files, and of a TREC run with its corpus."""
     from kragx.data.formats.corpus import read_corpus
-    from kragx.data.formats.jsonl import read_results
-    from kragx.data.formats.trec import read_run
-    from kragx.data.reading import read_dataset
+    from kragx.data.reading import read_dataset, read_rows, read_run
 
-    sources = [read_results(path) for path in results or ()]
+    sources = [read_rows(path) for path in results or ()]
     if run is None and dataset is None and corpus is None:
         return sources
     if run is None or dataset is None or corpus is None:
@@ -149,7 +147,7 @@ def _with_texts(
         )
         for query, retrieved in ranked.results.items()
     }
-    return [*sources, (read_dataset(str(dataset)), replace(ranked, results=with_texts))]
+    return [*sources, (read_dataset(dataset), replace(ranked, results=with_texts))]
 
 
 def _candidates(

@@ -55,7 +55,7 @@ def score(
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
     """Score a results file, TREC runs or a competition's file."""
-    from kragx.data.formats.trec import read_qrels, read_runs
+    from kragx.data.reading import read_dataset, read_runs
     from kragx.evaluation.evaluate import evaluate, evaluate_submission
     from kragx.report.files import means_csv, queries_csv
 
@@ -76,7 +76,7 @@ def score(
     else:
         evaluations = [
             evaluate(
-                str(file) if qrels is None else read_qrels(qrels),
+                str(file) if qrels is None else read_dataset(qrels, "qrels"),
                 system,
                 match=spec,
                 metrics=metric,

@@ -74,7 +74,7 @@ def import_(
 ) -> None:
     """Add judgements from JSON Lines, or human labels from TREC qrels."""
     from kragx.data.formats.jsonl import read_records
-    from kragx.data.formats.trec import read_qrels
+    from kragx.data.reading import read_dataset
     from kragx.data.text import Mender
     from kragx.judging import Store
 
@@ -86,7 +86,7 @@ def import_(
         return
     labels = [
         (query.id, gold.id or "", _grade(gold.grade, query.id))
-        for query in read_qrels(file)
+        for query in read_dataset(file, "qrels")
         for gold in query.gold
     ]
     with Store(store) as opened:

@@ -23,7 +23,7 @@ def read_corpus(path: str | Path) -> list[Doc]:
         try:
             doc = as_doc(record, mender)
         except DataError as error:
-            raise DataError(f"{path}:{number}: {error}") from None
+            raise error.within(path=f"{path}:{number}") from None
         if doc.id is None or doc.text is None:
             raise DataError(f"{path}:{number}: a document of a corpus needs 'id' and 'text'")
         if doc.id in lines:

@@ -7,58 +7,59 @@ for each question the ids of the texts that answer it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, ClassVar
 
-from kragx.data.formats.positions import Place
-from kragx.data.formats.problems import Problems
+from kragx.data.formats.format import Fields, Format, Kind, Place, Read
 from kragx.data.gold import Gold, Query
-from kragx.data.text import Mender
 from kragx.errors import shorten
 
 
-def is_llamaindex(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a JSON value is such a set."""
-    return isinstance(value, Mapping) and {"queries", "relevant_docs"} <= set(value)
+class LlamaindexFormat(Format):
+    """The format of `EmbeddingQAFinetuneDataset`: all queries in one record."""
 
+    name = "llamaindex"
+    fields: ClassVar = dict.fromkeys(("queries", "corpus", "relevant_docs"), Kind.JSON)
+    marks = ("relevant_docs",)
 
-def read_whole(
-    value: Mapping[str, Any], lines: Mapping[Place, int], problems: Problems, mender: Mender
-) -> list[tuple[int | None, Query]]:
-    """The queries of a set; gold has the id and, where the corpus holds it, the text.
+    def recognises(self, record: Mapping[str, Any]) -> bool:
+        """Whether a JSON value is such a set."""
+        return {"queries", "relevant_docs"} <= record.keys()
 
-    `lines` says where each part stands (`kragx.data.formats.positions`).
-    """
+    def read(self, fields: Fields) -> Read:
+        """Its queries; gold has the id and, where the corpus holds it, the text."""
 
-    def report(name: str, message: str, query_id: str | None = None) -> None:
-        place = (name,) if query_id is None else (name, query_id)
-        problems.at(lines.get(place), query_id)(".".join(place), message)
+        def report(message: str, *place: str) -> None:
+            fields.line = fields.lines.get(place)
+            fields.query_id = place[1] if place[1:] else None
+            fields.report(".".join(place), message)
 
-    parts: dict[str, Mapping[str, Any]] = {}
-    for name in ("queries", "relevant_docs", "corpus"):
-        part = value.get(name, {})
-        if not isinstance(part, Mapping):
-            report(name, f"must be an object by id, not {shorten(part)}")
-            part = {}
-        parts[name] = part
-    for query_id in parts["relevant_docs"]:
-        if query_id not in parts["queries"]:
-            report("relevant_docs", "no question has this id", query_id)
-    queries: list[tuple[int | None, Query]] = []
-    for query_id, text in parts["queries"].items():
-        if not isinstance(text, str):
-            report("queries", f"must be a text, not {shorten(text)}", query_id)
-            continue
-        ids = parts["relevant_docs"].get(query_id, [])
-        if not isinstance(ids, list):
-            report("relevant_docs", f"must be a list of ids, not {shorten(ids)}", query_id)
-            ids = []
-        gold = []
-        for each in ids:
-            found = parts["corpus"].get(str(each))
-            if found is None and parts["corpus"]:
-                report("relevant_docs", f"id {each!r} is not in the corpus", query_id)
-            known = mender.mend(found) if isinstance(found, str) else None
-            gold.append(Gold(id=str(each), text=known))
-        query = Query(str(query_id), mender.mend(text), tuple(gold))
-        queries.append((lines.get(("queries", query_id)), query))
-    return queries
+        parts: dict[str, Mapping[str, Any]] = {}
+        for name in self.fields:
+            part = fields.record.get(name, {})
+            if not isinstance(part, Mapping):
+                report(f"must be an object by id, not {shorten(part)}", name)
+                part = {}
+            parts[name] = part
+        questions, corpus, relevant = parts.values()
+        for query_id in relevant:
+            if query_id not in questions:
+                report("no question has this id", "relevant_docs", query_id)
+        for query_id, text in questions.items():
+            if not isinstance(text, str):
+                report(f"must be a text, not {shorten(text)}", "queries", query_id)
+                continue
+            ids = relevant.get(query_id, [])
+            if not isinstance(ids, list):
+                report(f"must be a list of ids, not {shorten(ids)}", "relevant_docs", query_id)
+                ids = []
+            gold = []
+            for doc_id in map(str, ids):
+                if corpus and doc_id not in corpus:
+                    report(f"id {doc_id!r} is not in the corpus", "relevant_docs", query_id)
+                known = corpus.get(doc_id)
+                gold.append(
+                    Gold(doc_id, fields.mender.mend(known) if isinstance(known, str) else None)
+                )
+            place: Place = ("queries", query_id)
+            fields.line = fields.lines.get(place)
+            yield Query(str(query_id), fields.mender.mend(text), tuple(gold)), None

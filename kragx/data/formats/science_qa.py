@@ -7,44 +7,60 @@ query without refs should be answered with an empty list, and is read as not ans
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from kragx.data.documents import Doc, clean_id
-from kragx.data.formats.jsonl import file_name, open_bytes, read_records, unique_keys
-from kragx.data.gold import Gold, GoldDataset, Query, check_unique
+from kragx.data.documents import Doc
+from kragx.data.formats.autorag import any_of
+from kragx.data.formats.format import Fields, Format, Kind, Read
+from kragx.data.formats.jsonl import file_name, read_records
+from kragx.data.gold import GoldDataset, Query
+from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import Mender
-from kragx.errors import DataError, shorten
+from kragx.errors import DataError
 
 
-def read_gold(path: str | Path) -> GoldDataset:
-    """Read the gold ids of each eval_id, in either form.
+class ScienceQaFormat(Format):
+    """The format of the competition's gold."""
 
-    Raises:
-        DataError: a broken line or value, an eval_id that stands twice, or an empty file.
-    """
-    mender = Mender()
-    refs: list[tuple[str, tuple[Gold, ...]]] = []
-    whole = _mapping(path)
-    if whole is not None:
-        for key, ids in whole.items():
-            refs.append((key, _golds(ids, mender, f"{path}: {key}")))
-    else:
-        for number, record in read_records(path, mender):
-            where = f"{path}:{number}"
-            refs.append(
-                (_eval_id(record, mender, where), _golds(record.get("refs"), mender, where))
-            )
-    check_unique((key for key, _ in refs), str(path))
-    queries = tuple(
-        Query(key, gold=golds, answerable=None if golds else False) for key, golds in refs
-    )
-    return GoldDataset(queries, name=file_name(path), n_replaced_surrogates=mender.surrogates)
+    name = "science-qa"
+    fields: ClassVar = {
+        "eval_id": Kind.WORD,
+        "refs": Kind.GOLD_IDS,
+        "msg": Kind.JSON,
+        "query": Kind.TEXT,
+    }
+    marks = ("eval_id",)
+    key = "eval_id"
+
+    def recognises(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record has an eval_id, or is lists by eval_id."""
+        if "query_id" in record or not record:
+            return False
+        by_id = all(isinstance(refs, list) for refs in record.values())
+        return by_id or super().recognises(record)
+
+    def read(self, fields: Fields) -> Read:
+        """Its query; of lists by eval_id all of them."""
+        if "eval_id" in fields.record or "refs" in fields.record:
+            fields.only(self.fields)
+            if "refs" not in fields.record:
+                fields.report("refs", "missing; write [] where a question has no gold")
+            yield self._query(fields, fields.id("eval_id"), "refs"), None
+            return
+        for eval_id in fields.record:
+            fields.line, fields.query_id = fields.lines.get((eval_id,), fields.line), eval_id
+            yield self._query(fields, eval_id, eval_id), None
+
+    def _query(self, fields: Fields, query_id: str, name: str) -> Query:
+        golds = any_of(dict.fromkeys(fields.id_groups(name)))
+        # The competition's way to say that nothing should be found.
+        answerable = False if fields.record.get(name) == [] else None
+        return Query(query_id, fields.text("query"), golds, answerable=answerable)
 
 
 def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, Run, list[str]]:
@@ -58,22 +74,24 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         DataError: a broken line or value, a row whose eval_id has no gold, or an empty file.
     """
     mender = Mender()
+    problems = Problems(str(path), strict=True)
     seen: Counter[str] = Counter()
     queries: list[Query] = []
     results: dict[str, Retrieved] = {}
-    for number, record in read_records(path, mender):
-        where = f"{path}:{number}"
-        eval_id = _eval_id(record, mender, where)
+    for line, record in read_records(path, mender):
+        fields = Fields(record, problems, mender, line)
+        eval_id = fields.id("eval_id")
         if eval_id not in gold:
-            raise DataError(f"{where}: eval_id {eval_id!r} is not in the gold set {gold.name!r}")
+            problems.add(line, None, f"eval_id {eval_id!r} is not in the gold set {gold.name!r}")
+        if "topk" not in record:
+            fields.report("topk", "missing; write [] where nothing is retrieved")
         seen[eval_id] += 1
-        row_id, number_of_row = eval_id, 1
+        row_id, number = eval_id, 1
         while row_id in results:
-            number_of_row += 1
-            row_id = f"{eval_id}#{number_of_row}"
+            number += 1
+            row_id = f"{eval_id}#{number}"
         queries.append(replace(gold[eval_id], id=row_id))
-        ids = _ids(record.get("topk"), "topk", mender, where)
-        results[row_id] = Retrieved(tuple(Doc(id=each) for each in ids))
+        results[row_id] = Retrieved(tuple(map(Doc, fields.ids("topk"))))
     if not queries:
         raise DataError(f"{path}: the file holds no row; one JSON object a line is expected")
     left_out = [query.id for query in gold if query.id not in seen]
@@ -82,48 +100,3 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         Run(results, name=file_name(path)),
         left_out,
     )
-
-
-def _mapping(path: str | Path) -> Mapping[str, Any] | None:
-    """The file as one JSON object of lists; None if it is JSON Lines."""
-    if str(path) == "-":
-        return None
-    with open_bytes(path) as file:
-        try:
-            whole = json.loads(file.read().decode("utf-8-sig"), object_pairs_hook=unique_keys)
-        except DataError as error:
-            raise DataError(f"{path}: {error}") from None
-        except ValueError:
-            return None  # several objects, or a mistake that reading line by line will name
-    if isinstance(whole, dict) and "eval_id" not in whole:
-        return whole
-    return None
-
-
-def _eval_id(record: Mapping[str, Any], mender: Mender, where: str) -> str:
-    try:
-        eval_id = clean_id(record.get("eval_id"), mender)
-    except DataError as error:
-        raise DataError(f"{where}: {error}") from None
-    if eval_id is None:
-        raise DataError(f"{where}: 'eval_id' is missing")
-    return eval_id
-
-
-def _golds(value: object, mender: Mender, where: str) -> tuple[Gold, ...]:
-    return tuple(Gold(id=each) for each in dict.fromkeys(_ids(value, "refs", mender, where)))
-
-
-def _ids(value: object, name: str, mender: Mender, where: str) -> list[str]:
-    if not isinstance(value, list):
-        raise DataError(f"{where}: {name!r} must be a list of ids, not {shorten(value)}")
-    ids = []
-    for each in value:
-        try:
-            found = clean_id(each, mender)
-        except DataError as error:
-            raise DataError(f"{where}: {name}: {error}") from None
-        if found is None:
-            raise DataError(f"{where}: {name}: an id is null")
-        ids.append(found)
-    return ids

@@ -13,13 +13,15 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from kragx.data.formats import FORMATS
+from kragx.data.formats.format import Kind
 from kragx.data.formats.jsonl import open_bytes
-from kragx.data.formats.problems import Broken, refusing
+from kragx.data.problems import Problems
 from kragx.errors import DataError, MissingExtraError, UsageError, nearest
 
 Row = tuple[int, dict[str, Any]]
@@ -29,49 +31,36 @@ ENCODINGS = ("utf-8-sig", "cp949")
 """Tried in this order: UTF-8 with or without a mark (which other bytes hardly ever are), then the
 code page in which Korean Windows saves CSV."""
 
-_LISTS = {
-    "expected_doc_types": ",",
-    "relevant_chunk_ids": ",",
-    "highly_relevant_chunk_ids": ",",
-    "irrelevant_chunk_ids": ",",
-    "retrieval_gt": ",",
-    "refs": ",",
-    "gold_texts": "",
-    "generation_gt": "",
-    "reference_contexts": "",
-    "retrieved_contexts": "",
-    "reference_context_ids": ",",
-    "retrieved_context_ids": ",",
-    "metadata.facts": "",
+FIELDS: Mapping[str, Kind] = {
+    "metadata.facts": Kind.TEXTS,
+    **{name: kind for reader in FORMATS.values() for name, kind in reader.fields.items()},
 }
-"""Fields that hold lists, each with the further separator that its cells may use."""
+"""Every field of every format, and what it holds."""
 
-_GOLD_LISTS = frozenset(_LISTS) - {
-    "expected_doc_types",
-    "generation_gt",
-    "retrieved_contexts",
-    "retrieved_context_ids",
-    "metadata.facts",
+_SEPARATORS: Mapping[Kind | None, str] = {
+    Kind.IDS: "[|;\n,]",
+    Kind.GOLD_IDS: "[|;\n,]",
+    Kind.TEXTS: "\n",
+    Kind.GOLD_TEXTS: "\n",
 }
-_STRUCTURED = ("gold", "retrieved", "metadata")
-_TRUE = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+_FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
 def read_csv(
-    path: str | Path, encoding: str | None = None, broken: Broken | None = None
+    path: str | Path, problems: Problems | None = None, encoding: str | None = None
 ) -> Iterator[Row]:
     """The rows of a CSV file (tabs in ``.tsv``), each with the line on which it begins.
 
-    A row with a misplaced quote or with other columns than the header is given to `broken`; reading
-    goes on with the next line.
+    A row with a misplaced quote or with other columns than the header is reported to `problems`;
+    reading goes on with the next line.
 
     Raises:
-        DataError: the file cannot be read or decoded, or has no header; or, without `broken`, a row
-            is broken.
+        DataError: the file cannot be read or decoded, or has no header; or, without `problems`, a
+            row is broken.
     """
-    wrong = broken or refusing(path)
+    problems = problems or Problems(str(path), strict=True)
     text = _decoded(path, encoding)
-    separator = "\t" if str(path).lower().endswith(".tsv") else ","
+    separator = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
     lines = io.StringIO(text, newline="").readlines()
     header: list[str] | None = None
     line = 1
@@ -86,8 +75,9 @@ def read_csv(
                     if len(cells) == len(header):
                         yield line, _row(header, cells)
                     else:
-                        wrong(
+                        problems.add(
                             line,
+                            None,
                             f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
                             "a comma or line break needs double quotes around it",
                         )
@@ -95,7 +85,7 @@ def read_csv(
         except csv.Error as error:
             if header is None:
                 raise DataError(f"{path}:{line}: not valid CSV: {error}") from None
-            wrong(line, f"not valid CSV: {error}")
+            problems.add(line, None, f"not valid CSV: {error}")
             line += 1
     if header is None:
         raise DataError(f"{path}: the file is empty; a header with the fields' names is expected")
@@ -132,9 +122,14 @@ def _decoded(path: str | Path, encoding: str | None) -> str:
     raise DataError(f"{path}: cannot be decoded as {tried}; name its encoding")
 
 
-def read_excel(path: str | Path) -> Iterator[Row]:
+def read_excel(
+    path: str | Path, problems: Problems | None = None, encoding: str | None = None
+) -> Iterator[Row]:
     """The rows of the first sheet of an Excel file, numbered as Excel does."""
-    pandas = _pandas("Excel files")
+    try:
+        import pandas
+    except ImportError:
+        raise MissingExtraError("reading Excel files", "pandas") from None
     try:
         frame = pandas.read_excel(path, dtype=str, keep_default_na=False)
     except ImportError:
@@ -148,7 +143,9 @@ def read_excel(path: str | Path) -> Iterator[Row]:
     yield from rows_of_frame(frame)
 
 
-def read_parquet(path: str | Path) -> Iterator[Row]:
+def read_parquet(
+    path: str | Path, problems: Problems | None = None, encoding: str | None = None
+) -> Iterator[Row]:
     """The rows of a Parquet file, numbered from 1."""
     try:
         from pyarrow import ArrowException, parquet
@@ -194,7 +191,7 @@ def _plain(cell: Any) -> Any:
     if hasattr(cell, "tolist"):  # numpy's arrays and numbers
         cell = cell.tolist()
     if isinstance(cell, (list, tuple)):
-        return [_plain(each) for each in cell]
+        return [_plain(entry) for entry in cell]
     # NaN, NaT and NA are what is not equal to itself, or cannot tell.
     if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:  # noqa: PLR0124
         return None
@@ -203,23 +200,16 @@ def _plain(cell: Any) -> Any:
     return cell
 
 
-def _pandas(what: str) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtraError(f"reading {what}", "pandas") from None
-    return pandas
-
-
 def renamed(
-    row: Mapping[str, Any], columns: Mapping[str, str] | None, where: str
-) -> dict[str, Any]:
-    """A row with its columns under the names of fields.
+    row: Mapping[str, Any], columns: Mapping[str, str] | None, line: int | None, problems: Problems
+) -> dict[str, Any] | None:
+    """A row with its columns under the names of fields; None if a cell is broken, and reported.
 
     Args:
         row: by column.
         columns: for each field the column that holds it; None where columns are named as fields.
-        where: file and line, for errors.
+        line: where the row stands.
+        problems: is told what is wrong.
 
     With `columns`, a column that is neither mapped nor named like a field goes to the metadata.
     """
@@ -228,16 +218,21 @@ def renamed(
     metadata: dict[str, Any] = {}
     for column, value in row.items():
         name = mapped.get(column, column)
+        kind = FIELDS.get(name)
         if value is None:
-            if name in _GOLD_LISTS:
+            if kind in (Kind.GOLD_IDS, Kind.GOLD_TEXTS):
                 record[name] = []
             continue
-        parsed = _cell(name, value, f"{where} {column}")
+        try:
+            parsed = _cell(kind, value)
+        except DataError as error:
+            problems.add(line, column, error.problem)
+            return None
         if name == "metadata" and isinstance(parsed, dict):
             metadata = {**parsed, **metadata}
         elif name.startswith("metadata."):
             metadata[name.removeprefix("metadata.")] = parsed
-        elif columns and column not in mapped and name not in _FIELDS:
+        elif columns and column not in mapped and kind is None:
             metadata[column] = parsed
         else:
             record[name] = parsed
@@ -246,36 +241,33 @@ def renamed(
     return record
 
 
-_FIELDS = (
-    *(name for name in _LISTS if "." not in name),
-    *_STRUCTURED,
-    "query_id",
-    "query",
-    "query_type",
-    "answerable",
-    "reference",
-    "qid",
-    "user_input",
-    "eval_id",
-)
-
-
-def _cell(field: str, value: Any, where: str) -> Any:
-    if not isinstance(value, str):
+def _cell(kind: Kind | None, value: Any) -> Any:
+    text = value.strip() if isinstance(value, str) else ""
+    if not text or kind in (None, Kind.TEXT):
         return value
-    if field == "answerable":
-        return _TRUE.get(value.strip().lower(), value)
-    if field not in _LISTS and field not in _STRUCTURED:
-        return value.strip() if field.endswith(("id", "type")) else value
-    text = value.strip()
+    if kind in _PLAIN:
+        return _PLAIN[kind](text)
     if text.startswith(("[", "{")):
         for read in (json.loads, ast.literal_eval):
             try:
                 return read(text)
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 continue
-        raise DataError(f"{where}: looks like a list but is none: {text[:40]!r}")
-    if field in _STRUCTURED:
-        raise DataError(f"{where}: JSON is expected, not {text[:40]!r}")
-    separators = "|;\n" + _LISTS[field] if _LISTS[field] else "\n"
-    return [part.strip() for part in re.split(f"[{separators}]", text) if part.strip()]
+        raise DataError(f"looks like a list but is none: {text[:40]!r}")
+    if kind not in _SEPARATORS:
+        raise DataError(f"JSON is expected, not {text[:40]!r}")
+    return [part.strip() for part in re.split(_SEPARATORS[kind], text) if part.strip()]
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+_PLAIN: Mapping[Kind | None, Callable[[str], Any]] = {
+    Kind.WORD: str,
+    Kind.FLAG: lambda text: _FLAGS.get(text.lower(), text),
+    Kind.NUMBER: _number,
+}

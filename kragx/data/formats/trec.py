@@ -9,15 +9,16 @@ the order of its lines and its rank column do not matter, as in trec_eval.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
+from typing import ClassVar
 
 from kragx.data.documents import Doc
+from kragx.data.formats.format import Fields, Format, Kind, Read
 from kragx.data.formats.jsonl import file_name, open_binary, open_bytes, open_text
-from kragx.data.formats.problems import Broken, refusing
 from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run, rank_by_score
 from kragx.data.text import plain_number
 from kragx.errors import DataError, UsageError
@@ -26,69 +27,63 @@ _QRELS = ("query", "iteration", "document", "grade")
 _RUN = ("query", "Q0", "document", "rank", "score", "tag")
 
 
-def read_qrels(path: str | Path) -> GoldDataset:
-    """Read a qrels file; grades may be any whole or decimal numbers.
+class QrelsFormat(Format):
+    """Qrels, of which `qrels_records` makes a record for each query."""
 
-    Raises:
-        DataError: a broken line (with file and line), a document with two different grades for
-            one query, or an empty file.
-    """
-    queries = [query for _, query in qrels_queries(path, refusing(path))]
-    if not queries:
-        raise DataError(f"{path}: the file holds no judgement; 4 columns a line are expected")
-    return GoldDataset(tuple(queries), name=_stem(path))
+    name = "qrels"
+    fields: ClassVar = {"query_id": Kind.WORD, "grades": Kind.JSON}
+    marks = ("grades",)
+
+    def read(self, fields: Fields) -> Read:
+        """Its query, with an id and grade for each gold item."""
+        grades = fields.record["grades"].items()
+        golds = tuple(Gold(id=document, grade=grade) for document, grade in grades)
+        yield Query(fields.record["query_id"], gold=golds), None
 
 
-def qrels_queries(path: str | Path, broken: Broken) -> list[tuple[int, Query]]:
-    """The queries of a qrels file, each with the line of its first judgement.
+def qrels_records(
+    path: str | Path, problems: Problems
+) -> Iterator[tuple[int, dict[str, str | dict[str, float]]]]:
+    """The grades of each query, with the line of its first judgement.
 
-    Args:
-        path: the file.
-        broken: is told of each broken line, and of each that contradicts an earlier one; they are
-            passed over.
+    A broken line, and one that contradicts an earlier one, is reported and passed over.
 
     Raises:
         DataError: the file cannot be read.
     """
     grades: dict[str, dict[str, float]] = {}
     first: dict[str, int] = {}
-    for number, query, document, value in iter_qrels(path, broken):
-        first.setdefault(query, number)
+    for line, query, document, grade in iter_qrels(path, problems):
+        first.setdefault(query, line)
         of_query = grades.setdefault(query, {})
-        if of_query.setdefault(document, value) != value:
-            broken(
-                number,
-                f"document {document!r} of query {query!r} has grade {value:g} here and "
+        if of_query.setdefault(document, grade) != grade:
+            problems.add(
+                line,
+                None,
+                f"document {document!r} of query {query!r} has grade {grade:g} here and "
                 f"{of_query[document]:g} before; keep one",
             )
-    return [
-        (
-            first[query],
-            Query(query, gold=tuple(Gold(id=key, grade=grade) for key, grade in of_query.items())),
-        )
-        for query, of_query in grades.items()
-    ]
+    for query, of_query in grades.items():
+        yield first[query], {"query_id": query, "grades": of_query}
 
 
 def iter_qrels(
-    path: str | Path, broken: Broken | None = None
+    path: str | Path, problems: Problems | None = None
 ) -> Iterator[tuple[int, str, str, float]]:
     """Yield line number, query id, document id and grade of each line, repeated ones too.
 
     Args:
         path: the file.
-        broken: is told of each broken line, which is passed over; None ends at the first.
+        problems: is told of each broken line, which is passed over; None ends at the first.
 
     Raises:
         DataError: the file cannot be read, or a line is broken (with file and line).
     """
-    tell = refusing(path) if broken is None else broken
-    for number, (query, _, document, grade) in _rows(path, _QRELS, tell):
-        value = _number(grade)
-        if value is None:
-            tell(number, f"grade must be a finite number, not {grade!r}")
-        else:
-            yield number, query, document, value
+    problems = problems or Problems(str(path), strict=True)
+    for line, (query, _, document, grade) in _rows(path, _QRELS, problems):
+        value = _number("grade", grade, line, problems)
+        if value is not None:
+            yield line, query, document, value
 
 
 def read_run(path: str | Path) -> Run:
@@ -97,33 +92,25 @@ def read_run(path: str | Path) -> Run:
     Raises:
         DataError: a broken line (with file and line), or an empty file.
     """
-    found: dict[str, list[Doc]] = {}
+    problems = Problems(str(path), strict=True)
+    results: dict[str, list[Doc]] = {}
     tag = ""
-    for number, (query, _, document, _, score, run_tag) in _rows(path, _RUN, refusing(path)):
-        value = _number(score)
-        if value is None:
-            raise DataError(f"{path}:{number}: score must be a finite number, not {score!r}")
-        found.setdefault(query, []).append(Doc(id=document, score=value))
+    for line, (query, _, document, _, score, run_tag) in _rows(path, _RUN, problems):
+        value = _number("score", score, line, problems)
+        results.setdefault(query, []).append(Doc(id=document, score=value))
         tag = tag or run_tag
-    if not found:
+    if not results:
         raise DataError(f"{path}: the file holds no result; 6 columns a line are expected")
-    results = {query: Retrieved(rank_by_score(docs)) for query, docs in found.items()}
-    return Run(results, name=tag or _stem(path))
+    ranked = {query: Retrieved(rank_by_score(docs)) for query, docs in results.items()}
+    return Run(ranked, name=tag or file_name(path))
 
 
-def read_runs(paths: Sequence[str | Path]) -> list[Run]:
-    """Read several runs, named apart: by their tags if those differ, else by their files.
-
-    Raises:
-        UsageError: two have the same file name as well.
-        DataError: as `read_run`.
-    """
-    runs = [read_run(path) for path in paths]
-    for names in ([run.name for run in runs], [_stem(path) for path in paths], map(str, paths)):
-        distinct = list(names)
-        if len(set(distinct)) == len(runs):
-            return [replace(run, name=name) for run, name in zip(runs, distinct)]
-    raise UsageError("runs: the same file stands twice; name each run once")
+def kind_of(path: str | Path, first: str) -> str | None:
+    """Whether a file holds ``qrels`` or a ``run``, by its ending, else its first line."""
+    ending = Path(str(path).lower().removesuffix(".gz")).suffix
+    if ending in (".qrels", ".run"):
+        return ending[1:]
+    return {len(_QRELS): "qrels", len(_RUN): "run"}.get(len(first.split()))
 
 
 def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
@@ -153,8 +140,8 @@ def write_run(run: Run, path: str | Path) -> None:
     """
     tag = _column(run.name.replace(" ", "_"), "the run's name")
     lines = []
-    for query_id, found in run.results.items():
-        docs = found.documents
+    for query_id, answer in run.results.items():
+        docs = answer.documents
         scores = [doc.score for doc in docs if doc.score is not None]
         if scores and len(scores) != len(docs):
             raise DataError(
@@ -174,39 +161,38 @@ def write_run(run: Run, path: str | Path) -> None:
 
 
 def _rows(
-    path: str | Path, columns: tuple[str, ...], broken: Broken
+    path: str | Path, columns: tuple[str, ...], problems: Problems
 ) -> Iterator[tuple[int, list[str]]]:
-    for number, line in _lines(path, broken):
-        # Only these separate: an id may well hold a no-break space.
-        fields = line.strip(" \t\r\n").replace("\t", " ").split(" ")
-        fields = [field for field in fields if field]
-        if not fields or fields[0].startswith("#"):
-            continue
-        if len(fields) != len(columns):
-            expected = f"{len(columns)} are expected: {' '.join(columns)}"
-            broken(number, f"{len(fields)} columns; {expected}")
-            continue
-        yield number, fields
-
-
-def _lines(path: str | Path, broken: Broken) -> Iterator[tuple[int, str]]:
     with open_bytes(path) as lines:
-        for number, line in enumerate(lines, start=1):
+        for number, raw in enumerate(lines, start=1):
             try:
-                plain = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
             except UnicodeDecodeError:
-                broken(number, "not UTF-8; save the file as UTF-8")
+                problems.add(number, None, "not UTF-8; save the file as UTF-8")
                 continue
-            yield number, plain
+            # Only these separate: an id may well hold a no-break space.
+            fields = [
+                field for field in line.strip(" \t\r\n").replace("\t", " ").split(" ") if field
+            ]
+            if not fields or fields[0].startswith("#"):
+                continue
+            if len(fields) == len(columns):
+                yield number, fields
+                continue
+            expected = f"{len(columns)} are expected: {' '.join(columns)}"
+            problems.add(number, None, f"{len(fields)} columns; {expected}")
 
 
-def _number(text: str) -> float | None:
-    """The number that a text says; None if it says none, or none that is finite."""
+def _number(name: str, text: str, line: int, problems: Problems) -> float | None:
+    """The number that a column says; None if it says none that is finite, which is reported."""
     try:
         value = float(text)
     except ValueError:
-        return None
-    return value if isfinite(value) else None
+        value = float("nan")
+    if isfinite(value):
+        return value
+    problems.add(line, None, f"{name} must be a finite number, not {text!r}")
+    return None
 
 
 def _column(value: str | None, what: str) -> str:
@@ -235,7 +221,3 @@ def _write(lines: list[str], path: str | Path) -> None:
     else:
         with open_text(path) as text:
             text.writelines(lines)
-
-
-def _stem(path: str | Path) -> str:
-    return file_name(str(path).removesuffix(".gz"))

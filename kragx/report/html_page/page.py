@@ -21,12 +21,13 @@ from kragx.comparison import (
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import open_text
 from kragx.data.gold import GoldDataset
+from kragx.data.reading import read_dataset
 from kragx.data.runs import Run
 from kragx.data.text import Mender
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.retriever_calls import is_retriever
-from kragx.evaluation.source import as_dataset, as_run
+from kragx.evaluation.source import as_run
 from kragx.matchers import BaseMatcher
 from kragx.report.html_page.details import Reasons, Sources
 from kragx.report.html_page.payload import Payload, payload
@@ -151,7 +152,7 @@ def _hash(text: str) -> str:
 
 def _gold(evaluations: Sequence[Evaluation], dataset: object) -> GoldDataset | None:
     if dataset is not None:
-        return as_dataset(dataset)
+        return read_dataset(dataset)
     return next((each.dataset for each in evaluations if each.dataset is not None), None)
 
 

@@ -113,9 +113,9 @@ def test_config_errors(kragx, tmp_path, text, hint):
 LINES = {
     "broken line": ('{"query_id": "q1", "gold": [', "results.jsonl:2: not valid JSON"),
     "no object": ("[1, 2]", "results.jsonl:2: a JSON object"),
-    "no query id": ('{"gold": []}', "results.jsonl:2: 'query_id' is missing"),
+    "no query id": ('{"gold": []}', "results.jsonl:2: query_id: missing"),
     "unknown field": ('{"query_id": "q2", "retreived": []}', "'retrieved'"),
-    "duplicate id": ('{"query_id": "q1"}', "results.jsonl:2: query_id 'q1' stands twice"),
+    "duplicate id": ('{"query_id": "q1"}', "results.jsonl:2: query_id: 'q1' stands twice"),
     "text as gold": ('{"query_id": "q2", "gold": ["some text"]}', 'write {"id": ...}'),
     "NaN score": ('{"query_id": "q2", "retrieved": [{"id": "d", "score": NaN}]}', "finite"),
     "no gold text": (

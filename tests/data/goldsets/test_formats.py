@@ -16,7 +16,6 @@ from kragx import (
     read_rows,
     validate,
 )
-from kragx.data.formats import science_qa
 
 COLUMNS = {
     "query_id": "번호",
@@ -303,7 +302,7 @@ def test_the_competitions_questions_without_gold(tmp_path):
         found = validate(str(tmp_path / name))
         assert found.n_errors == 0
         assert found.summary["n_unanswerable"] == 1
-        hashes |= {found.content_hash, science_qa.read_gold(tmp_path / name).content_hash}
+        hashes |= {found.content_hash, read_dataset(tmp_path / name, "science-qa").content_hash}
     assert len(hashes) == 1
 
 

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kragx import DataError, Doc, Gold, GoldDataset, Query, evaluate, read_dataset, write_goldset
+from kragx import (
+    DataError,
+    Doc,
+    Gold,
+    GoldDataset,
+    Query,
+    evaluate,
+    read_dataset,
+    validate,
+    write_goldset,
+)
 
 RECORD = {
     "query_id": "q1",
@@ -61,6 +71,22 @@ def test_text_and_id_together(tmp_path):
     assert query.gold[-1] == Gold(text="only a text")
 
 
+def test_highly_relevant_chunks_stand_among_the_relevant_ones(tmp_path):
+    """As its authors list them: an id in both lists has the higher grade, and is one gold item."""
+    both = {
+        "highly_relevant_chunk_ids": ["c1", ["c4", "c5"]],
+        "relevant_chunk_ids": ["c1", "c3", "c5", ["c5", "c4"]],
+    }
+    (query,) = read_dataset(written(tmp_path, {**RECORD, **both}))
+    assert query.gold == (
+        Gold("c1", grade=2.0),
+        Gold("c4", grade=2.0, alternatives=(Doc("c5"),)),
+        Gold("c3", grade=1.0),
+        Gold("c9", grade=0.0),
+    )
+    assert validate(str(tmp_path / "goldset.jsonl")).problems == ()
+
+
 ids = st.text("abcdef", min_size=1, max_size=4)
 
 
@@ -98,8 +124,9 @@ def test_round_trip(tmp_path_factory, drawn, with_text):
         ({"query": ""}, "query", "missing"),
         ({"relevant_chunk_ids": "c1"}, "relevant_chunk_ids", "list of ids"),
         ({"relevant_chunk_ids": [1.5]}, "relevant_chunk_ids[0]", "whole number"),
-        ({"relevant_chunk_ids": ["c1"]}, "relevant_chunk_ids[0]", "one grade"),
         ({"irrelevant_chunk_ids": ["c4"]}, "irrelevant_chunk_ids[0]", "relevant_chunk_ids"),
+        ({"irrelevant_chunk_ids": ["c1"]}, "irrelevant_chunk_ids[0]", "one grade"),
+        ({"relevant_chunk_ids": [["c1", "c3"]]}, "relevant_chunk_ids[0]", "the same group in both"),
         ({"relevant_chunk_ids": [[]]}, "relevant_chunk_ids[0]", "empty list"),
         ({"relevant_chunk_ids": [""]}, "relevant_chunk_ids[0]", "empty"),
         ({"expected_doc_types": [1]}, "expected_doc_types[0]", "text"),

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kragx import DataError, GoldDataset, Retrieved, Run, evaluate
-from kragx.data.formats.science_qa import read_gold, read_submission
+from kragx import DataError, GoldDataset, Retrieved, Run, evaluate, read_dataset
+from kragx.data.formats.science_qa import read_submission
 from kragx.evaluation.evaluate import evaluate_submission
 from kragx.evaluation.evaluation import Evaluation
 
@@ -40,6 +40,11 @@ def competition(gold: Path, submission: Path) -> tuple[Evaluation, list[str]]:
     """A submission's evaluation, and the eval_ids without a row."""
     rows, run, left_out = read_submission(submission, read_gold(gold))
     return evaluate(rows, run, profile="science-qa"), left_out
+
+
+def read_gold(path: Path) -> GoldDataset:
+    """The competition's gold."""
+    return read_dataset(path, "science-qa")
 
 
 def row(eval_id: object, *topk: object) -> dict[str, object]:
@@ -261,15 +266,15 @@ def test_gold_that_is_named_twice_is_one(tmp_path: Path):
         ("{}", "holds no query"),
         ('{"eval_id": 1, "refs": ["a"]}\n{"eval_id": "1", "refs": ["b"]}', "'1' stands twice"),
         ('{"1": ["a"], "1": ["b"]}', "'1' stands twice"),
-        ('{"eval_id": 1, "refs": ["a"]}\n{"eval_id": 2}', ":2: 'refs' must be a list"),
-        ('{"eval_id": 1, "refs": "a"}', ":1: 'refs' must be a list of ids, not 'a'"),
-        ('{"eval_id": 1, "refs": [null]}', ":1: refs: an id is null"),
-        ('{"eval_id": 1, "refs": [1.5]}', ":1: refs: an id must be"),
-        ('{"eval_id": 1, "refs": []}\n{"refs": []}', ":2: 'eval_id' is missing"),
-        ('{"eval_id": true, "refs": []}', ":1: an id must be"),
+        ('{"eval_id": 1, "refs": ["a"]}\n{"eval_id": 2}', ":2: refs: missing"),
+        ('{"eval_id": 1, "refs": "a"}', ":1: refs: must be a list of ids, not 'a'"),
+        ('{"eval_id": 1, "refs": [null]}', ":1: refs[0]: the id is empty"),
+        ('{"eval_id": 1, "refs": [1.5]}', ":1: refs[0]: an id must be"),
+        ('{"eval_id": 1, "refs": []}\n{"refs": []}', ":2: eval_id: missing"),
+        ('{"eval_id": true, "refs": []}', ":1: eval_id: an id must be"),
         ('{"eval_id": 1, "refs": []}\n{"eval_id": ', ":2: not valid JSON"),
-        ('{"1": "a"}', "1: 'refs' must be a list of ids"),
-        ("[1]", ":1: a JSON object is expected"),
+        ('{"1": "a"}', ":1: 1: must be a list of ids"),
+        ("[1]", ":1: an object is expected"),
     ],
 )
 def test_broken_gold_is_named(tmp_path: Path, content: str, message: str):
@@ -286,10 +291,10 @@ def test_broken_gold_is_named(tmp_path: Path, content: str, message: str):
     ("content", "message"),
     [
         ("", "the file holds no row"),
-        ('{"eval_id": 1}', ":1: 'topk' must be a list of ids, not None"),
-        ('{"eval_id": 1, "topk": "a"}', ":1: 'topk' must be a list of ids, not 'a'"),
-        ('{"eval_id": 1, "topk": [["a"]]}', ":1: topk: an id must be"),
-        ('{"eval_id": 1, "topk": []}\n{"topk": []}', ":2: 'eval_id' is missing"),
+        ('{"eval_id": 1}', ":1: topk: missing"),
+        ('{"eval_id": 1, "topk": "a"}', ":1: topk: must be a list of ids, not 'a'"),
+        ('{"eval_id": 1, "topk": [["a"]]}', ":1: topk[0]: an id must be"),
+        ('{"eval_id": 1, "topk": []}\n{"topk": []}', ":2: eval_id: missing"),
         ('{"eval_id": 1, "topk": []}\nnothing', ":2: not valid JSON"),
     ],
 )

@@ -9,13 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kragx import DataError, Doc, Gold, GoldDataset, Query, Retrieved, Run, UsageError, evaluate
-from kragx.data.formats.trec import read_qrels, read_run, write_qrels, write_run
+from kragx import (
+    DataError,
+    Doc,
+    Gold,
+    GoldDataset,
+    Query,
+    Retrieved,
+    Run,
+    UsageError,
+    evaluate,
+    read_dataset,
+)
+from kragx.data.formats.trec import read_run, write_qrels, write_run
 
 from .support import by_id, quick
 
 QRELS = "q1 0 d1 2\nq1 0 문서2 0\nq2 0 d1 1\n"
 RUN = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 문서2 2 1.5 bm25\nq2 Q0 d1 1 0.5 bm25\n"
+
+
+def read_qrels(path: Path) -> GoldDataset:
+    """Qrels, whatever the file's name."""
+    return read_dataset(path, "qrels")
 
 
 def saved(folder: Path, content: str | bytes, name: str = "file.txt") -> Path:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from kragx.errors import DataError
+from kragx.plain import plain_fields
 
 Level = Literal["error", "warning"]
 Report = Callable[..., None]
@@ -34,44 +35,55 @@ class Problem:
     level: Level = "error"
     query_id: str | None = None
 
-    def __str__(self) -> str:
+    def error(self, more: str = "") -> DataError:
+        """The same as an error that can be raised; `more` stands behind its message."""
         place = self.file if self.line is None else f"{self.file}:{self.line}"
-        field = "" if self.field is None else f" {self.field}:"
-        return f"{place}:{field} {self.message}"
+        return DataError(self.message + more, path=place, field=self.field or "")
+
+    def __str__(self) -> str:
+        return str(self.error())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return asdict(self)
-
-
-Broken = Callable[[int, str], None]
-"""``broken(line, message)``: says that a line cannot be read; reading goes on behind it."""
-
-
-def refusing(file: object) -> Broken:
-    """What a reader does with a broken line, unless all of them are wanted: it ends there."""
-
-    def refuse(line: int, message: str) -> None:
-        raise DataError(f"{file}:{line}: {message}")
-
-    return refuse
+        return plain_fields(self)
 
 
 class Problems:
-    """Collects the problems of one file in the order in which they are found."""
+    """Collects the problems of one file in the order in which they are found.
 
-    def __init__(self, file: str) -> None:
+    Args:
+        file: the file's path.
+        strict: an error is raised instead, so that reading ends there; warnings are passed over.
+    """
+
+    def __init__(self, file: str, *, strict: bool = False) -> None:
         self.file = file
+        self.strict = strict
         self.found: list[Problem] = []
+
+    def add(
+        self,
+        line: int | None,
+        field: str | None,
+        message: str,
+        level: Level = "error",
+        query_id: str | None = None,
+    ) -> None:
+        """Add a problem.
+
+        Raises:
+            DataError: it is an error, and the file is read strictly.
+        """
+        problem = Problem(self.file, line, field, message, level, query_id)
+        if not self.strict:
+            self.found.append(problem)
+        elif level == "error":
+            raise problem.error()
 
     def at(self, line: int | None, query_id: str | None = None) -> Report:
         """A function that reports problems of one row."""
 
         def report(field: str | None, message: str, level: Level = "error") -> None:
-            self.found.append(Problem(self.file, line, field, message, level, query_id))
+            self.add(line, field, message, level, query_id)
 
         return report
-
-    def broken(self, line: int, message: str) -> None:
-        """A line that cannot be read."""
-        self.at(line)(None, message)

@@ -1,0 +1,166 @@
+"""Managed gold sets: the ids of chunks, in a list for each grade.
+
+``{"query_id", "query", "query_type", "expected_doc_types", "relevant_chunk_ids" (grade 1),
+"highly_relevant_chunk_ids" (2), "irrelevant_chunk_ids" (0), "gold"?, "gold_texts"?, ...}``
+
+An element of a list may itself be a list: any of its ids serves. A highly relevant chunk may stand
+among the relevant ones too, as whoever lists all relevant chunks writes it; its grade is 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any, ClassVar
+
+from kragx.data.documents import Doc
+from kragx.data.formats.format import Fields, Format, Kind, Read
+from kragx.data.formats.gold import QUERY_FIELDS, RESULT_FIELDS, doc_record, query_record
+from kragx.data.formats.jsonl import write_records
+from kragx.data.gold import Gold, GoldDataset, Query
+
+IRRELEVANT = "irrelevant_chunk_ids"
+GRADES = {"highly_relevant_chunk_ids": 2.0, "relevant_chunk_ids": 1.0, IRRELEVANT: 0.0}
+"""The grade of the ids in each list of the schema."""
+
+
+class GoldsetFormat(Format):
+    """The format of managed gold sets."""
+
+    name = "goldset"
+    fields: ClassVar = {
+        **QUERY_FIELDS,
+        **dict.fromkeys(reversed(GRADES), Kind.GOLD_IDS),
+        "gold_texts": Kind.GOLD_TEXTS,
+        **RESULT_FIELDS,
+    }
+    marks = (*GRADES, "gold_texts")
+
+    def read(self, fields: Fields) -> Read:
+        """Its query, and what was retrieved for it, if it says so."""
+        fields.only(self.fields)
+        query_id, text = fields.id("query_id"), fields.text("query", needed=True)
+        if not any(name in fields.record for name in (*self.marks, "gold")):
+            fields.report("relevant_chunk_ids", "missing; write [] where a query has no gold")
+        if "query_type" not in fields.record:
+            fields.report("query_type", "missing; the summary by type leaves it out", "warning")
+        metadata = fields.metadata()
+        _check_created(metadata, fields)
+        query = Query(
+            id=query_id,
+            text=text,
+            gold=_graded(fields),
+            query_type=fields.text("query_type"),
+            expected_doc_types=fields.names("expected_doc_types"),
+            answerable=fields.flag("answerable"),
+            reference=fields.text("reference"),
+            metadata=metadata,
+        )
+        yield query, fields.retrieved()
+
+
+def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:
+    created = metadata.get("created_at")
+    if created is None:
+        return
+    try:
+        date.fromisoformat(str(created)[:10])
+    except ValueError:
+        fields.report(
+            "metadata.created_at", f"{created!r} is no date; write it as 2026-01-31", "warning"
+        )
+
+
+def _graded(fields: Fields) -> tuple[Gold, ...]:
+    """The ids of the three lists with their grades, and the texts that `gold` adds to them."""
+    items = fields.golds()
+    texts: dict[str | None, Gold] = {item.id: item for item in items if item.id is not None}
+    for item in items:
+        texts.update({other.id: Gold(other.id, other.text) for other in item.alternatives})
+    golds: list[Gold] = []
+    lists: dict[str | None, str] = {}  # in which list an id stands first
+    for name, grade in GRADES.items():
+        for position, group in enumerate(fields.id_groups(name)):
+            new = [doc_id for doc_id in group if doc_id not in lists]
+            if _check_repeated(fields, name, position, group, lists):
+                golds += [_item(new, grade, texts)] if new else []
+            lists.update(dict.fromkeys(new, name))
+    for position, item in enumerate(items):
+        if item.id not in lists:
+            golds.append(item)
+        elif item.grade not in (1.0, GRADES[lists[item.id]]):
+            fields.report(
+                f"gold[{position}].grade",
+                f"contradicts the list in which {item.id!r} stands: keep one",
+            )
+    golds += [Gold(text=text) for text in fields.texts("gold_texts")]
+    return tuple(golds)
+
+
+def _check_repeated(
+    fields: Fields,
+    name: str,
+    position: int,
+    group: Sequence[str],
+    lists: Mapping[str | None, str],
+) -> bool:
+    """Report the ids of a group that stand elsewhere already; whether the others are an item."""
+    place = f"{name}[{position}]"
+    for doc_id in group:
+        before = lists.get(doc_id)
+        if before == name:
+            fields.report(place, f"id {doc_id!r} stands twice", "warning")
+        elif before is not None and name == IRRELEVANT:
+            fields.report(
+                place, f"id {doc_id!r} also stands in {before}; an id has one grade: keep one"
+            )
+        elif before is not None and not all(other in lists for other in group):
+            fields.report(
+                place,
+                f"id {doc_id!r} stands alone in {before}, here any of {len(group)} ids serves: "
+                "write the same group in both, or take the id out of it",
+            )
+            return False
+    return True
+
+
+def _item(ids: Sequence[str], grade: float, texts: Mapping[str | None, Gold]) -> Gold:
+    first, *others = (texts.get(doc_id, Gold(id=doc_id)) for doc_id in ids)
+    alternatives = tuple(Doc(other.id, other.text, other.metadata) for other in others)
+    return replace(first, grade=grade, alternatives=alternatives)
+
+
+def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
+    """Write the schema of managed gold sets; `read_dataset` reads it back as the same queries.
+
+    Gold with an id and grade 2, 1 or 0 goes to the three lists, its text and any other gold to
+    ``gold``.
+    """
+    lists = {grade: name for name, grade in GRADES.items()}
+
+    def records() -> Iterator[dict[str, Any]]:
+        for query in dataset:
+            plain = query_record(query)
+            record: dict[str, Any] = {
+                "query_id": plain.pop("query_id"),
+                "query": plain.pop("query", ""),
+                "query_type": plain.pop("query_type", None),
+                "expected_doc_types": plain.pop("expected_doc_types", []),
+                **{name: [] for name in reversed(GRADES)},
+            }
+            rest = []
+            for gold, item in zip(query.gold, plain.pop("gold")):
+                others = [other.id for other in gold.alternatives]
+                if gold.id is None or None in others or gold.grade not in lists:
+                    rest.append(item)
+                    continue
+                record[lists[gold.grade]].append([gold.id, *others] if others else gold.id)
+                kept = {key: item[key] for key in ("id", "text", "metadata") if key in item}
+                texts = [doc_record(doc) for doc in gold.alternatives if doc.text is not None]
+                if texts or len(kept) > 1:
+                    rest.append(kept | ({"alternatives": texts} if texts else {}))
+            yield {**record, **({"gold": rest} if rest else {}), **plain}
+
+    write_records(records(), path)
