@@ -42,6 +42,10 @@ CONTEXT_RELEVANCE = Metric(
     question="Is what context expansion adds worth reading?",
     formula="relevant documents among those whose metadata key is true / those; undefined where "
     "there is none",
+    meaning={
+        "en": "The share of what context expansion adds that is relevant.",
+        "ko": "문맥 확장으로 더해진 문서 가운데 관련 있는 것의 비율입니다.",
+    },
     from_evidence=_relevance,
     options={"key": Option("expanded")},
 )
@@ -50,6 +54,10 @@ CONTEXT_COMPLETENESS = Metric(
     question="Does the top k hold every fact that an answer needs?",
     formula="facts (metadata.facts of the query) matched by a document of the top k / facts; "
     "undefined where the query has none",
+    meaning={
+        "en": "The share of the facts an answer needs that stand in {}.",
+        "ko": "답변에 필요한 사실 가운데 {} 안에 있는 비율입니다.",
+    },
     from_evidence=_completeness,
     reads_facts=True,
 )
@@ -58,6 +66,10 @@ JUDGED = Metric(
     question="How much of the top k is known to the gold set, relevant or not?",
     formula="documents in the top k that match a gold item of any grade / min(k, n); undefined "
     "for an empty list",
+    meaning={
+        "en": "The share of {} that the gold set knows, as relevant or not.",
+        "ko": "{} 가운데 관련 여부가 골드셋에 알려진 비율입니다.",
+    },
     from_evidence=_judged,
     better="neither",
 )

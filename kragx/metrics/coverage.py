@@ -63,6 +63,10 @@ COVERAGE = Metric(
     question="How much of the gold text do the top k hold together?",
     formula="gold tokens that stand in a run shared with the top k / gold tokens; mean over the "
     "gold items (docs/coverage.md)",
+    meaning={
+        "en": "The share of the gold's words that stand in {}.",
+        "ko": "정답의 단어 가운데 {} 안에 있는 비율입니다.",
+    },
     from_evidence=_of_spread(Spread.coverage),
     options=OPTIONS,
     cuts_budgets=True,
@@ -72,6 +76,10 @@ DENSITY = Metric(
     question="How much of what was retrieved is gold?",
     formula="covered gold tokens / those and the retrieved tokens beside the point, repetitions "
     "counted once",
+    meaning={
+        "en": "The share of {} that is gold text.",
+        "ko": "{} 가운데 정답 글이 차지하는 비율입니다.",
+    },
     from_evidence=_of_spread(Spread.density),
     options=OPTIONS,
     cuts_budgets=True,
@@ -80,6 +88,10 @@ IOU = Metric(
     name="iou",
     question="How closely do the top k fit the gold text?",
     formula="covered gold tokens / all gold tokens and the retrieved tokens beside the point",
+    meaning={
+        "en": "The words that gold and {} share, of all words of both.",
+        "ko": "정답과 {}의 모든 단어 가운데 둘이 공유하는 단어의 비율입니다.",
+    },
     from_evidence=_of_spread(Spread.iou),
     options=OPTIONS,
     cuts_budgets=True,

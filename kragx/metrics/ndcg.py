@@ -194,6 +194,12 @@ NDCG = Metric(
     name="ndcg",
     question="How close is the order to the best possible one, grades considered?",
     formula="discounted gain of the gold found within k / the same with all gold found at once",
+    meaning={
+        "en": "How early the gold stands in {}, the more of it and the better graded the higher: "
+        "1 is the best order.",
+        "ko": "{} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 정답이 많고 등급이 높을수록 "
+        "크며, 최선의 순서면 1입니다.",
+    },
     from_matches=_ndcg,
     options={"gain": GAIN, "gain_from": GAIN_FROM, "ideal": IDEAL},
     default=True,

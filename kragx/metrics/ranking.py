@@ -28,6 +28,10 @@ MRR = Metric(
     name="mrr",
     question="How high is the first answer?",
     formula="1 / rank of the first relevant document within k, 0 if there is none",
+    meaning={
+        "en": "How early the first gold stands in {}: 1 if it is always first, 0.5 if second.",
+        "ko": "{} 안에서 첫 정답이 얼마나 앞에 있는지를 나타냅니다. 항상 1위면 1, 2위면 0.5입니다.",
+    },
     from_matches=_mrr,
     options={"rel": REL},
     default=True,
@@ -39,6 +43,10 @@ MAP = Metric(
     name="map",
     question="How early is all of the gold found?",
     formula="(1/m) * sum over the gold found within k, in order of rank c, of i / max(c_i, i)",
+    meaning={
+        "en": "How early the gold stands in {}: 1 if all of it is at the top.",
+        "ko": "{} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 모두 맨 앞이면 1입니다.",
+    },
     from_matches=_map,
     options={"norm": NORM, "rel": REL, "credit": CREDIT},
     default=True,

@@ -58,6 +58,10 @@ DOC_TYPE_COVERAGE = Metric(
     name="doc_type_coverage",
     question="Are the expected types of document among the top k?",
     formula="expected types retrieved / expected types; undefined where none is expected",
+    meaning={
+        "en": "The share of the expected types of document that stand in {}.",
+        "ko": "기대하는 문서 유형 가운데 {} 안에 있는 비율입니다.",
+    },
     from_evidence=_doc_type_coverage,
     options={"key": Option("doc_type")},
 )
@@ -66,6 +70,11 @@ SOURCE_DIVERSITY = Metric(
     question="From how many different sources does the top k come, and how evenly?",
     formula="Shannon entropy in bits of a metadata key over the top k; its maximum is log2 of "
     "their number; undefined where no document has the key",
+    meaning={
+        "en": "From how many sources {} come, and how evenly, in bits: 0 if all are from one.",
+        "ko": "{} 안의 문서가 얼마나 여러 출처에서 고르게 왔는지를 "
+        "비트로 나타냅니다. 모두 한 출처면 0입니다.",
+    },
     from_evidence=_diversity,
     maximum=_greatest_diversity,
     options={"key": Option("source")},

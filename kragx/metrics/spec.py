@@ -72,6 +72,8 @@ class Metric:
         name: as in metric strings.
         question: what it answers, in one line.
         formula: per query, in one line; docs/metrics.md says more.
+        meaning: by language (``en``, ``ko``), a sentence that says what a value tells the reader of
+            a report; {} stands for where the metric looks. Without one, question and formula do.
         from_matches: from the match table alone to its values at every cut-off of a view, (c, q);
             NaN where it is undefined.
         from_evidence: from documents, times and matches to its values at a spec's cut-off, (q).
@@ -104,6 +106,7 @@ class Metric:
     from_matches: Callable[[TableView, MetricSpec], Floats] | None = None
     from_evidence: Callable[[Evidence, MetricSpec], Floats] | None = None
     from_run: Callable[[Evidence], float | None] | None = None
+    meaning: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Option] = field(default_factory=dict)
     range: tuple[float, float | None] = (0.0, 1.0)
     unit: Literal["", "seconds", "bits", "queries a second"] = ""

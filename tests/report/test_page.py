@@ -30,6 +30,7 @@ from kragx import (
 from kragx.comparison import fields_worth_slicing
 from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
+from kragx.metrics import METRICS
 from kragx.report.html_page.decisions import member_label
 from kragx.report.html_page.packing import Texts, packed
 from kragx.report.html_page.rounding import rounded_score
@@ -159,6 +160,15 @@ def test_english_and_korean_have_the_same_words():
         assert sorted(set(re.findall(r"\{\d\}", phrase))) == sorted(
             set(re.findall(r"\{\d\}", other[key]))
         ), key
+
+
+def test_every_metric_says_its_meaning_in_both_languages():
+    """The page's sentences are the registry's; a metric without them is a gap in one language."""
+    for metric in METRICS.values():
+        assert set(metric.meaning) == {"en", "ko"}, metric.name
+        places = {language: text.count("{}") for language, text in metric.meaning.items()}
+        assert places["en"] == places["ko"] <= 1, metric.name
+        assert re.search("[가-힣]", metric.meaning["ko"]), metric.name
 
 
 def test_what_is_left_out_is_said(tmp_path, gold, run):

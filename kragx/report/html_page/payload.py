@@ -208,7 +208,7 @@ def _metric(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "kind": "measure" if found.from_matches is None else "metric",
-        "about": f"{found.question} {found.formula}",
+        "meaning": {"en": f"{found.question} {found.formula}", **found.meaning},
         "k": int(cut) if cut.isdigit() else None,
         "budget": None if budget is None else {"n": int(budget[1]), "unit": budget[2]},
         "higher": found.higher_is_better,

@@ -49,10 +49,10 @@ function certainty(leads, asGood) {
     beaten.length ? phrase("how_partly", list(beaten), list(leads.tied)) : phrase("how_uncertain", list(lower.length ? lower : leads.tied))];
 }
 
-/** What a metric says, in a sentence; of one unknown to the page, kragx's own words. */
+/** What a metric says, in a sentence, which the metric brings along. */
 function meaning(shownMetric) {
-  const key = `is_${shownMetric.name.split(/[@(]/)[0]}`;
-  return WORDS.en[key] ? t(key, reach(shownMetric) || t("reach_all")) : shownMetric.about;
+  const sentence = shownMetric.meaning[state.language] ?? shownMetric.meaning.en;
+  return sentence.replace("{}", reach(shownMetric) || t("reach_all"));
 }
 
 /** Whether a retriever has the best value, in the digits that are shown. */

@@ -1,5 +1,4 @@
 // Every word of the interface. {0}, {1} ... are filled in; an array is filled with elements.
-
 const WORDS = {
   en: {
     title: "Retriever report", questions: "Questions", language: "한국어", languageHint: "인터페이스를 한국어로",
@@ -22,10 +21,6 @@ const WORDS = {
     fails: "Where it fails", failsHead: "{0} finds none of the gold passages for {1} of {2} questions.", failsHeadK: "{0} finds none of the gold passages in {3} for {1} of {2} questions.",
     failsNone: "{0} finds gold for every question ({1} of {1}).", failsNoneK: "{0} finds gold in {2} for every question ({1} of {1}).",
     failsWhere: "Most often: {0} ({1} of its {2} questions).", show: "show",
-    is_redundancy: "The share of the relevant documents that say nothing new.", is_density: "The share of {0} that is gold text.", is_iou: "The words that gold and {0} share, of all words of both.",
-    is_doc_type_coverage: "The share of the expected types of document that stand in {0}.", is_source_diversity: "From how many sources {0} come, and how evenly, in bits: 0 if all are from one.",
-    is_seconds_mean: "The mean time that a question takes.", is_seconds_p50: "Half of the questions are answered within this time.", is_seconds_p95: "95 of 100 questions are answered within this time.", is_seconds_p99: "99 of 100 questions are answered within this time.",
-    is_throughput: "How many questions are answered in a second.", is_context_relevance: "The share of what context expansion adds that is relevant.", is_context_completeness: "The share of the facts an answer needs that stand in {0}.", is_judged: "The share of {0} that the gold set knows, as relevant or not.",
     meanings: "What each metric says", scrollHint: "Move the table sideways to see more →",
     help_p_holm: "How often a lead at least this large would come about by chance if both were equally good, from the paired test, corrected by Holm for the {0} tests made at once (in each metric the best against every other). 0.05 or less is usually taken for more than chance.",
     help_p_none: "How often a lead at least this large would come about by chance if both were equally good, from the paired test; not corrected, though {0} tests are made.",
@@ -35,10 +30,6 @@ const WORDS = {
     help_yes: "This matcher ({0}) says yes or no. Shared word pairs only show how alike the texts are.", help_pool: "A judge has graded each document of the pool; above 0 it is relevant.",
     why_late: "gold found, but not in {0}", why_near: "a near miss: the best score is {0} or more, but below {1}", why_nearGrade: "a near miss: the best grade is {0} or more, but below {1}",
     why_far: "no near miss: every score is below {0}", reach: "the first {0} documents", reach_1: "the first document", reach_chars: "the first {0} characters", reach_tokens: "the first {0} tokens", reach_all: "the whole list",
-    is_hit_rate: "The share of questions with gold in {0}.", is_recall: "The share of a question's gold that stands in {0}.", is_precision: "The share of {0} that is relevant.",
-    is_f1: "Precision and recall of {0} in one number.", is_mrr: "How early the first gold stands in {0}: 1 if it is always first, 0.5 if second.",
-    is_map: "How early the gold stands in {0}: 1 if all of it is at the top.", is_ndcg: "How early the gold stands in {0}, the more of it and the better graded the higher: 1 is the best order.",
-    is_coverage: "The share of the gold's words that stand in {0}.",
     why_alike: "a document much like the gold, but no match", why_alikeAt: "much like the gold, but no match: shares {0} % of word pairs (rank {1})",
     why_kin: "another passage of the right document", why_kinAt: "another passage of the right document (rank {0})",
     why_similar: "similar text elsewhere", why_similarAt: "similar text elsewhere: shares {0} % of word pairs (rank {1})",
@@ -131,10 +122,6 @@ const WORDS = {
     fails: "실패한 질문", failsHead: "{0}: 질문 {2}개 중 {1}개에서 정답을 찾지 못합니다.", failsHeadK: "{0}: 질문 {2}개 중 {1}개에서 {3} 안에 정답이 없습니다.",
     failsNone: "{0}: 질문 {1}개 모두에서 정답을 찾습니다.", failsNoneK: "{0}: 질문 {1}개 모두에서 {2} 안에 정답이 있습니다.",
     failsWhere: "실패가 가장 많은 조건: {0} (질문 {2}개 중 {1}개).", show: "보기",
-    is_redundancy: "관련 있는 문서 가운데 새로운 내용이 없는 것의 비율입니다.", is_density: "{0} 가운데 정답 글이 차지하는 비율입니다.", is_iou: "정답과 {0}의 모든 단어 가운데 둘이 공유하는 단어의 비율입니다.",
-    is_doc_type_coverage: "기대하는 문서 유형 가운데 {0} 안에 있는 비율입니다.", is_source_diversity: "{0} 안의 문서가 얼마나 여러 출처에서 고르게 왔는지를 비트로 나타냅니다. 모두 한 출처면 0입니다.",
-    is_seconds_mean: "질문 하나에 걸리는 평균 시간입니다.", is_seconds_p50: "질문의 절반이 이 시간 안에 끝납니다.", is_seconds_p95: "질문 100개 중 95개가 이 시간 안에 끝납니다.", is_seconds_p99: "질문 100개 중 99개가 이 시간 안에 끝납니다.",
-    is_throughput: "1초에 답하는 질문 수입니다.", is_context_relevance: "문맥 확장으로 더해진 문서 가운데 관련 있는 것의 비율입니다.", is_context_completeness: "답변에 필요한 사실 가운데 {0} 안에 있는 비율입니다.", is_judged: "{0} 가운데 관련 여부가 골드셋에 알려진 비율입니다.",
     meanings: "각 지표의 뜻", scrollHint: "표를 옆으로 밀면 더 볼 수 있습니다 →",
     help_p_holm: "두 검색기의 실력이 같을 때 이만큼 이상의 차이가 우연히 나올 확률입니다. 대응 검정으로 구해, 한꺼번에 하는 검정 {0}개(지표마다 1위와 다른 모든 검색기)에 맞춰 Holm 방법으로 보정했습니다. 보통 0.05 이하이면 우연이 아니라고 봅니다.",
     help_p_none: "두 검색기의 실력이 같을 때 이만큼 이상의 차이가 우연히 나올 확률입니다. 대응 검정으로 구했으며, 검정을 {0}개 하지만 보정하지 않았습니다.",
@@ -144,10 +131,6 @@ const WORDS = {
     help_yes: "이 매처({0})는 예/아니요로만 판단합니다. 단어쌍 공유율은 글이 얼마나 비슷한지만 보여 줍니다.", help_pool: "판정자가 풀의 문서마다 등급을 매겼으며, 0보다 크면 관련 있는 문서입니다.",
     why_late: "찾았지만 {0} 안에는 없음", why_near: "아깝게 놓침: 최고 점수가 {0} 이상이지만 {1} 미만", why_nearGrade: "아깝게 놓침: 최고 등급이 {0} 이상이지만 {1} 미만",
     why_far: "아깝게 놓친 것 없음: 모든 점수가 {0} 미만", reach: "상위 {0}개", reach_1: "1위", reach_chars: "앞의 {0}자", reach_tokens: "앞의 {0}토큰", reach_all: "목록 전체",
-    is_hit_rate: "{0} 안에 정답이 있는 질문의 비율입니다.", is_recall: "질문의 정답 가운데 {0} 안에 있는 비율입니다.", is_precision: "{0} 가운데 관련 있는 문서의 비율입니다.",
-    is_f1: "{0}의 정밀도와 재현율을 하나로 합친 값입니다.", is_mrr: "{0} 안에서 첫 정답이 얼마나 앞에 있는지를 나타냅니다. 항상 1위면 1, 2위면 0.5입니다.",
-    is_map: "{0} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 모두 맨 앞이면 1입니다.", is_ndcg: "{0} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 정답이 많고 등급이 높을수록 크며, 최선의 순서면 1입니다.",
-    is_coverage: "정답의 단어 가운데 {0} 안에 있는 비율입니다.",
     why_alike: "정답과 매우 비슷한 문서가 있지만 매칭되지 않음", why_alikeAt: "정답과 매우 비슷하지만 매칭되지 않음: 단어쌍 {0}% 공유 ({1}위)",
     why_kin: "정답 문서의 다른 부분", why_kinAt: "정답 문서의 다른 부분 ({0}위)",
     why_similar: "다른 문서의 비슷한 글", why_similarAt: "다른 문서의 비슷한 글: 단어쌍 {0}% 공유 ({1}위)",
@@ -219,12 +202,9 @@ const WORDS = {
     advice_reranking: "{0}: 정답이 더 아래 순위에도 있습니다. {1} {2}, {3} {4}. 재순위화로 {3} 값을 최대 {5} 높일 수 있습니다.",
   },
 };
-
 const sentence = (key) => WORDS[state.language][key] ?? WORDS.en[key] ?? key;
-
 /** A phrase in the language of the interface, as text. */
 const t = (key, ...values) => sentence(key).replace(/\{(\d)\}/g, (_, place) => values[place]);
-
 /** A phrase with elements filled in, as nodes. */
 const phrase = (key, ...values) =>
   sentence(key).split(/(\{\d\})/).map((part) => (/^\{\d\}$/.test(part) ? values[part[1]] : part));
