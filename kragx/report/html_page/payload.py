@@ -207,7 +207,7 @@ def _metric(name: str) -> dict[str, Any]:
     found = metric(name)
     return {
         "name": name,
-        "kind": "measure" if found.from_matches is None else "metric",
+        "of_documents": found.from_matches is None,
         "meaning": {"en": f"{found.question} {found.formula}", **found.meaning},
         "k": int(cut) if cut.isdigit() else None,
         "budget": None if budget is None else {"n": int(budget[1]), "unit": budget[2]},

@@ -19,11 +19,11 @@ function metricsTable() {
     el("th", { scope: "row" }, el("button.link", { title: `${meaning(each)} ${t("choose", each.name)}`, onclick: () => choosing({ metric: each.name }) }, breakable(each.name)),
       each.higher === false ? el("small.muted", {}, t("lower")) : null),
     retrievers.map((retriever) => metricCell(each, retriever, view)));
-  const groups = ["metric", "measure"].map((kind) => data.metrics.filter((each) => each.kind === kind)).filter((group) => group.length);
+  const groups = [false, true].map((ofDocuments) => data.metrics.filter((each) => each.of_documents === ofDocuments)).filter((group) => group.length);
   return el("section", { "aria-labelledby": "metrics-title" },
     el("h2", { id: "metrics-title" }, t("metrics")),
     retrieverTable("metrics-title", retrievers, el("th", { scope: "col" }, t("metric")), null, groups.map((group, position) => el("tbody", {},
-      position ? el("tr.group", {}, el("th", { colspan: retrievers.length + 1, scope: "colgroup" }, t("measures"))) : null,
+      position ? el("tr.group", {}, el("th", { colspan: retrievers.length + 1, scope: "colgroup" }, t("ofDocuments"))) : null,
       group.map(row)))),
     flips(false).map((line) => el("p.legend", {}, line)),
     el("p.legend", {}, retrievers.length < 2 ? null : [el("span.best-mark", {}, "★"), " ", t("best"), "   ", el("span.tie-mark", {}, "≈"), " ", t("tied"), "   "],
