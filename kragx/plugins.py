@@ -147,9 +147,9 @@ def _readers(kind: type) -> dict[str, Read]:
                 name: hint for name, hint in inspect.get_annotations(base).items() if name in names
             }
         )
-        module = vars(sys.modules[base.__module__])
+        module = sys.modules.get(base.__module__)
         try:
-            hints |= get_type_hints(options, module, include_extras=True)
+            hints |= get_type_hints(options, vars(module) if module else {}, include_extras=True)
         except NameError:  # so may the options of somebody's own class
             continue
     readers = {name: _reader(hint) for name, hint in hints.items()}

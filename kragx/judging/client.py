@@ -70,6 +70,41 @@ class Failure:
     fingerprint: str | None = None
 
 
+_ENDINGS: Mapping[str, tuple[FailureKind, str]] = {
+    "refusal": ("refusal", "the model declined"),
+    "content_filter": ("content_filter", "withheld by the content filter"),
+    "length": ("length", "cut off: raise the most output tokens (max_output_tokens)"),
+    "max_tokens": ("length", "cut off: raise the model's limit of output tokens"),
+}
+
+
+def outcome(
+    text: str | None,
+    finish: str | None,
+    refusal: object,
+    usage: Usage,
+    model: str | None,
+    fingerprint: str | None,
+) -> Answer | Failure:
+    """What a model's answer is, from why it ended.
+
+    Args:
+        text: the answer, if there is one.
+        finish: the provider's word for why it ended.
+        refusal: what the model said instead of an answer, if it refused.
+        usage: what it cost.
+        model: what served it.
+        fingerprint: of the system behind it.
+    """
+    kind, detail = _ENDINGS.get("refusal" if refusal else finish or "", (None, ""))
+    if kind is None and text is None:
+        kind, detail = "invalid_json", f"no content (finish_reason {finish})"
+    if kind is None:
+        return Answer(text or "", usage, model, fingerprint)
+    detail = str(refusal or detail)
+    return Failure(kind, detail, text, usage, model=model, fingerprint=fingerprint)
+
+
 @runtime_checkable
 class Client(Protocol):
     """Asks a model. Expected failures are values; an exception is a mistake and ends the run.

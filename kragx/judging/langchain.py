@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.errors import UsageError
-from kragx.judging.client import Answer, Failure, Request
+from kragx.judging.client import Answer, Failure, Request, outcome
 from kragx.judging.question import Usage
 
 _NAMES = ("model", "model_name", "model_id", "deployment_name", "azure_deployment")
@@ -134,26 +134,29 @@ def _failed(error: Exception) -> Failure:
 
 def _read(answered: Any) -> Answer | Failure:
     raw, parsed = answered["raw"], answered["parsed"]
-    usage = _usage(getattr(raw, "usage_metadata", None))
     about = getattr(raw, "response_metadata", None) or {}
-    served = about.get("model_name") or about.get("model")
-    fingerprint = about.get("system_fingerprint")
-    text = _text(raw)
-    refusal = (getattr(raw, "additional_kwargs", None) or {}).get("refusal")
-    finish = about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason")
-
-    def failed(kind: Any, detail: str) -> Failure:
-        return Failure(kind, detail, text, usage, model=served, fingerprint=fingerprint)
-
-    if refusal or finish == "refusal":
-        return failed("refusal", str(refusal or "the model declined"))
-    if finish == "content_filter":
-        return failed("content_filter", "withheld by the content filter")
-    if finish in ("length", "max_tokens"):
-        return failed("length", "cut off: raise the model's limit of output tokens")
-    if not isinstance(parsed, Mapping):
-        return failed("invalid_json", str(answered.get("parsing_error") or "no structured output"))
-    return Answer(json.dumps(dict(parsed), ensure_ascii=False), usage, served, fingerprint)
+    read = outcome(
+        _text(raw),
+        about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason"),
+        (getattr(raw, "additional_kwargs", None) or {}).get("refusal"),
+        _usage(getattr(raw, "usage_metadata", None)),
+        about.get("model_name") or about.get("model"),
+        about.get("system_fingerprint"),
+    )
+    if isinstance(read, Failure) and read.kind != "invalid_json":
+        return read
+    if isinstance(parsed, Mapping):
+        text = json.dumps(dict(parsed), ensure_ascii=False)
+        return Answer(text, read.usage, read.model, read.fingerprint)
+    detail = str(answered.get("parsing_error") or "no structured output")
+    return Failure(
+        "invalid_json",
+        detail,
+        read.text,
+        read.usage,
+        model=read.model,
+        fingerprint=read.fingerprint,
+    )
 
 
 def _text(raw: Any) -> str | None:

@@ -12,8 +12,8 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from kragx.errors import UsageError
-from kragx.judging.client import Answer, Failure, Request
-from kragx.judging.question import FailureKind, Usage
+from kragx.judging.client import Answer, Failure, Request, outcome
+from kragx.judging.question import Usage
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI
@@ -158,25 +158,12 @@ def is_network(cause: BaseException | None) -> bool:
 
 def _read(completion: ChatCompletion) -> Answer | Failure:
     usage = _usage(completion)
-    served = completion.model or None
-    fingerprint = completion.system_fingerprint
+    model, fingerprint = completion.model or None, completion.system_fingerprint
     if not completion.choices:
-        return Failure("api_error", "no choices", usage=usage, model=served)
+        return Failure("api_error", "no choices", usage=usage, model=model)
     choice = completion.choices[0]
-    text = choice.message.content
-    kind: FailureKind | None = None
-    detail = ""
-    if choice.message.refusal:
-        kind, detail = "refusal", choice.message.refusal
-    elif choice.finish_reason == "content_filter":
-        kind, detail = "content_filter", "withheld by the content filter"
-    elif choice.finish_reason == "length":
-        kind, detail = "length", "cut off: raise max_output_tokens"
-    elif text is None:
-        kind, detail = "invalid_json", f"no content (finish_reason {choice.finish_reason})"
-    if kind is not None:
-        return Failure(kind, detail, text, usage, model=served, fingerprint=fingerprint)
-    return Answer(text or "", usage, served, fingerprint)
+    said = choice.message
+    return outcome(said.content, choice.finish_reason, said.refusal, usage, model, fingerprint)
 
 
 def _usage(completion: ChatCompletion) -> Usage:

@@ -48,10 +48,7 @@ def read_judge(value: object = None) -> Judge:
     """
     match value:
         case None:
-            model = os.environ.get("KRAGX_JUDGE_MODEL")
-            if not model:
-                raise UsageError(f"judge: {HOW}")
-            return Judge(OpenAIClient(model))
+            return Judge(OpenAIClient(_model_of_environment("judge")))
         case Judge():
             return value
         case str():
@@ -76,6 +73,13 @@ def _from_mapping(options: dict[str, Any]) -> Judge:
     return Judge(client, **{name: options[name] for name in _JUDGE if name in options})
 
 
+def _model_of_environment(field: str) -> str:
+    model = os.environ.get("KRAGX_JUDGE_MODEL")
+    if not model:
+        raise UsageError(HOW, field=field)
+    return model
+
+
 def _client(options: Mapping[str, Any]) -> Any:
     named = options.get("client", "openai")
     if named == "openai":
@@ -83,10 +87,7 @@ def _client(options: Mapping[str, Any]) -> Any:
             raise UsageError("judge.args: belongs to a client with an import path")
         own = {name: options[name] for name in _CLIENT if name in options}
         if "model" not in own:
-            model = os.environ.get("KRAGX_JUDGE_MODEL")
-            if not model:
-                raise UsageError(f"judge.model: {HOW}")
-            own["model"] = model
+            own["model"] = _model_of_environment("judge.model")
         return OpenAIClient(**own)
     for name in _CLIENT:
         if name in options:
