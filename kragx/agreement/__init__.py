@@ -13,6 +13,7 @@ from kragx.agreement.corrected import LEAST_QUERIES, Corrected, correct, predict
 from kragx.agreement.filled import Filled, fill
 from kragx.agreement.gullibility import Probe, probe
 from kragx.agreement.label_agreement import Agreement, agree
+from kragx.agreement.label_files import Label
 from kragx.agreement.labelling import (
     LabelFile,
     PairToLabel,
@@ -22,7 +23,7 @@ from kragx.agreement.labelling import (
     from_store,
     label,
 )
-from kragx.agreement.labels import Label, Labels, Scale, read_labels
+from kragx.agreement.labels import Labels, Scale, read_labels
 from kragx.agreement.model_families import families
 from kragx.agreement.system_agreement import SystemAgreement, kendall_tau_b
 

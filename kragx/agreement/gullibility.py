@@ -90,25 +90,16 @@ class Probe(Result):
         origins: where the irrelevant passages come from, with their numbers.
         n_wrong: passages that the judge takes for a match without any addition.
         warnings: about model families.
-        missing: failed judgements by kind.
         settings: model, rubric, seed, ...
-        judging: what it took: calls, tokens.
+        judging: what it took (calls, tokens), and what failed.
     """
 
     lifts: tuple[Lift, ...]
     origins: Mapping[str, int]
     n_wrong: int
     warnings: tuple[str, ...]
-    missing: Mapping[str, int]
     settings: Mapping[str, Any]
     judging: Tally
-
-    also_plain = ("n_missing",)
-
-    @property
-    def n_missing(self) -> int:
-        """How many judgements failed."""
-        return sum(self.missing.values())
 
     def describe(self) -> Iterator[Part]:
         """The lift of each addition, and what to beware of."""
@@ -141,9 +132,10 @@ class Probe(Result):
             )
         if self.n_wrong:
             yield warning(f"taken for a match without any addition: {self.n_wrong}")
-        if self.missing:
-            kinds = ", ".join(f"{count} {kind}" for kind, count in self.missing.items())
-            yield warning(f"failed judgements: {self.n_missing} ({kinds}), left out, never 0")
+        if n_missing := self.judging.n_missing:
+            failures = sorted(self.judging.failures.items())
+            kinds = ", ".join(f"{count} {kind}" for kind, count in failures)
+            yield warning(f"failed judgements: {n_missing} ({kinds}), left out, never 0")
         yield from map(warning, self.warnings)
 
 
@@ -204,7 +196,6 @@ def probe(
     grades = np.array([np.nan if each.grade is None else each.grade for each in judgements], float)
     grades = grades.reshape(len(drawn), 1 + len(VARIANTS))
     cuts = np.array([rubric.match_from for _, rubric in against])
-    failures = Counter(each.failure for each in judgements if each.failure is not None)
     query_ids = np.array([passage.query.id for passage in drawn])
     draws = {"confidence": confidence, "count": resamples, "seed": seed}
     return Probe(
@@ -215,7 +206,6 @@ def probe(
         origins=Counter(passage.origin for passage in drawn),
         n_wrong=int((grades[:, 0] >= cuts).sum()),
         warnings=tuple(kinship(judge.model, models or {})),
-        missing={str(kind): count for kind, count in sorted(failures.items())},
         settings={
             "model": judge.model,
             "asks": asks,

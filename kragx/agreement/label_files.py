@@ -26,7 +26,7 @@ from kragx.data.formats.trec import iter_qrels
 from kragx.data.text import Mender
 from kragx.errors import DataError, nearest, shorten
 from kragx.judging import Store
-from kragx.judging.exchange import scale_of
+from kragx.judging.exchange import one_judge
 
 _FIELDS = ("query_id", "doc_id", "rank", "gold_id", "gold", "label")
 _WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
@@ -214,28 +214,23 @@ FORMATS = (*READERS, "store", "gold")
 def of_store(
     path: Path, asks: str | None, model: str | None, rubric: str | None
 ) -> Iterator[Label]:
-    """Grades of support, which are of a document and a gold text; without any, of relevance."""
+    """Grades of support, which are of a document and a gold text; without any, of relevance.
+
+    Raises:
+        DataError: there is no such store.
+        UsageError: several models or rubrics graded, which are not one set of labels.
+    """
     if not path.exists():
         raise DataError(f"{path}: there is no judgement store")
+    kinds = ("support", "relevance") if asks is None else (asks,)
     with Store(path) as store:
-        graded = {
-            record["key"]: record
-            for record in store.records()
-            # A probe asks of documents that were not retrieved.
-            if (question := record["question"])
-            and "grade" in record
-            and record["pairs"]
-            and asks in (None, question["asks"])
-            and model in (None, question["client"].get("model"))
-            and rubric in (None, question["rubric"]["id"])
-        }
-        support = any(record["question"]["asks"] == "support" for record in graded.values())
-        records = _of_one_judge(path, graded, "support" if support else "relevance")
+        judged = (one_judge(store, kind, model, rubric) for kind in kinds)
+        records = _once(next(filter(None, judged), {}))
+        support = any(record["question"]["asks"] == "support" for record in records.values())
         settled = store.settled(list(records))
         people = {} if support else store.all_labels()
     for key, record in records.items():
-        grade = settled[key].grade
-        question = record["question"]
+        grade, question = settled[key].grade, record["question"]
         if grade is None:
             continue
         if support:
@@ -248,30 +243,11 @@ def of_store(
         yield Label(grade, query_id, doc_id=doc_id)
 
 
-def _of_one_judge(
-    path: Path, records: Mapping[str, Mapping[str, Any]], asks: str
-) -> dict[str, Mapping[str, Any]]:
-    """The questions of this kind, by key; of those that were repeated the first time.
-
-    Raises:
-        DataError: several models or rubrics graded, which are not one set of labels.
-    """
-    kept = {key: record for key, record in records.items() if record["question"]["asks"] == asks}
-    questions = {key: record["question"] for key, record in kept.items()}
-    models = {str(question["client"].get("model")) for question in questions.values()}
-    rubrics = {scale_of(question["rubric"]["id"]) for question in questions.values()}
-    for option, names in (("model", models), ("rubric", rubrics)):
-        if len(names) > 1:
-            raise DataError(
-                f"holds grades by several {option}s ({', '.join(sorted(names))}), which are not "
-                "one set of labels",
-                path=str(path),
-                remedy="write those of one, for example with kragx judge store export one.qrels "
-                f"--store {path} --asks {asks} --{option} {min(names)}, and calibrate with "
-                "--labels one.qrels --positive 2",
-            )
+def _once(records: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Of questions that were repeated the first time."""
     first: dict[str, str] = {}
-    for key in sorted(questions, key=lambda key: questions[key]["repeat"]):
-        texts = [questions[key][name] for name in ("query", "document", "gold", "reference")]
+    for key in sorted(records, key=lambda key: records[key]["question"]["repeat"]):
+        question = records[key]["question"]
+        texts = [question[name] for name in ("query", "document", "gold", "reference")]
         first.setdefault(json.dumps(texts), key)
-    return {key: kept[key] for key in first.values()}
+    return {key: records[key] for key in first.values()}

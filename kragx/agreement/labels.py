@@ -330,16 +330,3 @@ def collected(rows: Iterable[tuple[str, str, float, str]], name: str) -> Labels:
         more = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
         raise DataError("\n  ".join([head, *lines[:_LISTED], *more]))
     return Labels(grades, file_name(name), len(rows) - len(grades))
-
-
-__all__ = [
-    "Label",
-    "Labels",
-    "Pair",
-    "Scale",
-    "Side",
-    "collected",
-    "document_name",
-    "read_labels",
-    "read_scale",
-]

@@ -55,48 +55,49 @@ def grades(
         UsageError: as `qrels`.
         DataError: there is no grade.
     """
-    questions, pairs = _asked(store, asks, model, rubric)
+    records = one_judge(store, asks, model, rubric)
+    if not records:
+        raise DataError(f"{store.path}: no grade of {asks} fits; see: kragx judge store stats")
     best: dict[tuple[str, str], int] = {}
-    for key, attempt in store.settled(list(questions), human=human).items():
+    for key, attempt in store.settled(list(records), human=human).items():
         if attempt.grade is None:
             continue
-        for query_id, document_id in pairs[key]:
+        for query_id, document_id in records[key]["pairs"]:
             pair = (query_id, document_id)
             best[pair] = max(best.get(pair, attempt.grade), attempt.grade)
     return best
 
 
-def _asked(
+def one_judge(
     store: Store, asks: str, model: str | None, rubric: str | None
-) -> tuple[dict[str, Mapping[str, Any]], dict[str, list[list[str]]]]:
-    """The questions that fit and have a grade, and the pairs of each, by key."""
+) -> dict[str, Mapping[str, Any]]:
+    """The graded records of one kind of question, by key; none of what a probe asked.
+
+    Raises:
+        UsageError: several models or rubrics graded and none is named.
+    """
     if asks not in ("relevance", "support"):
         raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
-    questions: dict[str, Mapping[str, Any]] = {}
-    pairs: dict[str, list[list[str]]] = {}
-    for record in store.records():
-        question = record["question"]
-        if question is None or question["asks"] != asks or "grade" not in record:
-            continue
-        if not record["pairs"]:  # asked of no document that was retrieved, as a probe asks
-            continue
-        if model in (None, question["client"].get("model")) and rubric in (
-            None,
-            question["rubric"]["id"],
-        ):
-            questions[record["key"]] = question
-            pairs[record["key"]] = record["pairs"]
-    if not questions:
-        raise DataError(f"{store.path}: no grade of {asks} fits; see: kragx judge store stats")
-    models = {str(question["client"].get("model")) for question in questions.values()}
-    rubrics = {scale_of(question["rubric"]["id"]) for question in questions.values()}
+    records: dict[str, Mapping[str, Any]] = {
+        record["key"]: record
+        for record in store.records()
+        if (question := record["question"])
+        and question["asks"] == asks
+        and "grade" in record
+        and record["pairs"]  # a probe asks of documents that were not retrieved
+        and model in (None, question["client"].get("model"))
+        and rubric in (None, question["rubric"]["id"])
+    }
+    questions = [record["question"] for record in records.values()]
+    models = {str(question["client"].get("model")) for question in questions}
+    rubrics = {scale_of(question["rubric"]["id"]) for question in questions}
     for option, names in (("model", models), ("rubric", rubrics)):
         if len(names) > 1:
             raise UsageError(
                 f"--{option}: the store holds grades by several ({', '.join(sorted(names))}), "
-                "which are not one set of qrels; name one"
+                "which are not one set of labels; name one"
             )
-    return questions, pairs
+    return records
 
 
 def scale_of(rubric: object) -> str:

@@ -33,7 +33,7 @@ from kragx import (
 from kragx.agreement.calibration import candidates
 from kragx.agreement.calibration.choice import Chooser
 from kragx.agreement.coefficients import binary_f1, binary_kappa
-from kragx.agreement.labels import Label
+from kragx.agreement.label_files import Label
 from kragx.data.formats.gold import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.scripted import ScriptedClient
@@ -531,8 +531,9 @@ def test_grades_of_several_judges_are_not_mixed(tmp_path: Path):
     for model in ("small", "large"):
         judge = Judge(ScriptedClient([3, 0, 3, 0], model=model), store=path, concurrency=1)
         evaluate(dataset, run, match={"method": "llm", "judge": judge, "mode": "support"})
-    with pytest.raises(DataError, match=r"several models \(large, small\).*--model large"):
+    with pytest.raises(UsageError, match=r"--model: .*several \(large, small\).*name one"):
         read_labels(path)
+    assert len(read_labels(path, model="large")) == 4
 
 
 def test_a_label_of_a_document_is_of_gold_that_is_relevant():

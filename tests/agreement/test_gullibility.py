@@ -107,7 +107,7 @@ def test_failures_stay_missing(store):
     refused = lifts["order-en"].n_missing
     assert refused > 0
     assert lifts["order-en"].n + refused == lifts["words"].n == found.settings["n_passages"]
-    assert found.missing == {"refusal": refused}
+    assert found.judging.failures == {"refusal": refused}
     assert found.to_dict()["lifts"][2]["n_missing"] == refused
 
 
@@ -153,7 +153,7 @@ def test_recorded(tape, store):
     lifts = {each.variant: each for each in found.lifts}
     assert (lifts["query"].n, lifts["query"].n_missing, lifts["query"].lift) == (1, 1, 3)
     assert lifts["order-ko"].lift == 0
-    assert found.missing == {"refusal": 5}
+    assert found.judging.failures == {"refusal": 5}
     assert np.isclose(lifts["query"].changed, 3)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.agreement.labels import Label
+from kragx.agreement.label_files import Label
 from kragx.data.text import normalise
 from kragx.errors import DataError
 from kragx.matchers import MatchItem

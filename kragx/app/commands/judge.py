@@ -195,10 +195,10 @@ def probe(
         )
         return
     show(format, table=result.print, plain=result.to_dict)
-    total = result.judging.n_judgements
-    if result.n_missing > judge.max_missing * total:
+    total, n_missing = result.judging.n_judgements, result.judging.n_missing
+    if n_missing > judge.max_missing * total:
         raise JudgingError(
-            f"{result.n_missing} of {total} judgements are missing, more than max_missing "
+            f"{n_missing} of {total} judgements are missing, more than max_missing "
             f"{judge.max_missing:g} allows; the lifts above are of the rest"
         )
 

@@ -139,6 +139,8 @@ def calibrate(
         str | None,
         typer.Option(help="pairs, matrix, offsets, qrels, store or gold (default: recognised)."),
     ] = None,
+    model: opt.Model = None,
+    rubric: opt.RubricId = None,
     positive: Annotated[
         float | None,
         typer.Option(help="The least label that is a match (default: 1; of a store 2)."),
@@ -170,7 +172,7 @@ def calibrate(
     options: dict[str, Any] = {"tokenizers": tokenizer} if tokenizer else {}
     calibrated = calibration.calibrate(
         str(results),
-        None if labels is None else read_labels(labels, format=labels_format),
+        labels and read_labels(labels, format=labels_format, model=model, rubric=rubric),
         positive=positive,
         by=by,
         folds=folds,
