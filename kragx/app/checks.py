@@ -52,7 +52,7 @@ def check_earlier(
             f"earlier: {earlier.name} has no retriever of this config; it has "
             f"{', '.join(earlier.retrievers)}"
         )
-    differing = gold_differs(earlier.scored[0].settings["dataset"], dataset.settings)
+    differing = gold_differs(earlier.scores[0].settings["dataset"], dataset.settings)
     if differing is not None and not anyway:
         raise UsageError(
             f"earlier: {earlier.name} cannot be compared with this config: {differing} ({REMEDY})"

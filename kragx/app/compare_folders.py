@@ -71,7 +71,7 @@ def compare_folders(
     if not chosen:
         return Compared(found, ())
     comparisons = compare_by_matcher(
-        after.scored,
+        after.scores,
         settings,
         baseline=config.baseline,
         slices=fields,

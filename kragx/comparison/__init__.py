@@ -6,7 +6,7 @@ earlier results beside the present ones, and `check_gates` holds numbers against
 
 from __future__ import annotations
 
-from kragx.comparison.changes import Change, QueryChange, Results, changes, read_results_folder
+from kragx.comparison.changes import Change, QueryChange, changes
 from kragx.comparison.comparability import REMEDY, check_comparable, gold_differs
 from kragx.comparison.compare_retrievers import compare, compare_by_matcher, compare_scores
 from kragx.comparison.comparison import CORRECTIONS, Comparison, Settings
@@ -23,6 +23,7 @@ from kragx.comparison.gates import (
     gates_table,
 )
 from kragx.comparison.recommendation import Recommendation
+from kragx.comparison.results_folder import Results, read_results_folder
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import fields_worth_slicing, sliced
 from kragx.comparison.view import NO_VALUE, Leader, Slice, View

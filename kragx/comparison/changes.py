@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isnan
-from pathlib import Path
 
 import numpy as np
 
 from kragx.comparison.compare_retrievers import compare_scores
 from kragx.comparison.comparison import Comparison, Settings
+from kragx.comparison.results_folder import Results
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
 from kragx.data.gold import GoldDataset
-from kragx.data.reading import read_gold
-from kragx.errors import DataError, UsageError, nearest
+from kragx.errors import UsageError
 from kragx.metrics import known_metric
-from kragx.plain import HIDDEN
+from kragx.plain import HIDDEN, plain
 from kragx.printing import Heading, Line, Part, Result, Table, number, visible, warning
 
 EARLIER, NOW = "earlier", "now"
@@ -45,6 +42,11 @@ class QueryChange(Result):
     after: Mapping[str, float | None]
     by: float
     overall: float = field(metadata=HIDDEN)
+
+    @property
+    def way(self) -> float:
+        """Above 0 for better: the first metric decides, the others where it did not change."""
+        return self.by if abs(self.by) > TOLERANCE else self.overall
 
     def describe(self) -> Iterator[Line]:
         """The first metrics that changed, before and after."""
@@ -102,38 +104,6 @@ class Change(Result):
                 yield _queries_table(title, queries)
 
 
-@dataclass(frozen=True)
-class Results:
-    """What a comparison needs of a finished run.
-
-    Attributes:
-        name: what messages call it.
-        scored: its retrievers, under each matcher.
-        dataset: its gold set.
-    """
-
-    name: str
-    scored: tuple[RetrieverScores, ...]
-    dataset: GoldDataset
-
-    @property
-    def retrievers(self) -> tuple[str, ...]:
-        """The retrievers' names, each once."""
-        return tuple(dict.fromkeys(each.name for each in self.scored))
-
-    def of(self, retriever: str) -> tuple[RetrieverScores, ...]:
-        """A retriever's scores, under each matcher.
-
-        Raises:
-            UsageError: there is no such retriever.
-        """
-        found = tuple(each for each in self.scored if each.name == retriever)
-        if not found:
-            hint = nearest(retriever, self.retrievers)
-            raise UsageError(f"{self.name} has no retriever {retriever!r}; {hint}")
-        return found
-
-
 def _queries_table(title: str, queries: Sequence[QueryChange]) -> Table:
     more = len(queries) - SHOWN
     return Table(
@@ -145,35 +115,6 @@ def _queries_table(title: str, queries: Sequence[QueryChange]) -> Table:
         words=3,
         note=f"and {more} more" if more > 0 else "",
     )
-
-
-def read_results_folder(folder: Path) -> Results:
-    """The numbers of a result folder as they were written; nothing is computed again.
-
-    Raises:
-        DataError: a file is missing or broken.
-    """
-    path = folder / "report.json"
-    try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
-        rows = list(plain["evaluations"])
-        better = {
-            name: way
-            for each in plain.get("comparisons", ())
-            for name, way in each["better"].items()
-        }
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read: {error.strerror or error}; name a folder that kragx run has "
-            "written"
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: not a report that kragx wrote: {error!r}") from None
-    try:
-        scored = tuple(RetrieverScores.read(row, better) for row in rows)
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from None
-    return Results(str(folder), scored, read_gold(folder / "gold.jsonl"))
 
 
 def changes(
@@ -199,25 +140,30 @@ def changes(
     Raises:
         UsageError: nothing corresponds, or the results cannot be compared.
     """
-    found = []
+    changed = []
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
-        pair = [replace(each, name=label) for each, label in zip((before, after), labels)]
+        pair = [replace(own, name=label) for own, label in zip((before, after), labels)]
         try:
             comparison = compare_scores(
                 pair, settings, slices=slices, dataset=new.dataset, anyway=anyway
             )
         except UsageError as error:
-            raise UsageError(f"{after.name}: {error}") from None
+            raise error.within(path=after.name) from None
         comparison = replace(comparison, match=after.match)
-        better, worse = _changed(pair, comparison, (old.dataset, new.dataset))
-        found.append(Change(after.name, comparison, better, worse))
-    return tuple(found)
+        queries = list(_query_changes(pair, comparison, (old.dataset, new.dataset)))
+        better = [query for query in queries if query.way > 0]
+        worse = [query for query in queries if query.way < 0]
+        better.sort(key=lambda query: (-query.by, -query.overall))
+        worse.sort(key=lambda query: (query.by, query.overall))
+        changed.append(Change(after.name, comparison, tuple(better), tuple(worse)))
+    return tuple(changed)
 
 
 def _pairs(
     old: Results, new: Results, retrievers: Sequence[str]
 ) -> list[tuple[RetrieverScores, RetrieverScores]]:
+    """What corresponds: a retriever before and after, under each matcher that both have."""
     if len(retrievers) > 2:
         raise UsageError(f"--retriever: {len(retrievers)} are named; one or two can be compared")
     if old is new and len(retrievers) < 2:
@@ -225,67 +171,56 @@ def _pairs(
             "one folder is named: name another, or two of its retrievers: --retriever "
             + " --retriever ".join(old.retrievers[:2])
         )
-    names = (
-        [(name, name) for name in new.retrievers if name in old.retrievers]
-        if not retrievers
-        else [(retrievers[0], retrievers[-1])]
-    )
+    names = [(name, name) for name in new.retrievers if name in old.retrievers]
+    if retrievers:
+        names = [(retrievers[0], retrievers[-1])]
     if not names:
         raise UsageError(
             f"no retriever is in both: {old.name} has {', '.join(old.retrievers)}; {new.name} has "
             f"{', '.join(new.retrievers)}; name one of each: --retriever OLD --retriever NEW"
         )
     pairs = []
-    for before, after in names:
-        olds, news = old.of(before), new.of(after)
-        if len(olds) == len(news) == 1:
-            pairs.append((olds[0], news[0]))
-            continue
-        named = {each.match: each for each in olds}
-        pairs += [(named[each.match], each) for each in news if each.match in named]
+    for name_before, name_after in names:
+        before, after = old.of(name_before), new.of(name_after)
+        only = len(before) == len(after) == 1  # whatever their matchers are called
+        pairs += [
+            (earlier, now)
+            for now in after
+            for earlier in before
+            if only or earlier.match == now.match
+        ]
     if not pairs:
         raise UsageError("no matcher is in both; run both with the same 'matchers'")
     return pairs
 
 
-def _changed(
+def _query_changes(
     pair: Sequence[RetrieverScores], comparison: Comparison, datasets: Sequence[GoldDataset]
-) -> tuple[tuple[QueryChange, ...], tuple[QueryChange, ...]]:
-    signs = {
-        metric: -1.0 if comparison.better[metric] == "lower" else 1.0
+) -> Iterator[QueryChange]:
+    """The queries of which some metric changed, in the comparison's order."""
+    better = comparison.better
+    metrics = [
+        metric
         for metric in comparison.metrics
-        if comparison.better[metric] != "neither" and _bounded(pair, metric)
-    }
-    if not signs:
-        return (), ()
-    tables = []
-    for each in pair:
-        at = {query_id: row for row, query_id in enumerate(each.query_ids)}
-        rows = [at[query_id] for query_id in comparison.query_ids]
-        tables.append(np.stack([each.values[metric][rows] for metric in signs], axis=1))
-    oriented = (tables[1] - tables[0]) * np.array(list(signs.values()))
-    known = np.nan_to_num(oriented)
-    moved = (np.abs(known) > TOLERANCE) | (np.isnan(tables[0]) != np.isnan(tables[1]))
-    found = []
+        if better[metric] != "neither" and _bounded(pair, metric)
+    ]
+    if not metrics:
+        return
+    before, after = (own.table(metrics, comparison.query_ids) for own in pair)
+    signs = [-1.0 if better[metric] == "lower" else 1.0 for metric in metrics]
+    gains = np.nan_to_num((after - before) * np.array(signs))
+    moved = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
     for row in np.flatnonzero(moved.any(axis=1)).tolist():
         query_id = comparison.query_ids[row]
-        columns = [metric for metric, changed in zip(signs, moved[row]) if changed]
-        before, after = (
-            {m: _plain(table[row, list(signs).index(m)]) for m in columns} for table in tables
+        columns = np.flatnonzero(moved[row]).tolist()
+        yield QueryChange(
+            query_id,
+            next((data[query_id].text for data in datasets if query_id in data), None),
+            before={metrics[column]: plain(before[row, column]) for column in columns},
+            after={metrics[column]: plain(after[row, column]) for column in columns},
+            by=float(gains[row, 0]),
+            overall=float(gains[row].mean()),
         )
-        text = next((data[query_id].text for data in datasets if query_id in data), None)
-        overall = float(known[row].mean())
-        found.append(QueryChange(query_id, text, before, after, float(known[row, 0]), overall))
-    better = [each for each in found if _way(each) > 0]
-    worse = [each for each in found if _way(each) < 0]
-    better.sort(key=lambda each: (-each.by, -each.overall))
-    worse.sort(key=lambda each: (each.by, each.overall))
-    return tuple(better), tuple(worse)
-
-
-def _way(change: QueryChange) -> float:
-    """Above 0 for better: the first metric decides, the others where it did not change."""
-    return change.by if abs(change.by) > TOLERANCE else change.overall
 
 
 def _bounded(pair: Iterable[RetrieverScores], metric: str) -> bool:
@@ -293,10 +228,6 @@ def _bounded(pair: Iterable[RetrieverScores], metric: str) -> bool:
     known_as = known_metric(metric)
     if known_as is not None and known_as.range[1] is None:
         return False
-    known = np.concatenate([each.values[metric] for each in pair])
-    known = known[~np.isnan(known)]
-    return bool(known.size and known.min() >= 0 and known.max() <= 1 + TOLERANCE)
-
-
-def _plain(value: float) -> float | None:
-    return None if isnan(value) else float(value)
+    values = np.concatenate([own.values[metric] for own in pair])
+    values = values[~np.isnan(values)]
+    return bool(values.size and values.min() >= 0 and values.max() <= 1 + TOLERANCE)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kragx.comparison.aligned import Aligned
 from kragx.comparison.comparability import check_comparable
 from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.flips import Flips, flips_between, flips_warning
+from kragx.comparison.flips import flips_between, flips_warning
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import sliced
@@ -111,8 +111,14 @@ def compare_scores(
             f"{n_tests} tests are corrected together: with {settings.resamples} resamples no p "
             "can be small enough; raise 'resamples' or name fewer metrics"
         )
-    flips = tuple(filter(None, flips_of(scores, metrics)))
-    cautions += filter(None, [flips_warning(flips)])
+    flips = flips_between(
+        names,
+        [own.settings["match"] for own in scores],
+        [own.nearby for own in scores],
+        aligned.better,
+    )
+    turning = tuple(filter(None, flips.values()))
+    cautions += filter(None, [flips_warning(turning)])
     comparison = Comparison(
         match=scores[0].match,
         retrievers=tuple(names),
@@ -125,7 +131,7 @@ def compare_scores(
         overall=view,
         slices=tuple(_slices(aligned, slices, dataset, scores[0], baseline, settings)),
         cautions=tuple(cautions),
-        flips=flips,
+        flips=turning,
     )
     return replace(comparison, recommendations=recommend(comparison, scores))
 
@@ -149,16 +155,6 @@ def compare_by_matcher(
         )
         for group in groups.values()
     )
-
-
-def flips_of(scores: Sequence[RetrieverScores], metrics: Sequence[str]) -> tuple[Flips, ...]:
-    """Where the order is another at a threshold near the chosen one, metric by metric."""
-    if any(own.settings["match"] != scores[0].settings["match"] for own in scores):
-        return ()
-    better = scores[0].better
-    higher = {name: better[name] == "higher" for name in metrics if better[name] != "neither"}
-    names, nearby = [own.name for own in scores], [own.nearby for own in scores]
-    return tuple(flips_between(names, nearby, higher).values())
 
 
 def _metrics(

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
+from kragx.comparison.scores import direction
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.thresholds import NEIGHBOURHOOD, Nearby
-from kragx.metrics import metric
+from kragx.printing import Line, Result
 
 _EQUAL = 1e-12  # means that rounding alone tells apart are equal
 
 
 @dataclass(frozen=True)
-class Flips:
+class Flips(Result):
     """Whether the order of several evaluations depends on the threshold near the chosen one.
 
     Attributes:
@@ -51,8 +51,7 @@ class Flips:
         """One line for people; None if the order holds everywhere."""
         if not self.swapped:
             return None
-        first = min(self.swapped, key=lambda each: abs(each[2] - self.chosen))
-        better, worse, threshold = first
+        better, worse, threshold = min(self.swapped, key=lambda pair: abs(pair[2] - self.chosen))
         more = len(self.swapped) - 1
         rest = f" (and {more} other pairs)" if more > 1 else " (and 1 other pair)" if more else ""
         return (
@@ -60,18 +59,10 @@ class Flips:
             f"{worse!r} in {self.metric}, at {threshold:g} behind{rest}; see kragx threshold sweep"
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "metric": self.metric,
-            "chosen": self.chosen,
-            "neighbourhood": self.neighbourhood,
-            "thresholds": list(self.thresholds),
-            "values": dict(zip(self.names, map(list, self.values))),
-            "leader": self.leader,
-            "led_by": dict(self.led_by),
-            "swapped": [list(each) for each in self.swapped],
-        }
+    def describe(self) -> Iterator[Line]:
+        """Whether the order holds."""
+        holds = f"the order by {self.metric} holds near the threshold {self.chosen:g}"
+        yield Line(self.warning() or holds)
 
 
 def flips(
@@ -92,92 +83,86 @@ def flips(
         None where there is nothing to vary: fewer than two evaluations, a matcher that decides yes
         or no, different matchers, a pool, or a metric that is neither better high nor low.
     """
-    found = all_flips([each.with_metrics([metric]) for each in evaluations], neighbourhood)
-    return next(iter(found.values()), None)
+    measured = [evaluation.with_metrics([metric]) for evaluation in evaluations]
+    return next(iter(all_flips(measured, neighbourhood).values()), None)
 
 
 def all_flips(
     evaluations: Sequence[Evaluation], neighbourhood: float = NEIGHBOURHOOD
 ) -> dict[str, Flips]:
     """`flips` of every metric that all evaluations have and that has a direction, in one pass."""
-    matches = [each.settings["match"] for each in evaluations]
-    if any(match != matches[0] for match in matches):
-        return {}
-    higher = {name: metric(name).higher_is_better for each in evaluations for name in each.mean}
     return flips_between(
-        [each.name for each in evaluations],
-        [each.around(neighbourhood) for each in evaluations],
-        {name: way for name, way in higher.items() if way is not None},
+        [evaluation.name for evaluation in evaluations],
+        [evaluation.settings["match"] for evaluation in evaluations],
+        [evaluation.around(neighbourhood) for evaluation in evaluations],
+        {name: direction(name) for evaluation in evaluations for name in evaluation.mean},
     )
 
 
 def flips_between(
-    names: Sequence[str], nearby: Sequence[Nearby | None], higher: Mapping[str, bool]
+    names: Sequence[str],
+    matches: Sequence[object],
+    nearby: Sequence[Nearby | None],
+    better: Mapping[str, str],
 ) -> dict[str, Flips]:
-    """`flips` of the values that evaluations under one matcher have near its threshold.
+    """`flips` of the values that evaluations have near their threshold.
 
     Args:
         names: what the evaluations are called.
+        matches: what decided, which must be the same for all.
         nearby: of each its values; None where there is nothing to vary.
-        higher: the metrics to look at, and whether more is better.
+        better: the metrics to look at, and their directions.
     """
-    known = [each for each in nearby if each is not None]
-    if len(known) < max(2, len(names)) or len({each.thresholds for each in known}) > 1:
+    known = [own for own in nearby if own is not None]
+    alike = all(match == matches[0] for match in matches)
+    if not alike or len(known) < max(2, len(names)) or len({own.thresholds for own in known}) > 1:
         return {}
     return {
-        metric: _flips_of(
-            metric, tuple(names), known[0], [each.means[metric] for each in known], way
-        )
-        for metric, way in higher.items()
-        if all(metric in each.means for each in known)
+        metric: _flips_of(metric, tuple(names), known, higher=way == "higher")
+        for metric, way in better.items()
+        if way != "neither" and all(metric in own.means for own in known)
     }
 
 
-def flips_warning(found: Iterable[Flips]) -> str | None:
+def flips_warning(flips: Iterable[Flips]) -> str | None:
     """One line about all metrics in which the order is reversed; None if it holds in each."""
-    warned = [each for each in found if each]
-    if not warned:
+    turning = [each for each in flips if each]
+    if not turning:
         return None
-    first = warned[0].warning()
-    others = ", ".join(each.metric for each in warned[1:])
-    return f"{first} (also in {others})" if others else first
+    also = ", ".join(each.metric for each in turning[1:])
+    return f"{turning[0].warning()} (also in {also})" if also else turning[0].warning()
 
 
 def _flips_of(
-    metric: str,
-    names: tuple[str, ...],
-    nearby: Nearby,
-    rows: Sequence[Sequence[float | None]],
-    higher: bool,
+    metric: str, names: tuple[str, ...], nearby: Sequence[Nearby], *, higher: bool
 ) -> Flips:
-    chosen, at = nearby.chosen, nearby.thresholds
-    values = np.array([[np.nan if v is None else v for v in row] for row in rows], np.float64)
-    signed = values if higher else -values
-    here = at.index(chosen)
-    nearest = sorted(range(len(at)), key=lambda place: abs(at[place] - chosen))
-    best = np.flatnonzero(signed[:, here] == np.nanmax(signed[:, here], initial=-np.inf))
+    chosen, thresholds = nearby[0].chosen, nearby[0].thresholds
+    rows = tuple(own.means[metric] for own in nearby)
+    values = np.array(rows, np.float64) * (1 if higher else -1)  # None becomes NaN
+    here = thresholds.index(chosen)
+    from_here_on = sorted(range(len(thresholds)), key=lambda at: abs(thresholds[at] - chosen))
     swapped = []
     for one, other in combinations(range(len(names)), 2):
-        lead = signed[one] - signed[other]
-        if not abs(lead[here]) > _EQUAL:
-            continue
-        places = [place for place in nearest if lead[place] * np.sign(lead[here]) < -_EQUAL]
-        if places:
-            better, worse = (one, other) if lead[here] > 0 else (other, one)
-            swapped.append((names[better], names[worse], at[places[0]]))
+        lead = values[one] - values[other]
+        if lead[here] < 0:
+            one, other, lead = other, one, -lead  # noqa: PLW2901  # the better one first
+        reversed_at = [at for at in from_here_on if lead[at] < -_EQUAL]
+        if lead[here] > _EQUAL and reversed_at:
+            swapped.append((names[one], names[other], thresholds[reversed_at[0]]))
+    best = np.flatnonzero(values[:, here] == np.nanmax(values[:, here], initial=-np.inf))
     led_by: dict[str, float] = {}
     if len(best) == 1:
-        for place in nearest:
-            column = signed[:, place]
-            if np.isfinite(column).any() and np.nanmax(column) > column[best[0]] + _EQUAL:
-                led_by.setdefault(names[int(np.nanargmax(column))], at[place])
+        for at in from_here_on:
+            column = np.nan_to_num(values[:, at], nan=-np.inf)
+            if column.max() > values[best[0], at] + _EQUAL:
+                led_by.setdefault(names[int(column.argmax())], thresholds[at])
     return Flips(
         metric=metric,
         chosen=chosen,
-        neighbourhood=nearby.neighbourhood,
+        neighbourhood=nearby[0].neighbourhood,
         names=names,
-        thresholds=at,
-        values=tuple(map(tuple, rows)),
+        thresholds=thresholds,
+        values=rows,
         leader=names[int(best[0])] if len(best) == 1 else None,
         led_by=led_by,
         swapped=tuple(swapped),

@@ -89,7 +89,7 @@ class RetrieverScores:
                 recorded=Nearby.read(row["nearby"]) if row.get("nearby") else None,
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise DataError(f"evaluations: not what kragx writes: {error!r}") from None
+            raise DataError(f"not what kragx writes: {error!r}", field="evaluations") from None
 
     def table(self, metrics: Iterable[str], query_ids: Iterable[str]) -> Floats:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
