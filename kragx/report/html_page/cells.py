@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.likeness import Origins, alike
+from kragx.comparison.near_misses import Misses, Origins, near_misses
 from kragx.data.gold import Gold
 from kragx.evaluation.answers import Found, found
 from kragx.evaluation.curves import Curve, histogram, times
@@ -57,9 +57,7 @@ def cell_values(
     taken = None if cell.answers is None else times(cell.answers)
     statuses = _statuses(cell)
     firsts, scores = _gold_ranks(evaluation, got)
-    unmatched = _unmatched(cell, got)
-    near = dict(alike(unmatched, texts))
-    kin = {row: origins.kin(golds, answer.docs) for row, (answer, golds) in unmatched.items()}
+    near = near_misses(_misses(cell, got), texts, origins)
 
     def of_query(values: Sequence[Any], missing: Any = None) -> list[Any]:
         return [missing if row is None else values[row] for row in rows]
@@ -83,8 +81,8 @@ def cell_values(
         "cuts": {name: of_query(depths) for name, depths in _cuts(evaluation).items()},
         "first": of_query(firsts),
         "best": of_query(scores),
-        "alike": of_query([near.get(row) for row in range(evaluation.table.n_queries)]),
-        "kin": of_query([kin.get(row) or None for row in range(evaluation.table.n_queries)]),
+        "alike": [near[row].alike if row in near else None for row in rows],
+        "kin": [(near[row].kin or None) if row in near else None for row in rows],
         "curves": [asdict(each) for each in cell.curves],
         "histogram": None if spread is None else asdict(spread),
         "times": None if taken is None else asdict(taken),
@@ -159,7 +157,7 @@ def _gold_ranks(
     )
 
 
-def _unmatched(cell: Cell, got: Found) -> dict[int, tuple[RankedList, Sequence[Gold]]]:
+def _misses(cell: Cell, got: Found) -> Misses:
     """Rows with texts and without any match, nor one that may yet be known."""
     if cell.answers is None:
         return {}

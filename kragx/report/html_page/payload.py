@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kragx.comparison import Comparison, check_comparable
-from kragx.comparison.likeness import ALIKE, SIMILAR, Origins
+from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.recommendations import FEW
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import UsageError

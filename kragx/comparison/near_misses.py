@@ -1,0 +1,135 @@
+"""What comes close to the gold in a list without a match: the same text, or the same document."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kragx import matchers
+from kragx.data.documents import Doc
+from kragx.data.gold import Gold, Query
+from kragx.matchers import MatchItem, MatchWarning, Notes
+from kragx.metrics import RankedList
+
+ALIKE = 0.5
+"""From this share of word pairs on, a document is much like the gold."""
+
+SIMILAR = 0.25
+"""From this share on, up to `ALIKE`, it is similar."""
+
+SOURCE_KEYS = ("source", "parent_id", "doc_id", "document_id")
+"""Metadata that may say which document a passage was cut from."""
+
+Origin = frozenset[tuple[str, str]]
+"""Where a passage is from: its keys of `SOURCE_KEYS` with their values."""
+
+Misses = Mapping[int, tuple[RankedList, Sequence[Gold]]]
+"""By row of the match table a list in which no gold was found, and the gold."""
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """What comes close to the gold in one list.
+
+    Attributes:
+        kin: the ranks of documents from a document that gold is from, or that gold names.
+        alike: rank and overlap of what is most like the gold, as the matcher ``overlap`` sees it:
+            is its text there, under another id or cut in another way? None without a text on
+            either side.
+    """
+
+    kin: tuple[int, ...]
+    alike: tuple[int, float] | None
+
+
+def near_misses(misses: Misses, texts: Mapping[str, str], origins: Origins) -> dict[int, NearMiss]:
+    """What comes close to the gold, by row.
+
+    Args:
+        misses: the lists and their gold.
+        texts: by id, of gold that is named by its id alone.
+        origins: which document passages were cut from.
+    """
+    alike = dict(_alike(misses, texts))
+    return {
+        row: NearMiss(origins.kin(golds, ranked.docs), alike.get(row))
+        for row, (ranked, golds) in misses.items()
+    }
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Which document passages were cut from, as far as their metadata say so.
+
+    Attributes:
+        by_id: of passages with an id.
+        keys: those that tell documents apart: they have more than one value.
+    """
+
+    by_id: Mapping[str, Origin]
+    keys: Sequence[str]
+
+    @classmethod
+    def of(cls, runs: Iterable[Sequence[RankedList]], corpus: Mapping[str, str | Doc]) -> Origins:
+        """What is known of all that was retrieved, and of a corpus."""
+        docs = [doc for doc in corpus.values() if isinstance(doc, Doc)]
+        docs += [doc for run in runs for ranked in run for doc in ranked.docs]
+        values: dict[str, set[str]] = defaultdict(set)
+        by_id: dict[str, Origin] = {}
+        for doc in docs:
+            origin = _origin(doc.metadata)
+            for key, value in origin:
+                values[key].add(value)
+            if doc.id is not None and origin:
+                by_id.setdefault(doc.id, origin)
+        return cls(by_id, tuple(key for key in SOURCE_KEYS if len(values[key]) > 1))
+
+    def kin(self, golds: Sequence[Gold], docs: Sequence[Doc]) -> tuple[int, ...]:
+        """The ranks of documents from a document that gold is from, or that gold names."""
+        wanted = {
+            (key, value)
+            for form in _forms(golds)
+            for key, value in (
+                *_origin(form.metadata),
+                *self.by_id.get(form.id or "", ()),
+                *((key, form.id) for key in SOURCE_KEYS),
+            )
+            if key in self.keys
+        }
+        return tuple(rank for rank, doc in enumerate(docs, 1) if wanted & _origin(doc.metadata))
+
+
+def _alike(misses: Misses, texts: Mapping[str, str]) -> Iterator[tuple[int, tuple[int, float]]]:
+    items = {}
+    for row, (ranked, golds) in misses.items():
+        known = (form.text or texts.get(form.id or "") for form in _forms(golds))
+        gold = tuple(Gold(text=text) for text in known if text)
+        if gold and ranked.docs and all(doc.text is not None for doc in ranked.docs):
+            items[row] = MatchItem(Query(ranked.query.id, gold=gold), ranked.docs)
+    overlap = matchers.matcher("overlap")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
+        for row, scores in zip(items, overlap.scores(items.values(), Notes()), strict=True):
+            best = np.asarray(scores).max(axis=1)
+            yield row, (int(best.argmax()) + 1, round(float(best.max()), 4))
+
+
+def _forms(golds: Iterable[Gold]) -> Iterator[Gold | Doc]:
+    """All that would do: the items that are relevant, and their alternatives."""
+    for gold in golds:
+        if gold.grade > 0:
+            yield gold
+            yield from gold.alternatives
+
+
+def _origin(metadata: Mapping[str, object]) -> Origin:
+    known = ((key, metadata.get(key)) for key in SOURCE_KEYS)
+    return frozenset(
+        (key, str(value))
+        for key, value in known
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and value != ""
+    )
