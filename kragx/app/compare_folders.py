@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import RunConfig
@@ -16,25 +15,27 @@ from kragx.comparison import (
     changes,
     check_gates,
     compare_by_matcher,
+    gates_parts,
     parse_gates,
     read_results_folder,
 )
 from kragx.errors import UsageError
+from kragx.printing import Part, Result
 
 
 @dataclass(frozen=True)
-class Compared:
+class Compared(Result):
     """What `compare_folders` found: what became of each retriever, and gates."""
 
     changes: tuple[Change, ...]
     gates: tuple[GateResult, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "changes": [each.to_dict() for each in self.changes],
-            "gates": [each.to_dict() for each in self.gates],
-        }
+    def describe(self) -> Iterator[Part]:
+        """Every change, metric by metric, and the gates."""
+        matchers = len({change.comparison.match for change in self.changes}) > 1
+        for change in self.changes:
+            yield from change.describe(matchers=matchers)
+        yield from gates_parts(self.gates)
 
 
 def compare_folders(
@@ -64,37 +65,39 @@ def compare_folders(
     before = read_results_folder(old)
     after = before if new is None else read_results_folder(new)
     config = configs.load((new or old) / "config.yaml", needs_env=False)
-    settings = config.statistics.settings
+    statistics = config.statistics.settings
     fields = (config.slices or ()) if slices is None else slices
-    found = changes(before, after, settings, retrievers=retrievers, slices=fields, anyway=anyway)
-    chosen = (*(() if new is None else config.parsed_gates), *_gates_of(gates, config))
-    if not chosen:
-        return Compared(found, ())
+    changed = changes(
+        before, after, statistics, retrievers=retrievers, slices=fields, anyway=anyway
+    )
+    conditions = (*(() if new is None else config.parsed_gates), *_gates_of(gates, config))
+    if not conditions:
+        return Compared(changed, ())
     comparisons = compare_by_matcher(
         after.scores,
-        settings,
+        statistics,
         baseline=config.baseline,
         slices=fields,
         dataset=after.dataset,
         anyway=anyway,
     )
-    looked_at = {each.retriever for each in found} if retrievers else set(after.retrievers)
-    results = check_gates(chosen, comparisons, found)
-    return Compared(found, tuple(each for each in results if each.retriever in looked_at))
+    looked_at = {change.retriever for change in changed} if retrievers else set(after.retrievers)
+    results = check_gates(conditions, comparisons, changed)
+    return Compared(changed, tuple(each for each in results if each.retriever in looked_at))
 
 
-def _gates_of(given: Sequence[str], config: RunConfig) -> tuple[Gate, ...]:
+def _gates_of(options: Sequence[str], config: RunConfig) -> tuple[Gate, ...]:
     """Gates of a command line, read as the config's are."""
     problems: list[str] = []
-    found: list[Gate] = []
-    for text in given:
+    gates: list[Gate] = []
+    for text in options:
         metric, colon, condition = text.partition(":")
         if not colon:
             raise UsageError(
                 f"--gate {text!r}: write metric: condition, for example ndcg@10: >= 0.75"
             )
         block = {metric.strip(): condition.strip()}
-        found += parse_gates(block, problems, config.chosen_profile, path="--gate")
+        gates += parse_gates(block, problems, config.chosen_profile, path="--gate")
     if problems:
         raise UsageError("\n".join(problems))
-    return tuple(found)
+    return tuple(gates)

@@ -1,24 +1,27 @@
-"""`run`: from a config to what it finds out; `recompute`: the same from what a run has left."""
+"""`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kragx.app import config as configs
-from kragx.app.asking import retrieved
-from kragx.app.checks import check_earlier, check_slices, earlier_results
 from kragx.app.config import RunConfig, filled
-from kragx.app.folder import as_read, read_folder
+from kragx.app.preflight import check_earlier, check_slices, earlier_results
+from kragx.app.result_folder import as_read, read_folder
+from kragx.app.retrieving import retrieve_all
 from kragx.app.run_report import RunReport
+from kragx.comparison import Results
 from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_dataset
 from kragx.data.runs import Run
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.explain import explain, standard_panel
+from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.pooling import pooled
 from kragx.judging import read_judge
 from kragx.judging.setup import adjusted
@@ -58,22 +61,20 @@ def run(
     check_slices(config, dataset)
     if earlier is not None:
         check_earlier(earlier, config, dataset, anyway=anyway)
-    runs = retrieved(config.retrievers, dataset, progress=progress, folder=folder)
-    chosen = _matchers(config, judging)
-    evaluations = evaluated(config, dataset, runs, judging, chosen)
-    return RunReport(config, dataset, runs, evaluations, earlier, anyway, chosen)
+    runs = retrieve_all(config.retrievers, dataset, progress=progress, folder=folder)
+    return _evaluated(config, dataset, runs, earlier, anyway=anyway, judging=judging)
 
 
 def load_dataset(config: RunConfig) -> GoldDataset:
     """The gold set of a config."""
-    given = config.dataset
+    dataset = config.dataset
     return read_dataset(
-        given.path,
-        given.format,
-        given.columns,
-        encoding=given.encoding,
-        name=given.name,
-        version=given.version,
+        dataset.path,
+        dataset.format,
+        dataset.columns,
+        encoding=dataset.encoding,
+        name=dataset.name,
+        version=dataset.version,
     )
 
 
@@ -92,34 +93,88 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
     if earlier is not None:
         config = configs.with_earlier(config, earlier)
     before = earlier_results(config, folder)
-    chosen = _matchers(config)
-    found = evaluated(config, dataset, runs, matchers=chosen)
-    evaluations = tuple(map(as_read(folder), found))
-    return RunReport(config, dataset, runs, evaluations, before, anyway, chosen)
+    report = _evaluated(config, dataset, runs, before, anyway=anyway)
+    return replace(report, evaluations=tuple(map(as_read(folder), report.evaluations)))
 
 
-def evaluated(
+def evaluate_folder(
+    folder: Path, *, match: object = None, metrics: Sequence[str] | None = None
+) -> tuple[Evaluation, ...]:
+    """The evaluations of a result folder by other matchers and metrics; nothing is retrieved.
+
+    Args:
+        folder: that `RunReport.write` has written.
+        match: a match spec instead of the config's.
+        metrics: metric strings instead of the config's.
+
+    Raises:
+        UsageError: the spec or a metric is wrong.
+        DataError: the folder lacks a file, or one is broken.
+    """
+    config, dataset, runs = read_folder(folder)
+    changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
+    if metrics:
+        changed["metrics"] = list(metrics)
+    return _evaluated(config.model_copy(update=changed), dataset, runs).evaluations
+
+
+def explain_folder(
+    folder: Path, query_id: str, *, match: object = None, retriever: str | None = None
+) -> list[Explanation]:
+    """Why each retriever of a result folder did or did not find a query's gold.
+
+    Args:
+        folder: that `RunReport.write` has written.
+        query_id: which query.
+        match: a match spec instead of the config's; of several `matchers` the first decides, and
+            the scores of all of them are shown.
+        retriever: only this one.
+
+    Raises:
+        UsageError: there is no such query or retriever.
+        DataError: the folder lacks a file, or one is broken.
+    """
+    config, dataset, runs = read_folder(folder)
+    if retriever is not None and retriever not in runs:
+        raise UsageError(f"--retriever: {folder} has no {retriever!r}; {nearest(retriever, runs)}")
+    read = _match_reader(config)
+    named = _matchers(config, read)
+    deciding = next(iter(named.values())) if match is None else read(match)
+    panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
+    return [
+        explain(
+            dataset, run, query_id=query_id, match=deciding, panel=panel, profile=config.profile
+        )
+        for name, run in runs.items()
+        if retriever in (None, name)
+    ]
+
+
+def _evaluated(
     config: RunConfig,
     dataset: GoldDataset,
     runs: Mapping[str, Run],
+    earlier: Results | None = None,
+    *,
+    anyway: bool = False,
     judging: Mapping[str, Any] | None = None,
-    matchers: Mapping[str, BaseMatcher] | None = None,
-) -> tuple[Evaluation, ...]:
-    """The evaluation of each run under each matcher of a config; `matchers` are those, if made."""
+) -> RunReport:
+    """Each run evaluated under each matcher of a config."""
+    read = _match_reader(config, judging)
+    matchers = _matchers(config, read)
+    facts = None if config.facts_match is None else read(config.facts_match)
     evaluations = []
-    options = _match_options(config, judging)
-    facts = None if config.facts_match is None else matcher(filled(config.facts_match), options)
-    for name, made in (_matchers(config, judging) if matchers is None else matchers).items():
+    for name, named in matchers.items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
-        chosen = made
-        if chosen.needs_pool(MatchItem(query, ()) for query in dataset):
-            chosen = pooled(dataset, runs.values(), match=chosen, profile=config.chosen_profile)
-        for found in runs.values():
+        deciding = named
+        if named.needs_pool(MatchItem(query, ()) for query in dataset):
+            deciding = pooled(dataset, runs.values(), match=named, profile=config.chosen_profile)
+        for run in runs.values():
             try:
                 evaluation = evaluate(
                     dataset,
-                    found,
-                    match=chosen,
+                    run,
+                    match=deciding,
                     metrics=config.metrics,
                     profile=config.profile,
                     no_gold=config.no_gold,
@@ -127,25 +182,21 @@ def evaluated(
                     budget_tokenizer=config.budget_tokenizer,
                 )
             except DataError as error:
-                raise DataError(f"retrievers.{found.name}: {error}") from None
+                raise error.within(f"retrievers.{run.name}") from None
             evaluations.append(replace(evaluation, match_name=name))
-    return tuple(evaluations)
+    return RunReport(config, dataset, runs, tuple(evaluations), earlier, anyway, matchers)
 
 
-def _matchers(
+def _match_reader(
     config: RunConfig, judging: Mapping[str, Any] | None = None
-) -> dict[str, BaseMatcher]:
-    """The matchers of a config, by the name that evaluations give them."""
-    options = _match_options(config, judging)
-    return {
-        name or label(spec): matcher(filled(spec), options)
-        for name, spec in config.named_matchers.items()
-    }
-
-
-def _match_options(config: RunConfig, judging: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What matchers are made with besides their own options: the profile's, and the judge."""
+) -> Callable[[object], BaseMatcher]:
+    """Makes matchers of specs, with the profile's options and the config's judge."""
     options = dict(config.chosen_profile.match_options)
     if config.judge is not None:
         options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
-    return options
+    return lambda spec: matcher(filled(spec), options)
+
+
+def _matchers(config: RunConfig, read: Callable[[object], BaseMatcher]) -> dict[str, BaseMatcher]:
+    """The matchers of a config, by the name that evaluations give them."""
+    return {name or label(spec): read(spec) for name, spec in config.named_matchers.items()}

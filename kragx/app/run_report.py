@@ -8,11 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
-from kragx.app.folder import partial_path, write_parquet
+from kragx.app.result_folder import write_folder
 from kragx.app.screen import screen, whole
 from kragx.comparison import (
     Change,
@@ -26,18 +24,14 @@ from kragx.comparison import (
 )
 from kragx.data.documents import Doc
 from kragx.data.formats.corpus import read_corpus
-from kragx.data.formats.gold import write_gold, write_results
-from kragx.data.formats.jsonl import make_folder, to_json
 from kragx.data.gold import GoldDataset
 from kragx.data.runs import Run
-from kragx.data.text import file_names
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.source import arranged
 from kragx.matchers import BaseMatcher, MatchItem
 from kragx.plain import plain
 from kragx.printing import Part, Result
 from kragx.report.figures.comparison import write_figures
-from kragx.report.files import means_csv, queries_csv, write_text
 from kragx.report.html_page.details import Reasons
 from kragx.report.html_page.page import write_html
 from kragx.report.markdown import report_markdown
@@ -189,41 +183,27 @@ class RunReport(Result):
     @property
     def _reasons(self) -> dict[str, Reasons]:
         """What judges said, by the matcher's name, from their stores."""
-        found: dict[str, Reasons] = {}
         in_order = arranged(self.config.chosen_profile)
-        for match_name, chosen in self.matchers.items():
-            if not chosen.judges:
-                continue
-            pooled_ = any(
-                "pool" in each.settings
-                for each in self.evaluations
-                if each.match_name == match_name
+        pooled = {
+            evaluation.match_name
+            for evaluation in self.evaluations
+            if "pool" in evaluation.settings
+        }
+        return {
+            name: matcher.said(
+                (
+                    in_order(MatchItem(query, retrieved.documents))
+                    for run in self.runs.values()
+                    for query in self.dataset
+                    if (retrieved := run.results.get(query.id)) is not None
+                    and retrieved.error is None
+                ),
+                relevance=name in pooled,
             )
-            items = (
-                in_order(MatchItem(query, got.documents))
-                for run in self.runs.values()
-                for query in self.dataset
-                if (got := run.results.get(query.id)) is not None and got.error is None
-            )
-            found[match_name] = chosen.said(items, relevance=pooled_)
-        return found
+            for name, matcher in self.matchers.items()
+            if matcher.judges
+        }
 
     def write(self, folder: Path) -> None:
-        """Write all that `recompute` needs and people read; see `kragx.app.folder`."""
-        make_folder(folder / "results")
-        write_gold(self.dataset, folder / "gold.jsonl")
-        for name, found in zip(file_names(self.runs), self.runs.values(), strict=True):
-            write_results(self.dataset, found, folder / "results" / f"{name}.jsonl")
-        write_parquet(folder, self.dataset, self.runs, self.evaluations)
-        write_text(folder / "means.csv", means_csv(self.evaluations))
-        write_text(folder / "queries.csv", queries_csv(self.evaluations, self.dataset))
-        config = yaml.safe_dump(self.config.resolved(), allow_unicode=True, sort_keys=False)
-        write_text(folder / "config.yaml", config)
-        # Last, as earlier results may turn out not to be comparable; what was retrieved is kept.
-        write_text(folder / "report.json", to_json(self.to_dict(), indent=2))
-        write_text(folder / "report.md", self.to_markdown())
-        if self.config.html:
-            self.to_html(folder / "report.html")
-        # Until all of it stands there, a next run goes on from these.
-        for name in file_names(self.runs):
-            partial_path(folder, name).unlink(missing_ok=True)
+        """Write all that `recompute` needs and people read; see `kragx.app.result_folder`."""
+        write_folder(self, folder)

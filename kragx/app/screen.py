@@ -12,6 +12,7 @@ from kragx.comparison.recommendations import FEW
 from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import parse
 from kragx.printing import Line, Part, Table, number, visible, warning
 
 if TYPE_CHECKING:
@@ -103,18 +104,26 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
 def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     """The first metrics: of a few retrievers with intervals, of many a row for each retriever."""
     few = len(comparison.retrievers) <= SIDE_BY_SIDE
-    shown = comparison.metrics[: METRICS if few else METRICS // 2]
-    more = len(comparison.metrics) - len(shown)
+    names, profile = comparison.metrics, evaluations[0].profile
+    untimed = [
+        number
+        for number, name in enumerate(names)
+        if number == 0 or "second" not in parse(name, profile).metric.unit
+    ]
+    shown = untimed[: METRICS if few else METRICS // 2]
+    more = len(names) - len(shown)
     note = f"; {more} more metrics: --full" if more else ""
     table = comparison.means_table(evaluations)
     narrow = table.narrow or table
+    narrow = replace(narrow, rows=[narrow.rows[number] for number in shown])
     if few:
-        narrow = replace(narrow, rows=narrow.rows[: len(shown)], note=narrow.note + note)
-        rows = table.rows[: len(shown)]
+        rows = [table.rows[number] for number in shown]
+        narrow = replace(narrow, note=narrow.note + note)
         return replace(table, rows=rows, narrow=narrow, note=table.note + note)
     columns = zip(narrow.columns, zip(*narrow.rows))  # the same cells, turned about
-    rows = [[head, *cells[: len(shown)]] for head, cells in columns][1:]
-    return Table(["retriever", *shown], rows, note=f"{STANDING}{note}")
+    heads = [names[number] for number in shown]
+    turned = [[retriever, *cells] for retriever, cells in columns][1:]
+    return Table(["retriever", *heads], turned, note=f"{STANDING}{note}")
 
 
 def _first_metric(comparisons: Sequence[Comparison]) -> Table:

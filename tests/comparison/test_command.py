@@ -348,7 +348,7 @@ def test_narrow_terminal(run, monkeypatch):
     assert "…" not in outcome.out
     table = [line for line in outcome.out.splitlines() if line[:1] in "┏┃┡│└"]
     assert max(map(len, table)) <= 60
-    assert "│ mrr@5       │ 0.8750 = │ 0.7500 ≈ │ 0.8750 = │" in outcome.out
+    assert "│ mrr@5    │ 0.8750 = │ 0.7500 ≈ │ 0.8750 = │" in outcome.out
 
 
 def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, jsonl):

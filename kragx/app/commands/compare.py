@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import end, show
-
-if TYPE_CHECKING:
-    from kragx.app.compare_folders import Compared
 
 
 def compare(
@@ -68,20 +65,10 @@ def compare(
     )
     show(
         format,
-        table=lambda: _print(compared),
+        table=compared.print,
         plain=compared.to_dict,
         markdown=lambda: changes_markdown(compared.changes, compared.gates),
     )
     if summary is not None:
         write_text(summary, summary_markdown((), compared.changes, compared.gates))
     end(compared.gates)
-
-
-def _print(compared: Compared) -> None:
-    from kragx import printing
-    from kragx.comparison import gates_parts
-
-    several = len({change.comparison.match for change in compared.changes}) > 1
-    for change in compared.changes:
-        printing.show(change.describe(matchers=several))
-    printing.show(gates_parts(compared.gates))

@@ -29,7 +29,7 @@ def explain(
 
     spec = match_spec(match)
     if results.is_dir():
-        from kragx.app.revisit import explain_folder
+        from kragx.app.pipeline import explain_folder
 
         explanations = explain_folder(results, query, match=spec, retriever=retriever)
     else:

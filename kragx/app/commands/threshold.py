@@ -71,12 +71,12 @@ def sweep(
 
 def _evaluations(results: Path, spec: object, metrics: list[str] | None) -> list[Evaluation]:
     """The evaluations of a results file, or of a folder, by another matcher if one is named."""
-    from kragx.app.revisit import evaluations_of
+    from kragx.app.pipeline import evaluate_folder
     from kragx.evaluation.evaluate import evaluate
 
     if not results.is_dir():
         return [evaluate(str(results), match=spec, metrics=metrics)]
-    return list(evaluations_of(results, match=spec, metrics=metrics))
+    return list(evaluate_folder(results, match=spec, metrics=metrics))
 
 
 def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:

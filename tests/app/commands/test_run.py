@@ -163,7 +163,10 @@ def test_results_files(run, jsonl):
 
 @pytest.mark.parametrize(
     ("record", "hint"),
-    [({"query_id": "other", "retrieved": []}, "none of its"), ({"id": "q1"}, "query_id")],
+    [
+        ({"query_id": "other", "retrieved": []}, "none of its"),
+        ({"id": "q1"}, "its fields are 'id'"),
+    ],
 )
 def test_bad_results_file(run, jsonl, record, hint):
     """A results file of other queries, or of another shape, is bad data."""

@@ -28,8 +28,8 @@ def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
     labels: dict[str, list[str]] = {}
     for name in config.slices or ():
         try:
-            found = sliced(list(dataset), [name])
-            labels[name] = [NO_VALUE if value is None else value for _, value, _ in found]
+            slices = sliced(list(dataset), [name])
+            labels[name] = [NO_VALUE if value is None else value for _, value, _ in slices]
         except UsageError as error:
             problems.append(str(error))
     for gate in config.parsed_gates:
@@ -62,7 +62,7 @@ def check_earlier(
 def earlier_results(config: RunConfig, folder: Path | None) -> Results | None:
     """The earlier results, read before any work, lest it be done for nothing."""
     if config.earlier is None:
-        needs = next((each for each in config.parsed_gates if each.than == "earlier"), None)
+        needs = next((gate for gate in config.parsed_gates if gate.than == "earlier"), None)
         if needs is not None:
             raise UsageError(f"{needs.path}: {NEEDS_EARLIER}")
         return None

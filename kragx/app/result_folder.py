@@ -1,0 +1,162 @@
+"""Result folders: what a run leaves behind, and reads again.
+
+    report.json    config, versions and every number      gold.jsonl  the gold set as it was
+    report.md      the report for people                  config.yaml the config, resolved
+    means.csv      a line for each retriever and matcher  results/    what each retriever returned
+    queries.csv    a line for each query besides          report.html all of it, to look into
+
+With pyarrow (extra `parquet`) queries.parquet and results/*.parquet stand beside them. While a run
+goes on, each answer is added to ``results/<retriever>.partial.jsonl`` as it comes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from kragx.app.config import RunConfig, load
+from kragx.app.partial import partial_path
+from kragx.data.formats.gold import write_gold, write_results
+from kragx.data.formats.jsonl import file_name, make_folder, to_json
+from kragx.data.gold import GoldDataset
+from kragx.data.reading import read_gold, read_results
+from kragx.data.runs import Run
+from kragx.data.text import file_names
+from kragx.errors import DataError
+from kragx.evaluation.evaluation import Evaluation
+from kragx.report.files import means_csv, queries_csv, write_text
+
+if TYPE_CHECKING:
+    from kragx.app.run_report import RunReport
+
+
+def write_folder(report: RunReport, folder: Path) -> None:
+    """Write all that `kragx report` needs and people read."""
+    make_folder(folder / "results")
+    write_gold(report.dataset, folder / "gold.jsonl")
+    files = dict(zip(file_names(report.runs), report.runs.values(), strict=True))
+    for name, run in files.items():
+        write_results(report.dataset, run, folder / "results" / f"{name}.jsonl")
+    if find_spec("pyarrow") is not None:
+        for name, run in files.items():
+            rows = list(_result_rows(report.dataset, run))
+            _write_parquet(folder / "results" / f"{name}.parquet", rows, _RESULT_COLUMNS)
+        _write_queries(folder / "queries.parquet", report.evaluations)
+    write_text(folder / "means.csv", means_csv(report.evaluations))
+    write_text(folder / "queries.csv", queries_csv(report.evaluations, report.dataset))
+    config = yaml.safe_dump(report.config.resolved(), allow_unicode=True, sort_keys=False)
+    write_text(folder / "config.yaml", config)
+    # Last, as earlier results may turn out not to be comparable; what was retrieved is kept.
+    write_text(folder / "report.json", to_json(report.to_dict(), indent=2))
+    write_text(folder / "report.md", report.to_markdown())
+    if report.config.html:
+        report.to_html(folder / "report.html")
+    # Until all of it stands there, a next run goes on from these.
+    for name in files:
+        partial_path(folder, name).unlink(missing_ok=True)
+
+
+_RESULT_COLUMNS = {
+    "query_id": "string",
+    "rank": "int32",
+    "id": "string",
+    "text": "string",
+    "score": "float64",
+    "metadata": "string",
+    "seconds": "float64",
+    "error": "string",
+}
+
+
+def _result_rows(dataset: GoldDataset, run: Run) -> Iterator[dict[str, Any]]:
+    """A row for each document retrieved; one without rank for a query that got none."""
+    for query in dataset:
+        retrieved = run.results.get(query.id)
+        if retrieved is None:
+            yield {"query_id": query.id, "error": "missing"}
+            continue
+        of_query = {"query_id": query.id, "seconds": retrieved.seconds}
+        if retrieved.error is not None or not retrieved.documents:
+            yield {**of_query, "error": retrieved.error}
+            continue
+        for rank, doc in enumerate(retrieved.documents, start=1):
+            yield {
+                **of_query,
+                "rank": rank,
+                "id": doc.id,
+                "text": doc.text,
+                "score": doc.score,
+                "metadata": to_json(dict(doc.metadata)),
+            }
+
+
+def _write_queries(path: Path, evaluations: Sequence[Evaluation]) -> None:
+    rows = [
+        {"query_id": query_id, "retriever": each.name, "match": each.match_name, **values}
+        for each in evaluations
+        for query_id, values in each.queries.items()
+    ]
+    metrics = dict.fromkeys((name for each in evaluations for name in each.mean), "float64")
+    words = dict.fromkeys(("query_id", "retriever", "match"), "string")
+    _write_parquet(path, rows, {**words, **metrics})
+
+
+def _write_parquet(path: Path, rows: list[dict[str, Any]], kinds: Mapping[str, str]) -> None:
+    """Write rows; their types are named, lest a column without a value have none."""
+    import pyarrow
+    from pyarrow import parquet
+
+    schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in kinds.items()])
+    parquet.write_table(pyarrow.Table.from_pylist(rows, schema), path)
+
+
+def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
+    """What a run left in a folder: its config, its gold set, and what each retriever returned.
+
+    Raises:
+        DataError: the folder lacks a file, or one is broken.
+    """
+    if not (folder / "config.yaml").is_file():
+        raise DataError(
+            f"{folder}: no result folder, as it has no config.yaml; name one that kragx run has "
+            "written (an interrupted run goes on with kragx run)"
+        )
+    config = load(folder / "config.yaml", needs_env=False)
+    name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
+    gold = read_gold(folder / "gold.jsonl")
+    dataset = replace(gold, name=name, version=config.dataset.version)
+    runs = {}
+    for file, (name, retriever) in zip(file_names(config.retrievers), config.retrievers.items()):
+        run = read_results(folder / "results" / f"{file}.jsonl")[1]
+        # Its queries are the gold set's; what was extra is not in the folder.
+        runs[name] = replace(run, name=name, settings=retriever.settings)
+    return config, dataset, runs
+
+
+_READ_COUNTS = ("n_extra", "n_replaced_surrogates")
+
+
+def as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:
+    """Adds what was counted while the sources were read, which their copies no longer show."""
+    path = folder / "report.json"
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["evaluations"]
+        counted = {
+            row["retriever"]: {name: row["counts"][name] for name in _READ_COUNTS} for row in rows
+        }
+    except FileNotFoundError:
+        counted = {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
+
+    def with_counts(evaluation: Evaluation) -> Evaluation:
+        counts = {**evaluation.counts, **counted.get(evaluation.name, {})}
+        return replace(evaluation, counts=counts)
+
+    return with_counts

@@ -1,0 +1,134 @@
+"""From the retrievers of a config to what they return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kragx import plugins
+from kragx.app.config import RetrieverConfig, filled
+from kragx.app.partial import PartialAnswers, answers_hash, partial_path
+from kragx.data.gold import GoldDataset
+from kragx.data.reading import read_run
+from kragx.data.runs import Run
+from kragx.data.text import file_names
+from kragx.errors import DataError, KragxError, UsageError
+from kragx.evaluation.retrieve import retrieve
+from kragx.evaluation.retriever_calls import is_retriever
+
+
+def retrieve_all(
+    retrievers: Mapping[str, RetrieverConfig],
+    dataset: GoldDataset,
+    *,
+    progress: bool | None = None,
+    folder: Path | None = None,
+) -> dict[str, Run]:
+    """What each retriever returns to each question, asked or read from a file.
+
+    What can be wrong is found before the first question is asked: import paths, arguments, files.
+
+    Args:
+        retrievers: by name, as the config has them.
+        dataset: the questions.
+        progress: whether to show progress on standard error; None for only on a terminal.
+        folder: where answers are kept as they come; None keeps none.
+
+    Raises:
+        UsageError: a retriever cannot be loaded or does not take its arguments.
+        DataError: a file is bad, or a failure is to end the run.
+    """
+    makers = _makers(retrievers)
+    runs = {
+        name: _read(name, config) for name, config in retrievers.items() if config.factory is None
+    }
+    for file, (name, config) in zip(file_names(retrievers), retrievers.items()):
+        if name in makers:
+            partial = None if folder is None else partial_path(folder, file)
+            try:
+                runs[name] = _asked(name, config, makers[name], dataset, progress, partial)
+            except (ImportError, KragxError) as error:
+                known = error if isinstance(error, KragxError) else UsageError(str(error))
+                raise known.within(f"retrievers.{name}") from error
+    return {name: runs[name] for name in retrievers}
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes a retriever and its callback handlers."""
+
+    retriever: Callable[[], Any]
+    callbacks: Sequence[Callable[[], Any]]
+
+
+def _makers(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, _Maker]:
+    """What makes each retriever that is asked; nothing is made yet.
+
+    Raises:
+        UsageError: an import path or argument is wrong; all of them are listed.
+    """
+    makers: dict[str, _Maker] = {}
+    problems: list[str] = []
+
+    def maker(path: str, args: Mapping[str, Any] | None) -> Callable[[], Any]:
+        try:
+            return plugins.maker(path, filled(args))
+        except UsageError as error:
+            problems.append(str(error.within(f"retrievers.{name}")))
+            return lambda: None
+
+    for name, config in retrievers.items():
+        if config.factory is not None:
+            # A callback is an object by import path, or what a class or function makes.
+            callbacks = [
+                maker(callback, None)
+                if isinstance(callback, str)
+                else maker(callback.factory, callback.args)
+                for callback in config.callbacks or ()
+            ]
+            makers[name] = _Maker(maker(config.factory, config.args), callbacks)
+    if problems:
+        raise UsageError("\n".join(problems))
+    return makers
+
+
+def _read(name: str, config: RetrieverConfig) -> Run:
+    """What a file says that a retriever returned."""
+    source = "results" if config.run is None else "run"
+    try:
+        run = read_run(config.run or config.results)
+    except DataError as error:
+        raise error.within(f"retrievers.{name}.{source}") from error
+    return replace(run, name=name, settings=config.settings)
+
+
+def _asked(
+    name: str,
+    config: RetrieverConfig,
+    maker: _Maker,
+    dataset: GoldDataset,
+    progress: bool | None,
+    partial: Path | None,
+) -> Run:
+    """What a retriever answers to every question that it has not answered yet."""
+    retriever = maker.retriever()
+    if not is_retriever(retriever):
+        raise UsageError(
+            f"{config.factory} made a {type(retriever).__name__}, which cannot be asked; "
+            "it must be a LangChain retriever or runnable, or a function"
+        )
+    options = config.asking() | {
+        "name": name,
+        "progress": progress,
+        "callbacks": [make() for make in maker.callbacks],
+    }
+    if partial is None:
+        run = retrieve(retriever, dataset, **options)
+    else:
+        with PartialAnswers(partial, answers_hash(config, dataset)) as answers:
+            run = retrieve(
+                retriever, dataset, known=answers.known, on_answer=answers.add, **options
+            )
+    return replace(run, settings=config.settings)
