@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, GoldDataset
-from kragx.data.runs import Run, Status
+from kragx.data.runs import Run
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.source import arranged
-from kragx.matchers import MatchItem
+from kragx.evaluation.source import arranged, match_item, ranked_list
 from kragx.metrics.evidence import RankedList
 from kragx.metrics.table import Bools, Floats, Ints, MatchTable
 
@@ -25,39 +24,24 @@ def answers(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[Rank
     Raises:
         UsageError: the gold set or the run is not the one that was evaluated.
     """
-    in_order = arranged(evaluation.profile)
-    n_docs = evaluation.table.n_docs.tolist()
-    found: list[RankedList] = []
-    for query_id, n in zip(evaluation.query_ids, n_docs, strict=True):
+    arrange = arranged(evaluation.profile)
+    lists: list[RankedList] = []
+    for query_id, n in zip(evaluation.query_ids, evaluation.table.n_docs.tolist(), strict=True):
         if query_id not in dataset:
             raise UsageError(
                 f"dataset: {dataset.name!r} has no query {query_id!r}, which {evaluation.name!r} "
                 "was evaluated on; pass the gold set of the evaluation"
             )
-        query = dataset[query_id]
-        got = run.results.get(query_id)
-        status: Status = "answered"
-        if got is None:
-            status = "missing"
-        elif got.error is not None:
-            status = "failed"
-        docs = in_order(MatchItem(query, got.documents if got and not got.error else ())).docs
-        if len(docs) < n:
+        retrieved = run.results.get(query_id)
+        ranked = ranked_list(arrange(match_item(dataset[query_id], retrieved)), retrieved)
+        if len(ranked.docs) < n:
             raise UsageError(
-                f"run {run.name!r}: query {query_id!r} has {len(docs)} documents, and "
+                f"run {run.name!r}: query {query_id!r} has {len(ranked.docs)} documents, and "
                 f"{evaluation.name!r} was evaluated on {n}; pass the run of the evaluation"
             )
         # A pool is cut at its depth, so a table may hold less than was retrieved.
-        found.append(
-            RankedList(
-                query,
-                docs[:n],
-                status,
-                None if got is None else got.seconds,
-                None if got is None else got.error,
-            )
-        )
-    return found
+        lists.append(replace(ranked, docs=ranked.docs[:n]))
+    return lists
 
 
 def kept_answers(evaluation: Evaluation) -> list[RankedList] | None:
@@ -66,8 +50,8 @@ def kept_answers(evaluation: Evaluation) -> list[RankedList] | None:
         return None
     n_docs = evaluation.table.n_docs.tolist()
     return [
-        RankedList(each.query, each.docs[:n], each.status, each.seconds)
-        for each, n in zip(evaluation.evidence.lists, n_docs, strict=True)
+        replace(ranked, docs=ranked.docs[:n])
+        for ranked, n in zip(evaluation.evidence.lists, n_docs, strict=True)
     ]
 
 
@@ -97,20 +81,21 @@ def found(table: MatchTable, rel: float | None = None) -> Found:
     rank = np.arange(len(doc_query)) - table.doc_start[doc_query] + 1
     gold, score = table.pair_gold, table.pair_score
     ranks = rank[table.pair_doc]
-    first = np.full(n_gold, np.iinfo(np.int64).max)
-    matched = table.matched
-    np.minimum.at(first, gold[matched], ranks[matched])
-    none = first == np.iinfo(np.int64).max
+
+    def first_rank(pairs: Bools) -> Ints:
+        """(g) the first rank of each gold item in some pairs; 0 for one that is in none."""
+        never = np.iinfo(np.int64).max
+        first = np.full(n_gold, never)
+        np.minimum.at(first, gold[pairs], ranks[pairs])
+        return np.where(first == never, 0, first)
+
     best = np.zeros(n_gold)
-    np.fmax.at(best, gold, score)
-    best_rank = np.full(n_gold, np.iinfo(np.int64).max)
-    highest = score == best[gold]
-    np.minimum.at(best_rank, gold[highest], ranks[highest])
-    best_rank[best_rank == np.iinfo(np.int64).max] = 0
+    np.fmax.at(best, gold, score)  # fmax: a score that is not known is less than any
+    first = first_rank(table.matched)
     unknown = np.zeros(n_gold, bool)
     unknown[gold[np.isnan(score)]] = True
     relevant = (table.grade > 0) & (table.grade >= (0.0 if rel is None else rel))
-    return Found(relevant, np.where(none, 0, first), best, best_rank, unknown & none)
+    return Found(relevant, first, best, first_rank(score == best[gold]), unknown & (first == 0))
 
 
 def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[RankedList]]]) -> list[list[Gold]]:
@@ -120,30 +105,28 @@ def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[RankedList]]]) -> li
     together they have the text of every one.
     """
     table = of_match[0][0].table
-    golds: list[Gold | None] = [None] * len(table.grade)
-    for evaluation, answered in of_match:
-        docs = [doc for answer in answered for doc in answer.docs]
+    golds = [Gold(text="")] * len(table.grade)
+    # The first retriever that found a document has the word: it is written last.
+    for evaluation, lists in reversed(of_match):
+        docs = [doc for ranked in lists for doc in ranked.docs]
         own = evaluation.table
-        for at_doc, at_gold in zip(own.pair_doc.tolist(), own.pair_gold.tolist()):
-            if golds[at_gold] is None:
-                doc, grade = docs[at_doc], float(own.grade[at_gold])
-                # A gold item's grade is a number; 0 stands where the judge gave none.
-                grade = 0.0 if np.isnan(grade) else grade
-                golds[at_gold] = Gold(id=doc.id, text=doc.text, grade=grade)
-    starts = table.gold_start.tolist()
-    blank = Gold(text="")
-    return [[gold or blank for gold in golds[first:last]] for first, last in pairwise(starts)]
+        # A gold item's grade is a number; 0 stands where the judge gave none.
+        grades = np.nan_to_num(own.grade).tolist()
+        pairs = zip(own.pair_doc.tolist(), own.pair_gold.tolist())
+        for position, number in reversed([*pairs]):
+            doc = docs[position]
+            golds[number] = Gold(id=doc.id, text=doc.text, grade=grades[number])
+    return [golds[first:last] for first, last in pairwise(table.gold_start.tolist())]
 
 
 def texts_by_id(
     of_runs: Sequence[Sequence[RankedList]], corpus: Mapping[str, str | Doc]
 ) -> dict[str, str]:
     """The texts of ids, for gold named by its id alone: a corpus's, then what was retrieved."""
-    given = {id_: each.text if isinstance(each, Doc) else each for id_, each in corpus.items()}
-    known = {id_: text for id_, text in given.items() if text is not None}
-    for answered in of_runs:
-        for answer in answered:
-            for doc in answer.docs:
-                if doc.id is not None and doc.text is not None:
-                    known.setdefault(doc.id, doc.text)
+    docs = (doc for lists in of_runs for ranked in lists for doc in ranked.docs)
+    texts = [(id_, doc.text if isinstance(doc, Doc) else doc) for id_, doc in corpus.items()]
+    known: dict[str, str] = {}
+    for id_, text in (*texts, *((doc.id, doc.text) for doc in docs)):
+        if id_ is not None and text is not None:
+            known.setdefault(id_, text)
     return known

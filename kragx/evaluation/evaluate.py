@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from math import isnan
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from kragx import matchers
 from kragx.data.formats.science_qa import read_submission
 from kragx.data.reading import read_dataset
 from kragx.data.tokenizers import tokenizer
 from kragx.errors import UsageError, nearest
-from kragx.evaluation.evaluation import Evaluation, deviations, judged_share, versions
+from kragx.evaluation.evaluation import Evaluation, deviations, versions
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.facts import Facts, facts_depth, facts_matcher
 from kragx.evaluation.pooling import in_pool, judged, judging_counts
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.sizes import Sizes
-from kragx.evaluation.source import Source, arranged, source_of
-from kragx.matchers import MatchItem
+from kragx.evaluation.source import source_of
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import MetricSpec, Profile, compute, parse_all, profile_for
 from kragx.metrics import profile as profile_named
 from kragx.metrics.profiles import NO_GOLD, NoGold
 from kragx.metrics.scores import counted
-from kragx.metrics.table import MatchTable
 
 
 def evaluate(
@@ -70,54 +66,39 @@ def evaluate(
     """
     metrics = None if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     named = profile_for(profile, metrics)
-    spec = named.match if match is None else match
-    matcher = matchers.matcher(spec, named.match_options)
+    match_spec = named.match if match is None else match
+    matcher = matchers.matcher(match_spec, named.match_options)
     named = matcher.profile_for(named)
+    meant = named if no_gold is None else replace(named, no_gold=_checked_no_gold(no_gold))
     specs = parse_all(metrics, named)
-    facts = facts_matcher(specs, facts_match, matcher, named)
-    from_judge = [spec for spec in specs if spec["gain_from"] == "judge"]
-    if from_judge and matcher.top is None:
-        raise UsageError(
-            f"metric {from_judge[0]}: gain_from=judge needs a matcher that gives grades; use "
-            "match llm"
-        )
-    if no_gold is not None and no_gold not in NO_GOLD:
-        raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
-    chosen = replace(named, no_gold=no_gold or named.no_gold)
-    notes = matchers.Notes()
+    _check_gains(specs, matcher)
+    facts_by = facts_matcher(specs, facts_match, matcher, named)
     sizes = Sizes() if budget_tokenizer is None else Sizes(tokenizer(budget_tokenizer))
+
     looks = any(spec.needs_evidence for spec in specs)
     by_id = matcher == matchers.IdMatcher() and not looks
-    source, n_extra = source_of(dataset, run, chosen, by_id=by_id)
-    if looks:
-        source.answers = []
-    pool = None
-    if not matcher.judges:
-        table = source.match(matcher, chosen, notes)
+    source = source_of(dataset, run, meant, by_id=by_id)
+    source.lists = [] if looks else None
+    notes = matchers.Notes()
+    if matcher.judges:
+        items = list(source.items(meant, leave_out_missing=meant.missing == "left_out"))
+        matcher, items, meant = judged(matcher, items, meant)
+        specs = in_pool(matcher, specs, meant)
+        table = matcher.graded(match_items(items, matcher, notes), items)
     else:
-        left_out = chosen.missing == "left_out"
-        items = list(map(arranged(chosen), source.items(leave_out_missing=left_out)))
-        matcher, items, chosen = judged(matcher, items, chosen)
-        specs = in_pool(matcher, specs, chosen)
-        table = match_items(items, matcher, notes)
-        if matcher.pool is not None:
-            table, pool = matcher.graded(table, items), matcher.pool.settings
-    evidence = held = None
-    if source.answers is not None:
-        in_order = [arranged(chosen)(MatchItem(a.query, a.docs)) for a in source.answers]
-        answers = [replace(a, docs=item.docs) for a, item in zip(source.answers, in_order)]
-        held = Facts(answers, facts, facts_depth(specs), follows=facts_match is None)
-        evidence = GatheredEvidence(
-            lists=answers,
-            table=table,
-            concurrency=int(source.run_settings.get("concurrency", 1)),
-            matched_facts=held,
-            sizes=sizes,
-        )
-    scores = compute(table, specs, chosen, evidence)
-    counts = _counts(source, n_extra, table, chosen, notes) | judging_counts(matcher, notes)
-    if held is not None:
-        counts |= held.judging
+        table = source.match(matcher, meant, notes)
+
+    counts = source.counts(table, meant, notes) | judging_counts(matcher, notes)
+    evidence = None
+    if source.lists is not None:
+        facts = None
+        if facts_by is not None:
+            depth = facts_depth(specs)
+            facts = Facts(source.lists, facts_by, depth, follows=facts_match is None)
+            counts |= facts.judging
+        concurrency = int(source.run_settings.get("concurrency", 1))
+        evidence = GatheredEvidence(source.lists, table, concurrency, facts, sizes)
+    scores = compute(table, specs, meant, evidence)
     return Evaluation(
         name=source.name,
         scores=scores,
@@ -125,23 +106,37 @@ def evaluate(
         counts=counted(counts, scores),
         settings={
             "profile": asdict(named),
-            "deviations": deviations(specs, named, chosen),
+            "deviations": deviations(specs, named, meant),
             "match": matcher.settings,
             "metrics": list(map(str, specs)),
             "dataset": source.dataset_settings(),
-            **({} if facts is None else {"facts_match": facts.settings}),
+            **({} if facts_by is None else {"facts_match": facts_by.settings}),
             "run": {"name": source.name, **source.run_settings},
-            **({"pool": pool} if pool else {}),
+            **({} if matcher.pool is None else {"pool": matcher.pool.settings}),
             **({} if evidence is None else evidence.settings()),
             "versions": versions(),
         },
-        match_name=matchers.label(spec),
+        match_name=matchers.label(match_spec),
         table=table,
-        profile=replace(chosen, no_gold=named.no_gold),
-        no_gold=chosen.no_gold,
+        profile=replace(meant, no_gold=named.no_gold),
+        no_gold=meant.no_gold,
         evidence=evidence,
         dataset=source.gold,
     )
+
+
+def _checked_no_gold(no_gold: NoGold) -> NoGold:
+    if no_gold not in NO_GOLD:
+        raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
+    return no_gold
+
+
+def _check_gains(specs: Iterable[MetricSpec], matcher: matchers.BaseMatcher) -> None:
+    for spec in specs:
+        if spec["gain_from"] == "judge" and matcher.top is None:
+            raise UsageError(
+                f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match llm"
+            )
 
 
 def evaluate_submission(
@@ -219,26 +214,23 @@ def match_pairs(
         For each query ``{"query_id", "retrieved_ids", "gold_ids", "scores", "matched"}``; scores
         and matched are n x m, retrieved documents down, gold items across.
     """
-    chosen = profile_named(profile)
-    matcher = matchers.matcher(chosen.match if match is None else match, chosen.match_options)
+    meant = profile_named(profile)
+    matcher = matchers.matcher(meant.match if match is None else match, meant.match_options)
     if not matcher.uses_gold:
         raise UsageError("match: a judge of relevance uses no gold, so there are no pairs with it")
-    source, _ = source_of(dataset, run, chosen)
-    ids: list[tuple[str, list[str | None], list[str | None]]] = []
+    ids: list[dict[str, Any]] = []  # no texts: a file may hold more than memory does
 
-    def noted() -> Iterator[MatchItem]:
-        for item in map(arranged(chosen), source.items()):
-            retrieved = [doc.id for doc in item.docs]
-            ids.append((item.query.id, retrieved, [gold.id for gold in item.query.gold]))
+    def noted() -> Iterator[matchers.MatchItem]:
+        for item in source_of(dataset, run, meant).items(meant):
+            retrieved, gold = [doc.id for doc in item.docs], [gold.id for gold in item.query.gold]
+            ids.append({"query_id": item.query.id, "retrieved_ids": retrieved, "gold_ids": gold})
             yield item
 
     table = match_items(noted(), matcher, matchers.Notes())
-    for row, (query_id, retrieved, golds) in enumerate(ids):
+    for row, of_query in enumerate(ids):
         scores = table.dense(row)
         yield {
-            "query_id": query_id,
-            "retrieved_ids": retrieved,
-            "gold_ids": golds,
+            **of_query,
             # What a judge could not say is null, not 0 and not "no match".
             "scores": _null_where_unknown(scores, scores),
             "matched": _null_where_unknown(scores >= table.threshold, scores),
@@ -251,31 +243,3 @@ def _null_where_unknown(values: Any, scores: Any) -> list[list[Any]]:
         [None if isnan(score) else value for value, score in zip(row, of_row)]
         for row, of_row in zip(rows, scores.tolist())
     ]
-
-
-def _counts(
-    source: Source,
-    n_extra: int,
-    table: MatchTable,
-    chosen: Profile,
-    notes: Mapping[str, int],
-) -> dict[str, Any]:
-    has_gold = np.unique(table.gold_query[table.grade > 0])
-    n_no_gold = table.n_queries - len(has_gold)
-    n_scored = len(has_gold) if chosen.no_gold == "skip" else table.n_queries
-    counts: dict[str, Any] = {
-        "n_queries": table.n_queries,
-        "n_scored": n_scored,
-        "n_no_gold": n_no_gold,
-        "n_missing": source.statuses["missing"],
-        "n_extra": n_extra,
-        "n_failed": source.statuses["failed"],
-        "n_empty": source.n_empty,
-        "n_duplicates": int(table.repeated.sum()),
-        "judged_share": judged_share(table),
-        "n_replaced_surrogates": source.mender.surrogates,
-        **notes,
-    }
-    if source.first_failure:
-        counts["first_failure"] = source.first_failure
-    return counts

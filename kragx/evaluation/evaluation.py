@@ -17,6 +17,7 @@ from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.labels import match_label, profile_label
 from kragx.evaluation.pooling import beyond
 from kragx.evaluation.remarks import remarks
+from kragx.evaluation.source import judged_share
 from kragx.evaluation.thresholds import (
     NEIGHBOURHOOD,
     Means,
@@ -299,11 +300,6 @@ def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:
 
 def _range(low_high: tuple[float, float] | None) -> str:
     return "" if low_high is None else f" [{low_high[0]:.4f}, {low_high[1]:.4f}]"
-
-
-def judged_share(table: MatchTable) -> float | None:
-    """The share of retrieved documents whose relevance is known; None without any."""
-    return float(table.judged.mean()) if len(table.repeated) else None
 
 
 def deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def explain(
     resolved = profile_for(profile, None)
     defaults = resolved.match_options
     matcher = matchers.matcher(resolved.match if match is None else match, defaults)
-    source, _ = source_of(dataset, run, resolved)
+    source = source_of(dataset, run, resolved)
     ids = []
     for item in source.items():
         if item.query.id == query_id:

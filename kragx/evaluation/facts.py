@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class Facts:
 
     Args:
         answers: what each query got.
-        matcher: what matches facts; None if no measure needs it.
+        matcher: what matches facts.
         depth: how far down a list facts are looked for; None for to its end.
         follows: whether gold and facts have one matcher, and so one threshold.
     """
@@ -60,16 +59,15 @@ class Facts:
     def __init__(
         self,
         answers: Sequence[RankedList],
-        matcher: matchers.BaseMatcher | None,
+        matcher: matchers.BaseMatcher,
         depth: int | None,
         *,
         follows: bool = False,
     ) -> None:
-        self.follows = follows and matcher is not None
+        self.follows = follows
         self._n_queries = len(answers)
-        self.judging: dict[str, Any] = {}
         rows, items = [], []
-        for row, answer in enumerate(answers if matcher is not None else ()):
+        for row, answer in enumerate(answers):
             facts = facts_of(answer.query)
             if facts:
                 gold = tuple(Gold(text=fact) for fact in facts)
@@ -77,16 +75,12 @@ class Facts:
                     MatchItem(replace(answer.query, gold=gold), answer.top(depth), answer.status)
                 )
                 rows.append(row)
-        if matcher is not None:
-            notes = matchers.Notes()
-            table = match_items(items, matcher, notes)
-            judging = judging_counts(matcher, notes)
-            self.judging = {"judging_facts": judging["judging"]} if judging else {}
-            self._tables = {row: table.dense(at) for at, row in enumerate(rows)}
-            self._threshold = table.threshold
-        else:
-            self._tables = {}
-            self._threshold = 1.0
+        notes = matchers.Notes()
+        table = match_items(items, matcher, notes)
+        judging = judging_counts(matcher, notes)
+        self.judging = {f"{name}_facts": counts for name, counts in judging.items()}
+        self._tables = {row: table.dense(position) for position, row in enumerate(rows)}
+        self._threshold = table.threshold
 
     def at_threshold(self, threshold: float) -> Facts:
         """The same scores, decided at another threshold."""

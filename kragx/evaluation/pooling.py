@@ -9,7 +9,7 @@ from typing import Any
 from kragx import matchers
 from kragx.data.reading import read_dataset
 from kragx.errors import UsageError
-from kragx.evaluation.source import arranged, source_of
+from kragx.evaluation.source import source_of
 from kragx.matchers import BaseMatcher, MatchItem, Notes
 from kragx.metrics import MetricSpec, Profile
 from kragx.metrics import profile as profile_named
@@ -38,9 +38,7 @@ def pooled(
     chosen = profile_named(profile)
     matcher = matchers.matcher(match, chosen.match_options)
     gold = read_dataset(dataset)
-    return matcher.pooled(
-        [map(arranged(chosen), source_of(gold, run, chosen)[0].items()) for run in runs]
-    )
+    return matcher.pooled([source_of(gold, run, chosen).items(chosen) for run in runs])
 
 
 def judged(

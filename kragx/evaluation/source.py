@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from kragx.data.documents import Doc
 from kragx.data.gold import GoldDataset, Query, hash_of, query_hash
 from kragx.data.reading import is_source, nothing_retrieved, read_dataset, read_run
-from kragx.data.runs import Retrieved, Run, Status, rank_by_score
+from kragx.data.runs import Retrieved, Run, rank_by_score
 from kragx.data.source import Reading
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
@@ -55,6 +55,26 @@ def _by_score(item: MatchItem) -> tuple[Doc, ...]:
     )
 
 
+def match_item(query: Query, retrieved: Retrieved | None) -> MatchItem:
+    """A query with what the run has of it; nothing where it is missing or has failed."""
+    if retrieved is None:
+        return MatchItem(query, (), "missing")
+    if retrieved.error is not None:
+        return MatchItem(query, (), "failed")
+    return MatchItem(query, retrieved.documents)
+
+
+def ranked_list(item: MatchItem, retrieved: Retrieved | None) -> RankedList:
+    """What metrics may look at of a query."""
+    seconds, error = (retrieved.seconds, retrieved.error) if retrieved else (None, None)
+    return RankedList(item.query, item.docs, item.status, seconds, error)
+
+
+def judged_share(table: MatchTable) -> float | None:
+    """The share of retrieved documents whose relevance is known; None without any."""
+    return float(table.judged.mean()) if len(table.repeated) else None
+
+
 class Source:
     """A stream of queries, each with what was retrieved for it, that counts what passes."""
 
@@ -75,33 +95,56 @@ class Source:
         self.query_ids: list[str] = []
         self.statuses: Counter[str] = Counter()
         self.n_empty = 0
-        self.answers: list[RankedList] | None = None  # kept only where a metric looks at them
+        self.lists: list[RankedList] | None = None  # kept only where a metric looks at them
         self.gold: GoldDataset | None = None
+        self.n_extra = 0
         self._hashes: list[bytes] = []
         self.first_failure: str | None = None
 
-    def items(self, *, leave_out_missing: bool = False) -> Iterator[MatchItem]:
-        """Yield each query with its documents, counting how each was answered."""
-        for query, found in self._pairs:
-            status: Status = "answered"
-            if found is None:
-                status = "missing"
-                if leave_out_missing:
-                    self.statuses[status] += 1
-                    continue
-            elif found.error is not None:
-                status = "failed"
-                self.first_failure = self.first_failure or f"query {query.id!r}: {found.error}"
+    def items(
+        self, profile: Profile | None = None, *, leave_out_missing: bool = False
+    ) -> Iterator[MatchItem]:
+        """Yield each query with its documents, counting how each was answered.
+
+        Args:
+            profile: what is done with a list before it is matched (`arranged`); None for nothing.
+            leave_out_missing: whether queries without an answer are counted only.
+        """
+        arrange = (lambda item: item) if profile is None else arranged(profile)
+        for query, retrieved in self._pairs:
+            item = arrange(match_item(query, retrieved))
+            self.statuses[item.status] += 1
+            if item.status == "missing" and leave_out_missing:
+                continue
+            if item.status == "failed" and self.first_failure is None and retrieved is not None:
+                self.first_failure = f"query {query.id!r}: {retrieved.error}"
             self.query_ids.append(query.id)
-            self.statuses[status] += 1
-            docs = found.documents if found and found.error is None else ()
-            self.n_empty += status == "answered" and not docs
+            self.n_empty += item.status == "answered" and not item.docs
             if self.gold is None:
                 self._hashes.append(query_hash(query))
-            if self.answers is not None:  # rows of the table, in its order
-                seconds = None if found is None else found.seconds
-                self.answers.append(RankedList(query, docs, status, seconds))
-            yield MatchItem(query, docs, status)
+            if self.lists is not None:  # rows of the table, in its order
+                self.lists.append(ranked_list(item, retrieved))
+            yield item
+
+    def counts(self, table: MatchTable, profile: Profile, notes: Notes) -> dict[str, Any]:
+        """What was scored and what was not, once all of it has passed."""
+        n_with_gold = len(np.unique(table.gold_query[table.grade > 0]))
+        counts: dict[str, Any] = {
+            "n_queries": table.n_queries,
+            "n_scored": n_with_gold if profile.no_gold == "skip" else table.n_queries,
+            "n_no_gold": table.n_queries - n_with_gold,
+            "n_missing": self.statuses["missing"],
+            "n_extra": self.n_extra,
+            "n_failed": self.statuses["failed"],
+            "n_empty": self.n_empty,
+            "n_duplicates": int(table.repeated.sum()),
+            "judged_share": judged_share(table),
+            "n_replaced_surrogates": self.mender.surrogates,
+            **notes,
+        }
+        if self.first_failure:
+            counts["first_failure"] = self.first_failure
+        return counts
 
     def dataset_settings(self) -> Mapping[str, Any]:
         """Name, version and content hash of the gold set, once all of it has passed."""
@@ -111,8 +154,8 @@ class Source:
 
     def match(self, matcher: BaseMatcher, profile: Profile, notes: Notes) -> MatchTable:
         """Match the whole stream."""
-        items = self.items(leave_out_missing=profile.missing == "left_out")
-        return match_items(map(arranged(profile), items), matcher, notes)
+        items = self.items(profile, leave_out_missing=profile.missing == "left_out")
+        return match_items(items, matcher, notes)
 
 
 class _ById(Source):
@@ -124,6 +167,7 @@ class _ById(Source):
         self.query_ids = list(read.qrels)
         self.statuses["missing"] = int((~read.answered).sum())
         self.n_empty = int((np.diff(read.doc_start) == 0).sum()) - self.statuses["missing"]
+        self.n_extra = len(read.run) - int(read.answered.sum())
 
     def dataset_settings(self) -> Mapping[str, Any]:
         return _IdArraysSettings(self.dataset_name, self._read)
@@ -165,26 +209,17 @@ class _IdArraysSettings(Mapping[str, Any]):
         return repr(dict(self))
 
 
-def source_of(
-    dataset: object, run: object, profile: Profile, *, by_id: bool = False
-) -> tuple[Source, int]:
-    """What to evaluate, and how many queries of the run are not in the gold set."""
+def source_of(dataset: object, run: object, profile: Profile, *, by_id: bool = False) -> Source:
+    """What to evaluate; `by_id` where ids alone are compared, which needs no documents."""
     if by_id and profile.missing == "empty":
         read = read_id_arrays(dataset, run)
         if read is not None:
-            n_extra = len(read.run) - int(read.answered.sum())
-            if n_extra < len(read.run):
-                return _ById(read), n_extra
+            source = _ById(read)
+            if source.n_extra < len(read.run):
+                return source
     if run is not None:
         gold = read_dataset(dataset)
-        found = as_run(run, gold)
-        extra = [query_id for query_id in found if query_id not in gold]
-        if extra and profile.missing == "left_out":
-            raise DataError(
-                f"run {found.name!r}: query {extra[0]!r} is not in the gold set {gold.name!r}; the "
-                f"profile {profile.name!r} scores the run's rows, so each needs gold"
-            )
-        return _joined(gold, found, extra), len(extra)
+        return _joined(gold, as_run(run, gold), profile)
     if not is_source(dataset):
         raise UsageError(
             "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
@@ -192,7 +227,7 @@ def source_of(
         )
     reading = Reading(dataset, strict=True)
     name = reading.name
-    return Source(_answered(reading), name=name, dataset_name=name, mender=reading.mender), 0
+    return Source(_answered(reading), name=name, dataset_name=name, mender=reading.mender)
 
 
 def _answered(reading: Reading) -> Iterator[tuple[Query, Retrieved | None]]:
@@ -204,7 +239,13 @@ def _answered(reading: Reading) -> Iterator[tuple[Query, Retrieved | None]]:
         raise nothing_retrieved(reading.problems.file)
 
 
-def _joined(gold: GoldDataset, run: Run, extra: Sequence[str]) -> Source:
+def _joined(gold: GoldDataset, run: Run, profile: Profile) -> Source:
+    extra = [query_id for query_id in run if query_id not in gold]
+    if extra and profile.missing == "left_out":
+        raise DataError(
+            f"run {run.name!r}: query {extra[0]!r} is not in the gold set {gold.name!r}; the "
+            f"profile {profile.name!r} scores the run's rows, so each needs gold"
+        )
     if extra and len(extra) == len(run):
         raise DataError(
             f"run {run.name!r}: none of its {len(run)} query ids is in the gold set {gold.name!r} "
@@ -219,7 +260,7 @@ def _joined(gold: GoldDataset, run: Run, extra: Sequence[str]) -> Source:
         mender=mender,
         run=run,
     )
-    source.gold = gold
+    source.gold, source.n_extra = gold, len(extra)
     return source
 
 

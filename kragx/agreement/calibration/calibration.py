@@ -16,7 +16,7 @@ from kragx.agreement.labels import read_labels
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.errors import DataError, UsageError, check_whole, nearest
-from kragx.evaluation.source import arranged, source_of
+from kragx.evaluation.source import source_of
 from kragx.metrics import KRAGX
 from kragx.metrics.table import Bools, Ints
 from kragx.printing import Cell, Line, Part, Result, Table, warning
@@ -152,8 +152,7 @@ def calibrate(
     if by not in get_args(By):
         raise UsageError(f"by: unknown value {by!r}; {nearest(str(by), get_args(By))}")
     check_whole("folds", folds, least=2)
-    source, _ = source_of(results, run, KRAGX)
-    items = list(map(arranged(KRAGX), source.items()))
+    items = list(source_of(results, run, KRAGX).items(KRAGX))
     if labels is None:
         labels = tuple(of_metadata(items))
         if not labels:
