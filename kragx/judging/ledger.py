@@ -132,7 +132,7 @@ class Ledger:
         prompt = sum(len(text.encode("utf-8")) + 8 for _, text in messages) + 16
         call = Spent(1, prompt_tokens=prompt, completion_tokens=self._max_output)
         with self._lock:
-            if self._exceeds(self.spent + self._reserved + call):
+            if self._budget != Budget() and self._exceeds(self.spent + self._reserved + call):
                 return None
             self._reserved.add(call)
         return call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from kragx.judging.question import FailureKind, Judgement, Usage
@@ -50,9 +50,9 @@ class Spent:
         return total
 
     def _apply(self, operation: Callable[[Any, Any], Any], other: Spent) -> None:
-        for count in fields(other):
-            value = operation(getattr(self, count.name), getattr(other, count.name))
-            setattr(self, count.name, value)
+        counts, more = vars(self), vars(other)
+        for name in more:
+            counts[name] = operation(counts[name], more[name])
 
 
 @dataclass
