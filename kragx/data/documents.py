@@ -109,17 +109,19 @@ def unknown_field(name: str, known: Iterable[str]) -> DataError:
     return DataError("unknown field", field=name, remedy=remedy)
 
 
-def refuse_string(value: object, field: str = "") -> None:
-    """Refuse a string in a file, where an object is expected.
+def refuse_strings(values: Iterable[object], field: str = "") -> None:
+    """Refuse strings in a file, where objects are expected.
 
-    In Python a string is a text; in a file it may as well be meant as an id, so it must say.
+    In Python a string is a text; in a file it may as well be meant as an id, so it must say. The
+    error's `field` has the position in place of ``{}``.
     """
-    if isinstance(value, str):
-        raise DataError(
-            f"an object is expected, not the string {shorten(value)}",
-            field=field,
-            remedy='write {"id": ...} or {"text": ...}',
-        )
+    for position, value in enumerate(values):
+        if isinstance(value, str):
+            raise DataError(
+                f"an object is expected, not the string {shorten(value)}",
+                field=field.format(position),
+                remedy='write {"id": ...} or {"text": ...}',
+            )
 
 
 def clean_text(value: object, mender: Mender) -> str:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from kragx.errors import DataError
-from kragx.plain import plain_fields
 
 Level = Literal["error", "warning"]
-Report = Callable[..., None]
-"""``report(field, message, level="error")`` for the row at hand."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +38,6 @@ class Problem:
 
     def __str__(self) -> str:
         return str(self.error())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return plain_fields(self)
 
 
 class Problems:
@@ -80,10 +72,9 @@ class Problems:
         elif level == "error":
             raise problem.error()
 
-    def at(self, line: int | None, query_id: str | None = None) -> Report:
-        """A function that reports problems of one row."""
-
-        def report(field: str | None, message: str, level: Level = "error") -> None:
-            self.add(line, field, message, level, query_id)
-
-        return report
+    def refuse(self) -> None:
+        """Raise the first error as a `DataError` that says how many more there are, if any is."""
+        errors = [problem for problem in self.found if problem.level == "error"]
+        if errors:
+            more = f" (and {len(errors) - 1} more; 'kragx gold validate' lists them)"
+            raise errors[0].error(more if errors[1:] else "")

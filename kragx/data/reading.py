@@ -3,80 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.jsonl import file_name
-from kragx.data.gold import GoldDataset, Query
-from kragx.data.problems import Problem
-from kragx.data.runs import Retrieved, Run
+from kragx.data.gold import GoldDataset
+from kragx.data.runs import Run
 from kragx.data.source import Reading, first_line
 from kragx.errors import DataError, UsageError
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """What a source holds, mistakes and all.
-
-    Attributes:
-        name: the file's name.
-        format: one of `FORMATS`; ``unknown`` where every row is broken.
-        queries: each with its line; those that could be read.
-        retrieved: what the file says was retrieved, by query id (results files and ragas rows).
-        problems: what is wrong with the rest.
-        n_replaced_surrogates: lone surrogates replaced by U+FFFD.
-    """
-
-    name: str
-    format: str
-    queries: tuple[tuple[int | None, Query], ...]
-    retrieved: Mapping[str, Retrieved]
-    problems: tuple[Problem, ...]
-    n_replaced_surrogates: int = 0
-
-    def usable(self) -> tuple[GoldDataset, Run]:
-        """Its gold set, and what was retrieved.
-
-        Raises:
-            DataError: it has mistakes; the first is named, and how many more there are.
-        """
-        errors = [problem for problem in self.problems if problem.level == "error"]
-        if errors:
-            more = f" (and {len(errors) - 1} more; 'kragx gold validate' lists them)"
-            raise errors[0].error(more if errors[1:] else "")
-        queries = tuple(query for _, query in self.queries)
-        dataset = GoldDataset(queries, self.name, self.n_replaced_surrogates)
-        return dataset, Run(self.retrieved, self.name)
-
-
-def load(
-    source: object,
-    format: str | None = None,  # noqa: A002
-    columns: Mapping[str, str] | None = None,
-    *,
-    encoding: str | None = None,
-) -> Loaded:
-    """Read a source with everything that is wrong in it; arguments as of `read_dataset`.
-
-    Raises:
-        UsageError: an argument is wrong.
-        DataError: the file cannot be taken apart at all (unreadable, not JSON, not CSV).
-    """
-    reading = Reading(source, format, columns, encoding=encoding)
-    queries, results = [], {}
-    for line, query, retrieved in reading:
-        queries.append((line, query))
-        if retrieved is not None:
-            results[query.id] = retrieved
-    return Loaded(
-        reading.name,
-        "unknown" if reading.format is None else reading.format.name,
-        tuple(queries),
-        results,
-        tuple(reading.problems.found),
-        reading.mender.surrogates,
-    )
 
 
 def read_dataset(
@@ -111,7 +46,7 @@ def read_dataset(
     elif format is None and _by_query(source):
         dataset = GoldDataset.from_documents(source)  # type: ignore[arg-type]  # it checks them
     else:
-        dataset, _ = load(source, format, columns, encoding=encoding).usable()
+        dataset, _ = read_results(source, format, columns, encoding=encoding)
     if name is None and version is None:
         return dataset
     return replace(dataset, name=name or dataset.name, version=version or dataset.version)
@@ -129,7 +64,7 @@ def read_rows(
     Raises:
         DataError: as `read_dataset`; or no row says what was retrieved.
     """
-    dataset, run = load(source, format, columns, encoding=encoding).usable()
+    dataset, run = read_results(source, format, columns, encoding=encoding)
     if not len(run):
         raise nothing_retrieved(str(source) if isinstance(source, (str, Path)) else dataset.name)
     return dataset, run
@@ -140,9 +75,24 @@ def read_gold(path: str | Path) -> GoldDataset:
     return read_dataset(path)
 
 
-def read_results(path: str | Path) -> tuple[GoldDataset, Run]:
-    """Read a results file: its gold and its retrieved lists, of which there may be none."""
-    return load(path).usable()
+def read_results(
+    source: object,
+    format: str | None = None,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    *,
+    encoding: str | None = None,
+) -> tuple[GoldDataset, Run]:
+    """Read a results file: its gold and its retrieved lists, of which there may be none.
+
+    Arguments and errors are those of `read_dataset`.
+    """
+    reading = Reading(source, format, columns, encoding=encoding)
+    rows = list(reading)
+    reading.problems.refuse()
+    queries = tuple(query for _, query, _ in rows)
+    results = {query.id: answer for _, query, answer in rows if answer is not None}
+    dataset = GoldDataset(queries, reading.name, reading.mender.surrogates)
+    return dataset, Run(results, reading.name)
 
 
 def read_run(source: object, dataset: GoldDataset | None = None) -> Run:

@@ -96,9 +96,7 @@ class Reading:
             self.format, rows = self._recognised(rows)
         for number, (line, record, lines) in enumerate(rows, start=1):
             assert self.format is not None  # recognised, or there is no record
-            query_id = record.get(self.format.key)
-            name = None if query_id is None else str(query_id)
-            fields = Fields(record, self.problems, self.mender, line, number, name, lines)
+            fields = Fields(record, self.format, self.problems, self.mender, line, number, lines)
             for query, retrieved in self.format.read(fields):
                 if query.id in first_lines:
                     first = first_lines[query.id]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.formats.corpus import read_corpus
 from kragx.data.gold import Gold, GoldDataset, Query
-from kragx.data.problems import Problem, Problems, Report
-from kragx.data.reading import Loaded, load
+from kragx.data.problems import Problem, Problems
+from kragx.data.source import Reading
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten
 from kragx.printing import Line, Part, Result, Table, percent
@@ -29,6 +31,8 @@ SLICES = ("query_type", "difficulty", "category", "annotator", "expected_doc_typ
 
 TOLERANCE = 0.05
 """How far a share may be from its target before it is a warning."""
+
+_Report = Callable[..., None]  # (field, message, level) of one query
 
 _SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d+)-(?P<end>\d+)")
 
@@ -58,7 +62,7 @@ class Validation(Result):
     @property
     def n_errors(self) -> int:
         """How many problems are errors."""
-        return sum(each.level == "error" for each in self.problems)
+        return sum(problem.level == "error" for problem in self.problems)
 
     @property
     def n_warnings(self) -> int:
@@ -121,43 +125,31 @@ def validate(
     """
     for problem in target_problems(targets or {}):
         raise UsageError(f"targets.{problem}")
-    loaded = load(path, format, columns, encoding=encoding)
-    problems = Problems(str(path))
-    problems.found += loaded.problems
-    texts = None if corpus is None else _Corpus(read_corpus(corpus))
-    if loaded.format == "qrels":
-        problems.at(None)(
-            "query", "qrels hold no questions, so that no retriever can be asked", "warning"
-        )
-    for line, query in loaded.queries:
-        report = problems.at(line, query.id)
-        if query.text is None and loaded.format != "qrels":
-            report("query", "no text, so that no retriever can be asked", "warning")
-        _check_query(query, report, loaded.format)
-        for field, text in _gold_texts(query):
-            _check_text(field, text, report, texts)
-        if texts is not None:
-            for field, doc_id in _ids(query, alone=True):
-                if not texts.has(doc_id):
-                    report(field, f"id {doc_id!r} is not in the corpus {corpus}")
-    _check_questions(loaded, problems)
-    compared = _targets(loaded, targets or {})
+    reading = Reading(path, format, columns, encoding=encoding)
+    lines = [(line, query) for line, query, _ in reading]
+    queries = tuple(query for _, query in lines)
+    kind = "unknown" if reading.format is None else reading.format.name
+    problems = reading.problems
+    texts = None if corpus is None else _Corpus(corpus)
+    if kind == "qrels":
+        message = "qrels hold no questions, so that no retriever can be asked"
+        problems.add(None, "query", message, "warning")
+    for line, query in lines:
+        _check_query(query, partial(problems.add, line, query_id=query.id), kind, texts)
+    _check_questions(lines, problems)
+    compared = _targets(queries, targets or {})
     for name, values in compared.items():
         for value, row in values.items():
             share, target = row["share"], row["target"]
             if share is not None and target is not None and abs(share - target) > TOLERANCE:
-                problems.at(None)(
-                    name,
-                    f"{value}: {share:.0%} of the queries, the target is {target:.0%}",
-                    "warning",
-                )
-    queries = tuple(query for _, query in loaded.queries)
+                message = f"{value}: {share:.0%} of the queries, the target is {target:.0%}"
+                problems.add(None, name, message, "warning")
     return Validation(
-        file=str(path),
-        name=loaded.name,
-        format=loaded.format,
+        file=path,
+        name=reading.name,
+        format=kind,
         content_hash=GoldDataset(queries).content_hash if queries else None,
-        problems=tuple(sorted(problems.found, key=lambda each: each.line or 0)),
+        problems=tuple(sorted(problems.found, key=lambda problem: problem.line or 0)),
         summary=_summary(queries),
         targets=compared,
     )
@@ -178,11 +170,13 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
             yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
 
 
-def _check_query(query: Query, report: Report, format: str) -> None:  # noqa: A002
+def _check_query(query: Query, report: _Report, kind: str, corpus: _Corpus | None) -> None:
+    if query.text is None and kind != "qrels":
+        report("query", "no text, so that no retriever can be asked", "warning")
     wanted = [gold for gold in query.gold if gold.grade > 0]
-    if not wanted and format in ("qrels", "llamaindex"):
+    if not wanted and kind in ("qrels", "llamaindex"):
         # Neither has a word for what cannot be answered; in qrels such queries are usual.
-        level = "warning" if format == "qrels" else "error"
+        level = "warning" if kind == "qrels" else "error"
         report("gold", "nothing is relevant; add gold, or leave the query out", level)
     elif not wanted and query.answerable is not False:
         report("gold", "no gold, and not marked unanswerable; add some, or answerable: false")
@@ -191,56 +185,57 @@ def _check_query(query: Query, report: Report, format: str) -> None:  # noqa: A0
     texts = [query.text, query.reference, query.query_type, query.id]
     for field, text in zip(("query", "reference", "query_type", "query_id"), texts):
         _check_unicode(field, text, report)
-    for at, each in enumerate(query.expected_doc_types):
-        _check_unicode(f"expected_doc_types[{at}]", each, report)
-    for field, doc_id in _ids(query):
-        _check_unicode(field, doc_id, report)
-        if doc_id != doc_id.strip():
-            report(
-                field,
-                f"{doc_id!r} begins or ends with white space, as no id should; remove it",
-                "warning",
-            )
-    seen: dict[str, int] = {}
-    for at, gold in enumerate(query.gold):
-        if gold.text is not None:
-            text = normalise(gold.text)
-            if text and text in seen:
-                both = (query.gold[seen[text]].grade, gold.grade)
-                contradiction = both[0] != both[1]
-                report(
-                    f"gold[{at}].text",
-                    f"the same text as gold[{seen[text]}]"
-                    + (f", with grade {both[1]:g} instead of {both[0]:g}" if contradiction else ""),
-                    "error" if contradiction else "warning",
-                )
-            seen.setdefault(text, at)
-    _check_ids_once(query, report)
+    for position, name in enumerate(query.expected_doc_types):
+        _check_unicode(f"expected_doc_types[{position}]", name, report)
+    for place, _, item in _items(query):
+        _check_id(f"{place}.id", item, report, corpus)
+    for place, _, item in _items(query):
+        _check_text(f"{place}.text", item.text, report, corpus)
+    _check_once(
+        query,
+        "text",
+        [(at, normalise(gold.text or "")) for at, gold in enumerate(query.gold)],
+        report,
+    )
+    _check_once(query, "id", [(at, item.id) for _, at, item in _items(query)], report)
     facts = query.metadata.get("facts")
     if facts is not None and (
         not isinstance(facts, list)
-        or not all(isinstance(each, str) and each.strip() for each in facts)
+        or not all(isinstance(fact, str) and fact.strip() for fact in facts)
     ):
         report("metadata.facts", f"must be a list of texts, not {shorten(facts)}")
 
 
-def _check_ids_once(query: Query, report: Report) -> None:
-    grades: dict[str, tuple[int, float]] = {}
-    for at, gold in enumerate(query.gold):
-        for each in (gold.id, *(other.id for other in gold.alternatives)):
-            if each is None:
-                continue
-            before, grade = grades.setdefault(each, (at, gold.grade))
-            if before != at:
-                report(
-                    f"gold[{at}].id",
-                    f"id {each!r} also stands in gold[{before}]"
-                    + (f", with grade {grade:g}: keep one" if grade != gold.grade else ""),
-                    "error" if grade != gold.grade else "warning",
-                )
+def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
+    """Gold items and their alternatives: the field, the item's position, and id and text."""
+    for position, gold in enumerate(query.gold):
+        yield f"gold[{position}]", position, gold
+        for number, other in enumerate(gold.alternatives):
+            yield f"gold[{position}].alternatives[{number}]", position, other
 
 
-def _check_unicode(field: str, text: str | None, report: Report) -> None:
+def _check_once(
+    query: Query, field: str, values: Iterable[tuple[int, str | None]], report: _Report
+) -> None:
+    """Report ids or texts that stand in two gold items: with other grades they contradict."""
+    first: dict[str, int] = {}
+    for position, value in values:
+        before = first.setdefault(value, position) if value else position
+        if before != position:
+            grade, other = query.gold[position].grade, query.gold[before].grade
+            report(
+                f"gold[{position}].{field}",
+                f"{field} {shorten(value)} also stands in gold[{before}]"
+                + (
+                    f", with grade {other:g} instead of {grade:g}: keep one"
+                    if grade != other
+                    else ""
+                ),
+                "error" if grade != other else "warning",
+            )
+
+
+def _check_unicode(field: str, text: str | None, report: _Report) -> None:
     if text is None:
         return
     if not unicodedata.is_normalized("NFC", text):
@@ -254,53 +249,46 @@ def _check_unicode(field: str, text: str | None, report: Report) -> None:
         report(field, "holds U+FFFD, a character that was lost in a conversion", "warning")
 
 
-def _check_text(field: str, text: str, report: Report, corpus: _Corpus | None) -> None:
+def _check_id(field: str, item: Gold | Doc, report: _Report, corpus: _Corpus | None) -> None:
+    if item.id is None:
+        return
+    _check_unicode(field, item.id, report)
+    if item.id != item.id.strip():
+        message = f"{item.id!r} begins or ends with white space, as no id should; remove it"
+        report(field, message, "warning")
+    # Beside a text an id may be of anything.
+    if corpus is not None and item.text is None and not corpus.has(item.id):
+        report(field, f"id {item.id!r} is not in the corpus {corpus.path}")
+
+
+def _check_text(field: str, text: str | None, report: _Report, corpus: _Corpus | None) -> None:
+    if text is None:
+        return
     _check_unicode(field, text, report)
     plain = normalise(text)
+    n_docs = None if corpus is None else corpus.containing(plain)
     if not plain:
         report(field, "an empty text; it is in every document, so it matches everything")
-        return
-    found = None if corpus is None else corpus.containing(plain)
-    if found == 0:
+    elif n_docs == 0:
         report(field, f"is not in the corpus: {shorten(plain, 50)}")
-    elif found is not None and corpus is not None and found > max(1, COMMON * len(corpus)):
+    elif n_docs is not None and corpus is not None and n_docs > max(1, COMMON * len(corpus)):
         report(
             field,
-            f"{shorten(plain, 40)} stands in {found} of {len(corpus)} documents, so it matches "
+            f"{shorten(plain, 40)} stands in {n_docs} of {len(corpus)} documents, so it matches "
             "whatever is retrieved; quote more of its passage",
             "warning",
         )
     elif len(plain) < SHORT:
-        report(
-            field,
-            f"only {len(plain)} characters ({plain!r}), which many texts hold; quote more",
-            "warning",
-        )
-
-
-def _gold_texts(query: Query) -> Iterator[tuple[str, str]]:
-    for at, gold in enumerate(query.gold):
-        if gold.text is not None:
-            yield f"gold[{at}].text", gold.text
-        for number, other in enumerate(gold.alternatives):
-            if other.text is not None:
-                yield f"gold[{at}].alternatives[{number}].text", other.text
-
-
-def _ids(query: Query, *, alone: bool = False) -> Iterator[tuple[str, str]]:
-    """The ids of gold; `alone`: where no text stands beside, for there an id may be of anything."""
-    for at, gold in enumerate(query.gold):
-        if gold.id is not None and not (alone and gold.text is not None):
-            yield f"gold[{at}].id", gold.id
-        for number, other in enumerate(gold.alternatives):
-            if other.id is not None and not (alone and other.text is not None):
-                yield f"gold[{at}].alternatives[{number}].id", other.id
+        message = f"only {len(plain)} characters ({plain!r}), which many texts hold; quote more"
+        report(field, message, "warning")
 
 
 class _Corpus:
     """The texts of a corpus, normalised once."""
 
-    def __init__(self, docs: Sequence[Doc]) -> None:
+    def __init__(self, path: str) -> None:
+        self.path = path
+        docs = read_corpus(path)
         self._lengths = {doc.id: len(doc.text or "") for doc in docs}
         self._texts = [normalise(doc.text or "") for doc in docs]
 
@@ -309,7 +297,7 @@ class _Corpus:
 
     def containing(self, text: str) -> int:
         """How many documents contain a normalised text."""
-        return sum(text in each for each in self._texts)
+        return sum(text in doc for doc in self._texts)
 
     def has(self, doc_id: str) -> bool:
         """Whether a document, or a chunk that is named ``document:start-end``, is there."""
@@ -321,25 +309,24 @@ class _Corpus:
         return int(span["start"]) < int(span["end"]) <= self._lengths[span["doc"]]
 
 
-def _check_questions(loaded: Loaded, problems: Problems) -> None:
+def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Problems) -> None:
     """Questions that stand twice: with the same gold they weigh double, else they contradict."""
     first: dict[str, tuple[int | None, Query]] = {}
-    for line, query in loaded.queries:
-        if query.text is None:
-            continue
-        text = normalise(query.text, casefold=True)
+    for line, query in lines:
+        text = normalise(query.text or "", casefold=True)
         before_line, before = first.setdefault(text, (line, query))
-        if before is query:
+        if before is query or not text:
             continue
         place = before.id if before_line is None else f"{before.id} on line {before_line}"
-        if _meaning(before.gold) == _meaning(query.gold):
-            problems.at(line, query.id)(
-                "query", f"the same question as {place}, so it weighs double", "warning"
-            )
-        else:
-            problems.at(line, query.id)(
-                "query", f"the same question as {place}, with other gold: keep one, or merge them"
-            )
+        same = _meaning(before.gold) == _meaning(query.gold)
+        problems.add(
+            line,
+            "query",
+            f"the same question as {place}, "
+            + ("so it weighs double" if same else "with other gold: keep one, or merge them"),
+            "warning" if same else "error",
+            query.id,
+        )
 
 
 def _meaning(golds: Sequence[Gold]) -> set[tuple[object, ...]]:
@@ -347,11 +334,8 @@ def _meaning(golds: Sequence[Gold]) -> set[tuple[object, ...]]:
         (
             gold.grade,
             frozenset(
-                (doc_id, None if text is None else normalise(text))
-                for doc_id, text in (
-                    (gold.id, gold.text),
-                    *((other.id, other.text) for other in gold.alternatives),
-                )
+                (item.id, None if item.text is None else normalise(item.text))
+                for item in chain[Gold | Doc]([gold], gold.alternatives)
             ),
         )
         for gold in golds
@@ -359,12 +343,9 @@ def _meaning(golds: Sequence[Gold]) -> set[tuple[object, ...]]:
 
 
 def _values(query: Query, name: str) -> list[str]:
-    if name == "query_type":
-        return [] if query.query_type is None else [query.query_type]
-    if name == "expected_doc_types":
-        return list(query.expected_doc_types)
-    value = query.metadata.get(name)
-    return [] if value is None else [str(value)]
+    value = getattr(query, name) if hasattr(query, name) else query.metadata.get(name)
+    values = value if isinstance(value, tuple) else (value,)
+    return [str(entry) for entry in values if entry is not None]
 
 
 def _summary(queries: Sequence[Query]) -> dict[str, Any]:
@@ -382,13 +363,13 @@ def _summary(queries: Sequence[Query]) -> dict[str, Any]:
 
 
 def _targets(
-    loaded: Loaded, targets: Mapping[str, Mapping[str, float]]
+    queries: Sequence[Query], targets: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, dict[str, float | None]]]:
     """For each slice with targets: the count, share and target of each value."""
     compared = {}
-    total = len(loaded.queries)
+    total = len(queries)
     for name, shares in targets.items():
-        counts = Counter(v for _, query in loaded.queries for v in _values(query, name))
+        counts = Counter(value for query in queries for value in _values(query, name))
         compared[name] = {
             value: {
                 "count": float(counts[value]),

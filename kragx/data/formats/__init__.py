@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kragx.data.formats.autorag import AutoragFormat
+from kragx.data.formats.autorag import AUTORAG
 from kragx.data.formats.format import Format
-from kragx.data.formats.gold import GoldFormat
-from kragx.data.formats.goldset import GoldsetFormat
-from kragx.data.formats.llamaindex import LlamaindexFormat
-from kragx.data.formats.ragas import RagasFormat
-from kragx.data.formats.science_qa import ScienceQaFormat
-from kragx.data.formats.trec import QrelsFormat
+from kragx.data.formats.gold import GOLD
+from kragx.data.formats.goldset import GOLDSET
+from kragx.data.formats.llamaindex import LLAMAINDEX
+from kragx.data.formats.ragas import RAGAS
+from kragx.data.formats.science_qa import SCIENCE_QA
+from kragx.data.formats.trec import QRELS
 
 FORMATS: Mapping[str, Format] = {
-    reader.name: reader
-    for reader in (
-        AutoragFormat(),
-        RagasFormat(),
-        LlamaindexFormat(),
-        GoldsetFormat(),
-        GoldFormat(),
-        QrelsFormat(),
-        ScienceQaFormat(),
-    )
+    known.name: known for known in (AUTORAG, RAGAS, LLAMAINDEX, GOLDSET, GOLD, QRELS, SCIENCE_QA)
 }

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum, auto
-from typing import Any, ClassVar, TypeVar
+from typing import Any, Literal, TypeVar
 
 from kragx.data.documents import (
     Doc,
@@ -13,7 +12,7 @@ from kragx.data.documents import (
     clean_id,
     clean_metadata,
     clean_number,
-    refuse_string,
+    refuse_strings,
     unknown_field,
 )
 from kragx.data.gold import Gold, Query, as_gold
@@ -31,42 +30,45 @@ Place = tuple[str | int, ...]
 _Cleaned = TypeVar("_Cleaned")
 
 
-class Kind(Enum):
-    """What a field holds, so that the cells of tables can be read."""
+Kind = Literal[
+    "text",
+    "word",  # a text without white space around it
+    "flag",
+    "number",
+    "json",
+    "texts",  # a list; in a cell a line each
+    "ids",  # a list of short texts; in a cell also separated by commas
+    "gold texts",  # the same, where an empty cell says that there is no gold
+    "gold ids",
+]
+"""What a field holds, so that the cells of tables can be read."""
 
-    TEXT = auto()
-    WORD = auto()  # a text without white space around it
-    FLAG = auto()
-    NUMBER = auto()
-    JSON = auto()
-    TEXTS = auto()  # a list; in a cell a line each
-    IDS = auto()  # a list of short texts; in a cell also separated by commas
-    GOLD_TEXTS = auto()  # the same, where an empty cell says that there is no gold
-    GOLD_IDS = auto()
 
-
+@dataclass(frozen=True)
 class Format:
     """A format whose records say what queries there are.
 
-    A new one is a file beside this one with a class of its own, and its line in
-    `kragx.data.formats`.
+    A new one is a file beside this one, and its line in `kragx.data.formats`.
+
+    Attributes:
+        name: how commands and configs call it.
+        fields: every field that its records may have, and what it holds.
+        marks: fields that only this format has.
+        read: what a record says: as a rule one query; its mistakes are reported to its `Fields`.
+        key: the field that holds the query's id.
+        looks: what else tells a record of this format.
     """
 
-    name: ClassVar[str]
-    fields: ClassVar[Mapping[str, Kind]]
-    """Every field that its records may have."""
-    marks: ClassVar[tuple[str, ...]]
-    """Fields that only this format has."""
-    key: ClassVar[str] = "query_id"
-    """The field that holds the query's id."""
+    name: str
+    fields: Mapping[str, Kind]
+    marks: tuple[str, ...]
+    read: Callable[[Fields], Read]
+    key: str = "query_id"
+    looks: Callable[[Mapping[str, Any]], bool] = lambda record: False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
-        """Whether a record has a field that only this format has."""
-        return any(mark in record for mark in self.marks)
-
-    def read(self, fields: Fields) -> Read:
-        """What a record says: as a rule one query; its mistakes are reported to `fields`."""
-        raise NotImplementedError
+        """Whether a record is of this format, and of no other."""
+        return any(mark in record for mark in self.marks) or self.looks(record)
 
 
 @dataclass
@@ -75,84 +77,72 @@ class Fields:
 
     Attributes:
         record: the fields' values.
+        format: of the record.
         problems: is told of every mistake.
         mender: replaces lone surrogates.
         line: where the record begins; a format whose record is a whole file moves it.
         number: the record's number, from 1.
-        query_id: for reports.
         lines: of a file that is one JSON value, the line of each part.
+        query_id: for reports.
     """
 
     record: Mapping[str, Any]
+    format: Format
     problems: Problems
     mender: Mender
     line: int | None = None
     number: int = 1
-    query_id: str | None = None
     lines: Mapping[Place, int] = field(default_factory=dict)
+    query_id: str | None = None
+
+    def __post_init__(self) -> None:
+        key = self.record.get(self.format.key)
+        self.query_id = None if key is None else str(key)
 
     def report(self, name: str, message: str, level: Level = "error") -> None:
         """Report what is wrong with a field."""
         self.problems.add(self.line, name, message, level, self.query_id)
 
-    def only(self, known: Iterable[str]) -> None:
-        """Report every field that is not among the known ones."""
-        for name in self.record:
-            if name not in known:
-                self._refused(unknown_field(str(name), known))
+    def only(self) -> None:
+        """Report every field that is not the format's."""
+        for name in self.rest():
+            self._refused(unknown_field(str(name), self.format.fields))
 
-    def rest(self, known: Iterable[str]) -> dict[str, Any]:
-        """What another tool's record holds besides, to be kept under metadata."""
+    def rest(self) -> dict[str, Any]:
+        """What a record holds besides the format's fields."""
+        known = self.format.fields
         return {name: value for name, value in self.record.items() if name not in known}
 
     def id(self, name: str) -> str:
         """The query's id; empty where it is missing, which is reported."""
-        query_id = self._cleaned(name, clean_id, self.record.get(name), self.mender)
-        if not query_id and self.record.get(name) in (None, ""):
+        value = self.record.get(name)
+        if value in (None, ""):
             self.report(name, "missing; each query needs an id of its own")
-        return query_id or ""
+        return self._cleaned(name, clean_id, value, self.mender) or ""
 
     def text(self, name: str, *, needed: bool = False) -> str | None:
         """A text."""
-        value = self.record.get(name)
-        if needed and (value is None or (isinstance(value, str) and not value.strip())):
+        value = self._of_type(name, str, "a text")
+        if needed and not (value or "").strip() and self.record.get(name) in (None, value):
             self.report(name, "missing; a question needs its text")
-            return None
-        if value is None:
-            return None
-        if not isinstance(value, str):
-            self.report(name, f"must be a text, not {shorten(value)}")
-            return None
-        return self.mender.mend(value)
+        return None if value is None else self.mender.mend(value)
 
-    def texts(self, name: str) -> list[str]:
-        """A list of texts; a single text is one."""
+    def texts(self, name: str, *, single: bool = True) -> list[str]:
+        """A list of texts; `single`: a single text is one."""
         value = self.record.get(name)
-        if isinstance(value, str):
-            return [self.mender.mend(value)]
         texts = []
-        for position, text in enumerate(self._list(name, "texts")):
-            if isinstance(text, str) and text.strip():
+        for position, text in enumerate(
+            [value] if single and isinstance(value, str) else self._list(name, "texts")
+        ):
+            if isinstance(text, str):
                 texts.append(self.mender.mend(text))
             else:
                 self.report(f"{name}[{position}]", f"must be a text, not {shorten(text)}")
         return texts
 
-    def names(self, name: str) -> tuple[str, ...]:
-        """A list of names, such as types of documents."""
-        names = self._list(name, "texts")
-        for position, text in enumerate(names):
-            if not isinstance(text, str):
-                self.report(f"{name}[{position}]", f"must be a text, not {shorten(text)}")
-        return tuple(self.mender.mend(text) for text in names if isinstance(text, str))
-
     def flag(self, name: str) -> bool | None:
         """True or false."""
-        value = self.record.get(name)
-        if value is None or isinstance(value, bool):
-            return value
-        self.report(name, f"must be true or false, not {shorten(value)}")
-        return None
+        return self._of_type(name, bool, "true or false")
 
     def metadata(self, **more: Any) -> dict[str, Any]:
         """The metadata, a copy; with what the format keeps under other names."""
@@ -161,40 +151,37 @@ class Fields:
 
     def ids(self, name: str) -> list[str]:
         """A list of ids."""
-        return self._ids(name, self._list(name, "ids"))
+        entries = enumerate(self._list(name, "ids"))
+        return [doc_id for place in entries for doc_id in self._id(name, *place)]
 
     def id_groups(self, name: str) -> list[tuple[str, ...]]:
         """A list of ids, or of lists of ids of which any one serves."""
         groups = []
         for position, entry in enumerate(self._list(name, "ids")):
             if entry == []:
-                self.report(
-                    f"{name}[{position}]", "an empty list; it should hold the ids that serve"
-                )
-            ids = self._ids(name, entry if isinstance(entry, list) else [entry], position)
-            if ids:
-                groups.append(tuple(dict.fromkeys(ids)))
+                message = "an empty list; it should hold the ids that serve"
+                self.report(f"{name}[{position}]", message)
+            members = entry if isinstance(entry, list) else [entry]
+            ids = [doc_id for member in members for doc_id in self._id(name, position, member)]
+            groups += [tuple(dict.fromkeys(ids))] if ids else []
         return groups
 
-    def _ids(self, name: str, values: Iterable[object], position: int | None = None) -> list[str]:
-        ids = []
-        for number, value in enumerate(values):
-            place = f"{name}[{number if position is None else position}]"
-            doc_id = self._cleaned(place, clean_id, value, self.mender)
-            if value is None or (doc_id is not None and not doc_id.strip()):
-                self.report(place, "the id is empty; remove it or fill it in")
-            elif doc_id is not None:
-                ids.append(doc_id)
-        return ids
+    def _id(self, name: str, position: int, value: object) -> Iterator[str]:
+        """The id at a position of a list, unless it is broken."""
+        place = f"{name}[{position}]"
+        doc_id = self._cleaned(place, clean_id, value, self.mender)
+        if value is None or (doc_id is not None and not doc_id.strip()):
+            self.report(place, "the id is empty; remove it or fill it in")
+        elif doc_id is not None:
+            yield doc_id
 
     def golds(self, name: str = "gold") -> list[Gold]:
         """Gold items as in a gold file; the broken ones are reported and left out."""
-        golds = []
-        for position, item in enumerate(self._list(name, "gold items", null=False)):
-            gold = self._cleaned(f"{name}[{position}]", _gold_in_file, item, self.mender)
-            if gold is not None:
-                golds.append(gold)
-        return golds
+        golds = (
+            self._cleaned(f"{name}[{position}]", _gold_in_file, item, self.mender)
+            for position, item in enumerate(self._list(name, "gold items", null=False))
+        )
+        return [gold for gold in golds if gold is not None]
 
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""
@@ -211,19 +198,20 @@ class Fields:
             return Retrieved(tuple(Doc(id=doc_id) for doc_id in ids), seconds)
         return None
 
+    def _of_type(self, name: str, kind: type[_Cleaned], words: str) -> _Cleaned | None:
+        """A value of a type of JSON; None where there is none."""
+        value = self.record.get(name)
+        if value is None or isinstance(value, kind):
+            return value
+        self.report(name, f"must be {words}, not {shorten(value)}")
+        return None
+
     def _list(self, name: str, of: str, *, null: bool = True) -> list[Any]:
         """A list, empty where there is none; `null`: whether a null says so too."""
-        value = self.record.get(name)
-        if value is None and (null or name not in self.record):
-            return []
-        if isinstance(value, list):
-            return value
-        self.report(
-            name,
-            f"must be a list of {of}, not {shorten(value)}; leave the field out if it is unknown, "
-            "write [] if it is empty",
-        )
-        return []
+        if not null and name in self.record and self.record[name] is None:
+            hint = "leave the field out if it is unknown, write [] if it is empty"
+            self.report(name, f"must be a list of {of}, not None; {hint}")
+        return self._of_type(name, list, f"a list of {of}") or []
 
     def _cleaned(self, name: str, clean: Callable[..., _Cleaned], *args: Any) -> _Cleaned | None:
         """What `clean` makes of a value; None if it refuses it, which is reported."""
@@ -239,15 +227,12 @@ class Fields:
 
 
 def _gold_in_file(item: object, mender: Mender) -> Gold:
-    refuse_string(item)
-    others = item.get("alternatives") if isinstance(item, Mapping) else None
-    for position, other in enumerate(others if isinstance(others, list) else ()):
-        refuse_string(other, f"alternatives[{position}]")
+    refuse_strings([item])
+    if isinstance(item, Mapping) and isinstance(item.get("alternatives"), list):
+        refuse_strings(item["alternatives"], "alternatives[{}]")
     return as_gold(item, mender)
 
 
 def _docs_in_file(items: list[Any], mender: Mender) -> tuple[Doc, ...]:
-    for position, item in enumerate(items):
-        if isinstance(item, str):
-            refuse_string(item, f"[{position}]")
+    refuse_strings(items, "[{}]")
     return as_docs(items, mender)

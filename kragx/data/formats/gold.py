@@ -13,9 +13,9 @@ when there is an ``error``); ``[]`` says that the retriever found nothing. Where
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.formats.format import Fields, Format, Kind, Read
@@ -23,45 +23,47 @@ from kragx.data.formats.jsonl import write_records
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.runs import Retrieved, Run
 
-QUERY_FIELDS = {
-    "query_id": Kind.WORD,
-    "query": Kind.TEXT,
-    "query_type": Kind.WORD,
-    "expected_doc_types": Kind.IDS,
-    "answerable": Kind.FLAG,
-    "reference": Kind.TEXT,
-    "metadata": Kind.JSON,
-    "gold": Kind.JSON,
+QUERY_FIELDS: Mapping[str, Kind] = {
+    "query_id": "word",
+    "query": "text",
+    "query_type": "word",
+    "expected_doc_types": "ids",
+    "answerable": "flag",
+    "reference": "text",
+    "metadata": "json",
+    "gold": "json",
 }
-RESULT_FIELDS = {
-    "retrieved": Kind.JSON,
-    "retrieved_chunk_ids": Kind.IDS,
-    "seconds": Kind.NUMBER,
-    "error": Kind.TEXT,
+RESULT_FIELDS: Mapping[str, Kind] = {
+    "retrieved": "json",
+    "retrieved_chunk_ids": "ids",
+    "seconds": "number",
+    "error": "text",
 }
 
 
-class GoldFormat(Format):
-    """The format of gold and results files."""
+def _read(fields: Fields) -> Read:
+    """Its query, and what was retrieved for it."""
+    fields.only()
+    query = Query(
+        id=fields.id("query_id"),
+        text=fields.text("query"),
+        gold=tuple(fields.golds()),
+        query_type=fields.text("query_type"),
+        expected_doc_types=tuple(fields.texts("expected_doc_types", single=False)),
+        answerable=fields.flag("answerable"),
+        reference=fields.text("reference"),
+        metadata=fields.metadata(),
+    )
+    yield query, fields.retrieved()
 
-    name = "gold"
-    fields: ClassVar = QUERY_FIELDS | RESULT_FIELDS
-    marks = ("gold", "retrieved")
 
-    def read(self, fields: Fields) -> Read:
-        """Its query, and what was retrieved for it."""
-        fields.only(self.fields)
-        query = Query(
-            id=fields.id("query_id"),
-            text=fields.text("query"),
-            gold=tuple(fields.golds()),
-            query_type=fields.text("query_type"),
-            expected_doc_types=fields.names("expected_doc_types"),
-            answerable=fields.flag("answerable"),
-            reference=fields.text("reference"),
-            metadata=fields.metadata(),
-        )
-        yield query, fields.retrieved()
+GOLD = Format(
+    "gold",
+    fields={**QUERY_FIELDS, **RESULT_FIELDS},
+    marks=("gold", "retrieved"),
+    read=_read,
+)
+"""The format of gold and results files."""
 
 
 def write_gold(dataset: GoldDataset, path: str | Path) -> None:

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.data.formats.format import Fields, Format, Kind, Read
+from kragx.data.formats.format import Fields, Format, Read
 from kragx.data.formats.gold import QUERY_FIELDS, RESULT_FIELDS, doc_record, query_record
 from kragx.data.formats.jsonl import write_records
 from kragx.data.gold import Gold, GoldDataset, Query
@@ -26,39 +26,41 @@ GRADES = {"highly_relevant_chunk_ids": 2.0, "relevant_chunk_ids": 1.0, IRRELEVAN
 """The grade of the ids in each list of the schema."""
 
 
-class GoldsetFormat(Format):
-    """The format of managed gold sets."""
+def _read(fields: Fields) -> Read:
+    """Its query, and what was retrieved for it, if it says so."""
+    fields.only()
+    query_id, text = fields.id("query_id"), fields.text("query", needed=True)
+    if not any(name in fields.record for name in (*GOLDSET.marks, "gold")):
+        fields.report("relevant_chunk_ids", "missing; write [] where a query has no gold")
+    if "query_type" not in fields.record:
+        fields.report("query_type", "missing; the summary by type leaves it out", "warning")
+    metadata = fields.metadata()
+    _check_created(metadata, fields)
+    query = Query(
+        id=query_id,
+        text=text,
+        gold=_graded(fields),
+        query_type=fields.text("query_type"),
+        expected_doc_types=tuple(fields.texts("expected_doc_types", single=False)),
+        answerable=fields.flag("answerable"),
+        reference=fields.text("reference"),
+        metadata=metadata,
+    )
+    yield query, fields.retrieved()
 
-    name = "goldset"
-    fields: ClassVar = {
+
+GOLDSET = Format(
+    "goldset",
+    fields={
         **QUERY_FIELDS,
-        **dict.fromkeys(reversed(GRADES), Kind.GOLD_IDS),
-        "gold_texts": Kind.GOLD_TEXTS,
+        **dict.fromkeys(reversed(GRADES), "gold ids"),
+        "gold_texts": "gold texts",
         **RESULT_FIELDS,
-    }
-    marks = (*GRADES, "gold_texts")
-
-    def read(self, fields: Fields) -> Read:
-        """Its query, and what was retrieved for it, if it says so."""
-        fields.only(self.fields)
-        query_id, text = fields.id("query_id"), fields.text("query", needed=True)
-        if not any(name in fields.record for name in (*self.marks, "gold")):
-            fields.report("relevant_chunk_ids", "missing; write [] where a query has no gold")
-        if "query_type" not in fields.record:
-            fields.report("query_type", "missing; the summary by type leaves it out", "warning")
-        metadata = fields.metadata()
-        _check_created(metadata, fields)
-        query = Query(
-            id=query_id,
-            text=text,
-            gold=_graded(fields),
-            query_type=fields.text("query_type"),
-            expected_doc_types=fields.names("expected_doc_types"),
-            answerable=fields.flag("answerable"),
-            reference=fields.text("reference"),
-            metadata=metadata,
-        )
-        yield query, fields.retrieved()
+    },
+    marks=(*GRADES, "gold_texts"),
+    read=_read,
+)
+"""The format of managed gold sets."""
 
 
 def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:

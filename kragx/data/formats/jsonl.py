@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any
@@ -145,11 +145,7 @@ def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> Non
     Raises:
         UsageError: the file cannot be written.
     """
-    if str(path) == "-":
-        for record in records:
-            sys.stdout.write(to_json(record) + "\n")
-        return
-    with open_text(path) as file:
+    with nullcontext(sys.stdout) if str(path) == "-" else open_text(path) as file:
         for record in records:
             file.write(Mender().mend(to_json(record)) + "\n")
 
@@ -175,26 +171,28 @@ def _finite(value: Any) -> Any:
 
 def open_text(path: str | Path, encoding: str = "utf-8") -> IO[str]:
     """Open a file for writing; a `UsageError` says why it cannot."""
-    try:
+    with _refused(path, "written"):
         return Path(path).open("w", encoding=encoding, errors="replace", newline="")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def open_binary(path: str | Path) -> IO[bytes]:
     """Open a file for writing bytes; a `UsageError` says why it cannot."""
-    try:
+    with _refused(path, "written"):
         return Path(path).open("wb")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def make_folder(path: Path) -> None:
     """Make a folder and those above it; a `UsageError` says why it cannot."""
-    try:
+    with _refused(path, "made"):
         path.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def _refused(path: str | Path, what: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
-        raise UsageError(f"{path}: cannot be made: {error.strerror or error}") from None
+        raise UsageError(f"{path}: cannot be {what}: {error.strerror or error}") from None
 
 
 def file_name(path: str | Path) -> str:

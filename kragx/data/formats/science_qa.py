@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.formats.autorag import any_of
-from kragx.data.formats.format import Fields, Format, Kind, Read
+from kragx.data.formats.format import Fields, Format, Read
 from kragx.data.formats.jsonl import file_name, read_records
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.problems import Problems
@@ -24,43 +24,46 @@ from kragx.data.text import Mender
 from kragx.errors import DataError
 
 
-class ScienceQaFormat(Format):
-    """The format of the competition's gold."""
+def _is_by_id(record: Mapping[str, Any]) -> bool:
+    """Whether a record is lists by eval_id."""
+    lists = all(isinstance(refs, list) for refs in record.values())
+    return bool(record) and "query_id" not in record and lists
 
-    name = "science-qa"
-    fields: ClassVar = {
-        "eval_id": Kind.WORD,
-        "refs": Kind.GOLD_IDS,
-        "msg": Kind.JSON,
-        "query": Kind.TEXT,
-    }
-    marks = ("eval_id",)
-    key = "eval_id"
 
-    def recognises(self, record: Mapping[str, Any]) -> bool:
-        """Whether a record has an eval_id, or is lists by eval_id."""
-        if "query_id" in record or not record:
-            return False
-        by_id = all(isinstance(refs, list) for refs in record.values())
-        return by_id or super().recognises(record)
+def _read(fields: Fields) -> Read:
+    """Its query; of lists by eval_id all of them."""
+    if "eval_id" in fields.record or "refs" in fields.record:
+        fields.only()
+        if "refs" not in fields.record:
+            fields.report("refs", "missing; write [] where a question has no gold")
+        yield _query(fields, fields.id("eval_id"), "refs"), None
+        return
+    for eval_id in fields.record:
+        fields.line, fields.query_id = fields.lines.get((eval_id,), fields.line), eval_id
+        yield _query(fields, eval_id, eval_id), None
 
-    def read(self, fields: Fields) -> Read:
-        """Its query; of lists by eval_id all of them."""
-        if "eval_id" in fields.record or "refs" in fields.record:
-            fields.only(self.fields)
-            if "refs" not in fields.record:
-                fields.report("refs", "missing; write [] where a question has no gold")
-            yield self._query(fields, fields.id("eval_id"), "refs"), None
-            return
-        for eval_id in fields.record:
-            fields.line, fields.query_id = fields.lines.get((eval_id,), fields.line), eval_id
-            yield self._query(fields, eval_id, eval_id), None
 
-    def _query(self, fields: Fields, query_id: str, name: str) -> Query:
-        golds = any_of(dict.fromkeys(fields.id_groups(name)))
-        # The competition's way to say that nothing should be found.
-        answerable = False if fields.record.get(name) == [] else None
-        return Query(query_id, fields.text("query"), golds, answerable=answerable)
+def _query(fields: Fields, query_id: str, name: str) -> Query:
+    golds = any_of(dict.fromkeys(fields.id_groups(name)))
+    # The competition's way to say that nothing should be found.
+    answerable = False if fields.record.get(name) == [] else None
+    return Query(query_id, fields.text("query"), golds, answerable=answerable)
+
+
+SCIENCE_QA = Format(
+    "science-qa",
+    fields={
+        "eval_id": "word",
+        "refs": "gold ids",
+        "msg": "json",
+        "query": "text",
+    },
+    marks=("eval_id",),
+    read=_read,
+    key="eval_id",
+    looks=_is_by_id,
+)
+"""The format of the competition's gold."""
 
 
 def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, Run, list[str]]:
@@ -79,7 +82,7 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
     queries: list[Query] = []
     results: dict[str, Retrieved] = {}
     for line, record in read_records(path, mender):
-        fields = Fields(record, problems, mender, line)
+        fields = Fields(record, SCIENCE_QA, problems, mender, line)
         eval_id = fields.id("eval_id")
         if eval_id not in gold:
             problems.add(line, None, f"eval_id {eval_id!r} is not in the gold set {gold.name!r}")

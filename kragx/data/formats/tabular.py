@@ -13,7 +13,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,17 +33,12 @@ ENCODINGS = ("utf-8-sig", "cp949")
 code page in which Korean Windows saves CSV."""
 
 FIELDS: Mapping[str, Kind] = {
-    "metadata.facts": Kind.TEXTS,
+    "metadata.facts": "texts",
     **{name: kind for reader in FORMATS.values() for name, kind in reader.fields.items()},
 }
 """Every field of every format, and what it holds."""
 
-_SEPARATORS: Mapping[Kind | None, str] = {
-    Kind.IDS: "[|;\n,]",
-    Kind.GOLD_IDS: "[|;\n,]",
-    Kind.TEXTS: "\n",
-    Kind.GOLD_TEXTS: "\n",
-}
+_SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -62,32 +58,31 @@ def read_csv(
     text = _decoded(path, encoding)
     separator = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
     lines = io.StringIO(text, newline="").readlines()
-    header: list[str] | None = None
+    header: list[str] = []
     line = 1
     while line <= len(lines):
         reader = csv.reader(lines[line - 1 :], delimiter=separator, strict=True)
         begun = line - 1  # lines before this reader's first
         try:
             for cells in reader:
-                if header is None:
+                blank = not any(cell.strip() for cell in cells)
+                if not header:
                     header = _header(cells, path)
-                elif any(cell.strip() for cell in cells):
-                    if len(cells) == len(header):
-                        yield line, _row(header, cells)
-                    else:
-                        problems.add(
-                            line,
-                            None,
-                            f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
-                            "a comma or line break needs double quotes around it",
-                        )
+                elif not blank and len(cells) == len(header):
+                    yield line, _row(header, cells)
+                elif not blank:
+                    message = (
+                        f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
+                        "a comma or line break needs double quotes around it"
+                    )
+                    problems.add(line, None, message)
                 line = begun + reader.line_num + 1
         except csv.Error as error:
-            if header is None:
-                raise DataError(f"{path}:{line}: not valid CSV: {error}") from None
             problems.add(line, None, f"not valid CSV: {error}")
+            if not header:
+                problems.refuse()  # nothing else can be told
             line += 1
-    if header is None:
+    if not header:
         raise DataError(f"{path}: the file is empty; a header with the fields' names is expected")
 
 
@@ -155,18 +150,21 @@ def read_parquet(
         rows = parquet.read_table(path).to_pylist()
     except (OSError, ArrowException) as error:
         raise DataError(f"{path}: cannot be read as Parquet: {error}") from None
-    for number, cells in enumerate(rows, start=1):
-        row = _row(cells, cells.values())
-        if not _empty(row):
-            yield number, row
+    yield from _filled(((row.keys(), row.values()) for row in rows), 1)
 
 
 def rows_of_frame(frame: Any) -> Iterator[Row]:
     """The rows of a DataFrame, numbered as in a spreadsheet with one line of header."""
     names = [str(name).strip() for name in frame.columns]
-    for number, cells in enumerate(frame.itertuples(index=False, name=None), start=2):
-        row = _row(names, map(_plain, cells))
-        if not _empty(row):
+    rows = frame.itertuples(index=False, name=None)
+    yield from _filled(((names, map(_plain, cells)) for cells in rows), 2)
+
+
+def _filled(rows: Iterable[tuple[Iterable[str], Iterable[Any]]], first: int) -> Iterator[Row]:
+    """Rows of names and cells with their numbers, but for those in which nothing stands."""
+    for number, (names, cells) in enumerate(rows, start=first):
+        row = _row(names, cells)
+        if any(cell is not None for cell in row.values()):
             yield number, row
 
 
@@ -175,10 +173,6 @@ def _row(names: Iterable[str], cells: Iterable[Any]) -> dict[str, Any]:
         name: None if isinstance(cell, str) and not cell.strip() else cell
         for name, cell in zip(names, cells, strict=True)
     }
-
-
-def _empty(row: Mapping[str, Any]) -> bool:
-    return all(cell is None for cell in row.values())
 
 
 def is_frame(value: object) -> bool:
@@ -220,7 +214,7 @@ def renamed(
         name = mapped.get(column, column)
         kind = FIELDS.get(name)
         if value is None:
-            if kind in (Kind.GOLD_IDS, Kind.GOLD_TEXTS):
+            if kind in ("gold ids", "gold texts"):
                 record[name] = []
             continue
         try:
@@ -243,31 +237,17 @@ def renamed(
 
 def _cell(kind: Kind | None, value: Any) -> Any:
     text = value.strip() if isinstance(value, str) else ""
-    if not text or kind in (None, Kind.TEXT):
+    if not text or kind is None or kind == "text":
         return value
-    if kind in _PLAIN:
-        return _PLAIN[kind](text)
-    if text.startswith(("[", "{")):
+    plain = {"word": text, "flag": _FLAGS.get(text.lower(), value)}
+    if kind in plain:
+        return plain[kind]
+    if kind in ("json", "number") or text.startswith(("[", "{")):
         for read in (json.loads, ast.literal_eval):
-            try:
+            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
                 return read(text)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                continue
-        raise DataError(f"looks like a list but is none: {text[:40]!r}")
-    if kind not in _SEPARATORS:
-        raise DataError(f"JSON is expected, not {text[:40]!r}")
+        listed = (
+            "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
+        )
+        raise DataError(f"{listed} {text[:40]!r}")
     return [part.strip() for part in re.split(_SEPARATORS[kind], text) if part.strip()]
-
-
-def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-_PLAIN: Mapping[Kind | None, Callable[[str], Any]] = {
-    Kind.WORD: str,
-    Kind.FLAG: lambda text: _FLAGS.get(text.lower(), text),
-    Kind.NUMBER: _number,
-}

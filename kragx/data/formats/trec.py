@@ -12,10 +12,9 @@ import gzip
 from collections.abc import Iterator
 from math import isfinite
 from pathlib import Path
-from typing import ClassVar
 
 from kragx.data.documents import Doc
-from kragx.data.formats.format import Fields, Format, Kind, Read
+from kragx.data.formats.format import Fields, Format, Read
 from kragx.data.formats.jsonl import file_name, open_binary, open_bytes, open_text
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
@@ -27,18 +26,20 @@ _QRELS = ("query", "iteration", "document", "grade")
 _RUN = ("query", "Q0", "document", "rank", "score", "tag")
 
 
-class QrelsFormat(Format):
-    """Qrels, of which `qrels_records` makes a record for each query."""
+def _read(fields: Fields) -> Read:
+    """Its query, with an id and grade for each gold item."""
+    grades = fields.record["grades"].items()
+    golds = tuple(Gold(id=document, grade=grade) for document, grade in grades)
+    yield Query(fields.record["query_id"], gold=golds), None
 
-    name = "qrels"
-    fields: ClassVar = {"query_id": Kind.WORD, "grades": Kind.JSON}
-    marks = ("grades",)
 
-    def read(self, fields: Fields) -> Read:
-        """Its query, with an id and grade for each gold item."""
-        grades = fields.record["grades"].items()
-        golds = tuple(Gold(id=document, grade=grade) for document, grade in grades)
-        yield Query(fields.record["query_id"], gold=golds), None
+QRELS = Format(
+    "qrels",
+    fields={"query_id": "word", "grades": "json"},
+    marks=("grades",),
+    read=_read,
+)
+"""Qrels, of which `qrels_records` makes a record for each query."""
 
 
 def qrels_records(
