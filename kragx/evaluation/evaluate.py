@@ -94,7 +94,8 @@ def evaluate(
         facts = None
         if facts_by is not None:
             depth = facts_depth(specs)
-            facts = Facts(source.lists, facts_by, depth, follows=facts_match is None)
+            follows = facts_match is None
+            facts = Facts.matched(source.lists, facts_by, depth, follows=follows)
             counts |= facts.judging
         concurrency = int(source.run_settings.get("concurrency", 1))
         evidence = GatheredEvidence(source.lists, table, concurrency, facts, sizes)

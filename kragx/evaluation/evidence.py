@@ -28,7 +28,6 @@ class GatheredEvidence:
         concurrency: how many questions were asked at once.
         matched_facts: the facts that were found; None if no metric reads them.
         sizes: the lengths of the documents, for budgets.
-        depths: (q) where each list was cut; None if it was not.
     """
 
     lists: Sequence[RankedList]
@@ -36,7 +35,6 @@ class GatheredEvidence:
     concurrency: int = 1
     matched_facts: Facts | None = None
     sizes: Sizes = field(default_factory=Sizes, repr=False, compare=False)
-    depths: Ints | None = None
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, dict[str, Any]]] = field(
         default_factory=dict, repr=False, compare=False
@@ -53,7 +51,6 @@ class GatheredEvidence:
             ],
             table=self.table.first(depths),
             sizes=Sizes(self.sizes.tokenizer),
-            depths=depths,
             _spreads={},
         )
 
@@ -61,8 +58,7 @@ class GatheredEvidence:
         """(q) the share of a query's facts that its first k documents hold; NaN without."""
         if self.matched_facts is None:
             return np.full(len(self.lists), np.nan)
-        assert not isinstance(k, TextBudget)  # lists are cut there before
-        return self.matched_facts.shares(k if self.depths is None else self.depths)
+        return self.matched_facts.shares(self._depths(k))
 
     def spread(self, options: SpanOptions) -> Spread:
         """Where the gold of every query stands in what was retrieved."""
@@ -76,8 +72,13 @@ class GatheredEvidence:
         """(q) how many tokens of each query's stream a cut-off holds."""
         if isinstance(k, TextBudget):
             return self.sizes.read(self.lists, k, spread)
-        lengths = [len(ranked.docs) for ranked in self.lists]
-        return spread.after(lengths if k is None else np.minimum(lengths, k))
+        return spread.after(self._depths(k))
+
+    def _depths(self, k: Cut) -> Ints:
+        """(q) how many documents of each list a cut-off holds."""
+        assert not isinstance(k, TextBudget)  # lists are cut there before
+        lengths = np.array([len(ranked.docs) for ranked in self.lists], np.int64)
+        return lengths if k is None else np.minimum(lengths, k)
 
     @property
     def follows(self) -> bool:

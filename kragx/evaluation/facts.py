@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from copy import copy
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import MetricSpec, Profile
 from kragx.metrics.evidence import RankedList
-from kragx.metrics.table import Floats, Ints
+from kragx.metrics.table import Floats, Ints, MatchTable
 
 FACTS_HAVE_NO_IDS = (
     "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "
@@ -33,10 +33,10 @@ def facts_matcher(
     """What matches facts; None where no metric reads them."""
     if not any(spec.metric.reads_facts for spec in specs):
         return None
-    chosen = matcher if spec is None else matchers.matcher(spec, named.match_options)
-    if chosen.reads == "ids":
+    of_facts = matcher if spec is None else matchers.matcher(spec, named.match_options)
+    if of_facts.reads == "ids":
         raise UsageError(f"facts_match: {FACTS_HAVE_NO_IDS}")
-    return chosen.against_gold()
+    return of_facts.against_gold()
 
 
 def facts_depth(specs: Sequence[MetricSpec]) -> int | None:
@@ -46,61 +46,63 @@ def facts_depth(specs: Sequence[MetricSpec]) -> int | None:
     return max(known) if known and len(known) == len(cuts) else None
 
 
+@dataclass(frozen=True)
 class Facts:
-    """The share of each query's facts that its top k holds; matched once, for every k.
+    """Which facts the documents of each query hold; matched once, for every k.
 
-    Args:
-        answers: what each query got.
-        matcher: what matches facts.
-        depth: how far down a list facts are looked for; None for to its end.
+    Attributes:
+        rows: (f) the evaluation's row of each query that has facts.
+        matches: the matches of these queries, whose facts stand as its gold.
         follows: whether gold and facts have one matcher, and so one threshold.
+        judging: what judging took, as counts hold it.
     """
 
-    def __init__(
-        self,
-        answers: Sequence[RankedList],
+    rows: Ints
+    matches: MatchTable
+    follows: bool
+    judging: Mapping[str, Any]
+
+    @classmethod
+    def matched(
+        cls,
+        lists: Sequence[RankedList],
         matcher: matchers.BaseMatcher,
         depth: int | None,
         *,
-        follows: bool = False,
-    ) -> None:
-        self.follows = follows
-        self._n_queries = len(answers)
+        follows: bool,
+    ) -> Facts:
+        """Match the facts with the first `depth` documents; None for all of them."""
         rows, items = [], []
-        for row, answer in enumerate(answers):
-            facts = facts_of(answer.query)
-            if facts:
-                gold = tuple(Gold(text=fact) for fact in facts)
-                items.append(
-                    MatchItem(replace(answer.query, gold=gold), answer.top(depth), answer.status)
-                )
+        for row, ranked in enumerate(lists):
+            gold = tuple(Gold(text=fact) for fact in facts_of(ranked.query))
+            if gold:
+                query = replace(ranked.query, gold=gold)
+                items.append(MatchItem(query, ranked.top(depth), ranked.status))
                 rows.append(row)
         notes = matchers.Notes()
         table = match_items(items, matcher, notes)
-        judging = judging_counts(matcher, notes)
-        self.judging = {f"{name}_facts": counts for name, counts in judging.items()}
-        self._tables = {row: table.dense(position) for position, row in enumerate(rows)}
-        self._threshold = table.threshold
+        counts = judging_counts(matcher, notes)
+        judging = {f"{name}_facts": count for name, count in counts.items()}
+        return cls(np.array(rows, np.int64), table, follows, judging)
 
     def at_threshold(self, threshold: float) -> Facts:
         """The same scores, decided at another threshold."""
-        other = copy(self)
-        other._threshold = threshold
-        return other
+        return replace(self, matches=self.matches.at_threshold(threshold))
 
-    def shares(self, k: int | Ints | None) -> Floats:
-        """(q) shares in the first k documents, k for all queries or for each.
+    def shares(self, depths: Ints) -> Floats:
+        """(q) the share of each query's facts in its first documents, so many of each list.
 
         NaN for a query without facts, or with a fact that a judge could not rate.
         """
-        values = np.full(self._n_queries, np.nan)
-        for row, scores in self._tables.items():
-            within = scores[: k[row] if isinstance(k, np.ndarray) else k]
-            held = (within >= self._threshold).any(axis=0)
-            # A fact that was found is held, whatever could not be said of other documents.
-            if not (np.isnan(within).any(axis=0) & ~held).any():
-                values[row] = held.mean()
-        return values
+        table = self.matches.first(depths[self.rows])
+        held, open_ = np.zeros((2, len(table.grade)), bool)
+        held[table.pair_gold[table.matched]] = True
+        # A fact that was found is held, whatever could not be said of other documents.
+        open_[table.pair_gold[np.isnan(table.pair_score)]] = True
+        shares = np.full(len(depths), np.nan)
+        shares[self.rows] = np.bincount(table.gold_query, held, table.n_queries) / table.n_gold
+        shares[self.rows[table.gold_query[open_ & ~held]]] = np.nan
+        return shares
 
 
 def facts_of(query: Query) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from kragx.data.documents import Doc
 from kragx.data.tokenizers import describe, tokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.errors import DataError
@@ -28,7 +29,7 @@ _BATCH = 256  # queries whose tokens are compared at once
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldText:
     """A gold text of a query: the gold item that it belongs to, from 0, and what is known of it."""
 
     item: int
@@ -40,7 +41,7 @@ class Reader:
     """Reads the answers of an evaluation, batch by batch."""
 
     def __init__(self, lists: Sequence[RankedList], table: MatchTable, how: SpanOptions) -> None:
-        self._answers = lists
+        self._lists = lists
         self._repeated = [table.repeated[a:b] for a, b in pairwise(table.doc_start)]
         self._how = how
         self._corpus = TokenCorpus(tokenizer(how.tokenizer))
@@ -85,12 +86,12 @@ class Reader:
     def parts(self) -> Iterator[Part]:
         """A part for each batch of queries with text, and for each query with offsets."""
         # One part holds consecutive queries, so that rows keep their order.
-        batch: list[tuple[list[Gold], list[str]]] = []
-        for answer, repeated in zip(self._answers, self._repeated):
-            golds = _golds(answer)
-            docs = [doc.text for doc in answer.docs]
-            self._check(answer, golds, docs)
-            exact = self._placed(answer, golds) if golds else None
+        batch: list[tuple[list[GoldText], list[str]]] = []
+        for ranked, repeated in zip(self._lists, self._repeated):
+            golds = _golds(ranked)
+            docs = [doc.text for doc in ranked.docs]
+            self._check(ranked, golds, docs)
+            exact = self._placed(ranked, golds) if golds else None
             if exact is None:
                 kept = ["" if again else text or "" for text, again in zip(docs, repeated)]
                 batch.append((golds, kept))
@@ -104,48 +105,51 @@ class Reader:
         if batch:
             yield self._aligned(batch)
 
-    def _check(self, answer: RankedList, golds: Sequence[Gold], docs: Sequence[str | None]) -> None:
+    def _check(
+        self, ranked: RankedList, golds: Sequence[GoldText], docs: Sequence[str | None]
+    ) -> None:
         with_text = {gold.item for gold in golds}
-        wanted = _items(answer)
+        wanted = _items(ranked)
         for item, position in enumerate(wanted):
             if item not in with_text:
                 raise DataError(
-                    f"query {answer.query.id!r}, gold {position + 1}: "
-                    f"{answer.query.gold[position].id!r} has no text, and coverage, density and "
+                    f"query {ranked.query.id!r}, gold {position + 1}: "
+                    f"{ranked.query.gold[position].id!r} has no text, and coverage, density and "
                     "iou compare texts; add it, or leave them out"
                 )
         if wanted and None in docs:
             rank = docs.index(None) + 1
             raise DataError(
-                f"query {answer.query.id!r}, rank {rank}: document {answer.docs[rank - 1].id!r} "
+                f"query {ranked.query.id!r}, rank {rank}: document {ranked.docs[rank - 1].id!r} "
                 "has no text, and coverage, density and iou compare texts; add it, or leave them "
                 "out"
             )
 
     def _placed(
-        self, answer: RankedList, golds: Sequence[Gold]
+        self, ranked: RankedList, golds: Sequence[GoldText]
     ) -> tuple[list[Placed], list[Placed]] | None:
         """The places of all texts of a query; None if they are to be compared instead."""
         how = self._how
         if how.offsets == "off":
             return None
-        read: Callable[..., Placed | None] = placed
-        options = {"wrappers": how.wrappers == "removed"}
-        of_gold = [read(gold.text, gold.metadata, how.keys, **options) for gold in golds]
-        of_docs = [read(doc.text, doc.metadata, how.keys, **options) for doc in answer.docs]
-        known = [each for each in of_gold if each is not None]
-        known_docs = [each for each in of_docs if each is not None]
+
+        def place(text: GoldText | Doc) -> Placed | None:
+            return placed(text.text, text.metadata, how.keys, wrappers=how.wrappers == "removed")
+
+        of_gold, of_docs = list(map(place, golds)), list(map(place, ranked.docs))
+        known = [place for place in of_gold if place is not None]
+        known_docs = [place for place in of_docs if place is not None]
         if len(known) == len(of_gold) and len(known_docs) == len(of_docs):
             return known, known_docs
         if how.offsets == "only":
             what = "a gold text" if None in of_gold else f"rank {of_docs.index(None) + 1}"
             raise DataError(
-                f"query {answer.query.id!r}: offsets=only, and the metadata of {what} do not say "
+                f"query {ranked.query.id!r}: offsets=only, and the metadata of {what} do not say "
                 f"where it stands ({how.keys.source!r} and {how.keys.start!r} that fit its length)"
             )
         return None
 
-    def _aligned(self, batch: Sequence[tuple[list[Gold], list[str]]]) -> Part:
+    def _aligned(self, batch: Sequence[tuple[list[GoldText], list[str]]]) -> Part:
         golds = [[self._how.read(gold.text) for gold in golds] for golds, _ in batch]
         docs = [[self._how.read(text) for text in texts] for _, texts in batch]
         corpus = self._corpus
@@ -167,44 +171,44 @@ class Reader:
             bridge=self._how.bridge,
         )
         lengths = [np.fromiter(map(len, of), np.int64, len(of)) for of in doc_tokens]
-        said = repetitions(streams, self._how.run)
+        repeats = repetitions(streams, self._how.run)
         twin = twins(gold_rows, stream_of, self._how.run)
-        return Part(cells, said, twin, gold_rows.lengths, text_item, item_query, lengths)
+        return Part(cells, repeats, twin, gold_rows.lengths, text_item, item_query, lengths)
 
     def _located(
-        self, golds: Sequence[Gold], of_gold: Sequence[Placed], docs: Sequence[Placed]
+        self, golds: Sequence[GoldText], of_gold: Sequence[Placed], docs: Sequence[Placed]
     ) -> Part:
         # Repeated documents need no care: the same place counts once, another is another.
         for sources, texts in zip(self._sources, (of_gold, docs)):
-            sources.update((each.source, None) for each in texts)
-        cells, said, twin = locate(of_gold, docs)
+            sources.update((text.source, None) for text in texts)
+        cells, repeats, twin = locate(of_gold, docs)
         item_query, text_item, _ = _items_of([golds])
         gold_lengths, lengths = (
-            np.array([len(each.words) for each in texts], np.int64) for texts in (of_gold, docs)
+            np.array([len(text.words) for text in texts], np.int64) for texts in (of_gold, docs)
         )
-        return Part(cells, said, twin, gold_lengths, text_item, item_query, [lengths])
+        return Part(cells, repeats, twin, gold_lengths, text_item, item_query, [lengths])
 
 
 def _row(texts: Sequence[Any]) -> Any:
     return np.concatenate(texts) if texts else np.empty(0, np.int32)
 
 
-def _items(answer: RankedList) -> list[int]:
+def _items(ranked: RankedList) -> list[int]:
     """The gold items of a query that are gold: of a grade above 0."""
-    return [at for at, gold in enumerate(answer.query.gold) if gold.grade > 0]
+    return [position for position, gold in enumerate(ranked.query.gold) if gold.grade > 0]
 
 
-def _golds(answer: RankedList) -> list[Gold]:
+def _golds(ranked: RankedList) -> list[GoldText]:
     """The texts of a query's gold items and of their alternatives."""
-    golds: list[Gold] = []
-    for item, position in enumerate(_items(answer)):
-        own = answer.query.gold[position]
+    golds: list[GoldText] = []
+    for item, position in enumerate(_items(ranked)):
+        own = ranked.query.gold[position]
         texts = [(own.text, own.metadata), *((doc.text, doc.metadata) for doc in own.alternatives)]
-        golds += [Gold(item, text, metadata) for text, metadata in texts if text is not None]
+        golds += [GoldText(item, text, metadata) for text, metadata in texts if text is not None]
     return golds
 
 
-def _items_of(golds: Sequence[Sequence[Gold]]) -> tuple[Ints, Ints, Ints]:
+def _items_of(golds: Sequence[Sequence[GoldText]]) -> tuple[Ints, Ints, Ints]:
     """The query of each gold item; the item and the query of each gold text."""
     item_query: list[int] = []
     text_item: list[int] = []

@@ -74,23 +74,23 @@ class Unknown:
         # Without a single document of which all is known, what is unsure has no estimate.
         rate = np.nan if self.rate is None else self.rate
         values = np.where(self.unsure, low.values + rate * (high.values - low.values), low.values)
-        bounds = mean = micro = None
+        bounds = mean = micro_bounds = None
         if in_mean.any():
             bounds = (_extreme(least, in_mean, perhaps, -1), _extreme(most, in_mean, perhaps, 1))
             known = defined(values)
             mean = float(np.clip(known.mean(), *bounds)) if known.size else None
-        estimate = low.micro
+        micro = low.micro
         if low.micro is not None and high.micro is not None and not self.open_gold.any():
-            micro = (low.micro, high.micro)
+            micro_bounds = (low.micro, high.micro)
             if self.rate is not None:
-                estimate = low.micro + self.rate * (high.micro - low.micro)
+                micro = low.micro + self.rate * (high.micro - low.micro)
         return replace(
             low,
             values=values,
             mean=mean,
             bounds=bounds,
-            micro_bounds=micro,
-            micro_estimate=estimate,
+            micro=micro,
+            micro_bounds=micro_bounds,
         )
 
 

@@ -151,8 +151,11 @@ def _known(table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> 
             )
             if precision is not None and recall is not None:
                 mean = harmonic(precision, recall)
-        counts = None if metric.pooled is None else pooled(rel)[row]
-        return MetricScores(spec, values[row], mean, view(rel).empty, counts)
+        no_gold = view(rel).empty
+        if metric.pooled is None:
+            return MetricScores(spec, values[row], mean, no_gold)
+        counts = pooled(rel)[row]
+        return MetricScores(spec, values[row], mean, no_gold, counts, metric.pooled(counts))
 
     return [score(spec) for spec in specs]
 

@@ -107,7 +107,7 @@ SCIENCE_QA = Profile(
     missing="left_out",
 )
 
-PROFILES: Mapping[str, Profile] = {each.name: each for each in (KRAGX, TREC, KRAG, SCIENCE_QA)}
+PROFILES: Mapping[str, Profile] = {own.name: own for own in (KRAGX, TREC, KRAG, SCIENCE_QA)}
 """Every profile by name."""
 
 

@@ -161,10 +161,11 @@ def profile_for(
         for text in listed
         if isinstance(text, str) and in_kragx_words(text) not in (text, text.strip())
     ]
-    chosen = profile(named if named is not None else "trec" if trec_only else "kragx")
-    if trec_only and chosen.name != "trec":
+    resolved = profile(named if named is not None else "trec" if trec_only else "kragx")
+    if trec_only and resolved.name != "trec":
         raise UsageError(
             f"metric {trec_only[0]!r} is trec_eval's name and means the number of the profile "
-            f"trec, not {chosen.name}; use profile trec, or write {in_kragx_words(trec_only[0])!r}"
+            f"trec, not {resolved.name}; use profile trec, or write "
+            f"{in_kragx_words(trec_only[0])!r}"
         )
-    return chosen
+    return resolved

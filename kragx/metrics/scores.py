@@ -22,11 +22,11 @@ class MetricScores:
             run's own number (a percentile, a throughput); None if there is nothing to take it of.
         no_gold: (q) which queries have no gold for this metric; None if it is not made of matches
             alone, and so defined without gold as well.
-        pooled: the counts of its micro average, if it has one.
+        pooled: the counts of its micro average, if it has one; what is not known counts as no
+            match.
+        micro: the micro average; None for a metric that has none.
         bounds: what `mean` can become once every score is known; None if all are.
         micro_bounds: the same for the micro average; None also where it is not known.
-        micro_estimate: the micro average where scores are not known; `pooled` counts those as no
-            matches.
         maximum: the greatest value that could have been reached, if that depends on the data.
     """
 
@@ -35,23 +35,15 @@ class MetricScores:
     mean: float | None
     no_gold: Bools | None = None
     pooled: PooledCounts | None = None
+    micro: float | None = None
     bounds: tuple[float, float] | None = None
     micro_bounds: tuple[float, float] | None = None
-    micro_estimate: float | None = None
     maximum: float | None = None
 
     @property
     def n_scored(self) -> int:
         """How many queries have a value, and so are in the mean."""
         return len(defined(self.values))
-
-    @property
-    def micro(self) -> float | None:
-        """The micro average; None for a metric that has none."""
-        if self.micro_estimate is not None:
-            return self.micro_estimate
-        average = self.spec.metric.pooled
-        return None if average is None or self.pooled is None else average(self.pooled)
 
 
 def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[str, Any]:

@@ -351,7 +351,7 @@ class TestGains:
     @pytest.mark.parametrize("grade", [inf, -inf, nan])
     def test_grades_are_finite(self, grade: float) -> None:
         """A grade that is not finite is refused when gold is read."""
-        with pytest.raises(DataError, match="'grade' must be a finite number"):
+        with pytest.raises(DataError, match="grade: must be a finite number"):
             by_id({"q": {"a": grade}}, {"q": ids("a")})
 
     @pytest.mark.parametrize("grade", [inf, nan])

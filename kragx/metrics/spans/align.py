@@ -72,8 +72,8 @@ def align(
     """
     least = Least.of(golds, words, run)
     seed = min(SEED if bridge else EDGE, run)
-    found = diagonals(golds, streams, stream_of, least, seed, bridge)
-    parts = _Parts.joined(_parts(golds, streams, each, bridge) for each in found.portions())
+    portions = diagonals(golds, streams, stream_of, least, seed, bridge).portions()
+    parts = _Parts.joined(_parts(golds, streams, portion, bridge) for portion in portions)
     parts = _with_cut_words(parts, golds, streams, stream_of, words, seed)
     order, chain = _chains(parts, bridge)
     cells, chain, row = _cells(parts, order, chain)
@@ -101,16 +101,17 @@ class _Parts:
         """All parts of several portions."""
         empty = np.empty(0, np.int64)
         none = cls(empty, empty, empty, empty, empty, np.empty(0, bool))
-        columns = (vars(each).values() for each in (none, *portions))
+        columns = (vars(portion).values() for portion in (none, *portions))
         return cls(*map(np.concatenate, zip(*columns)))
 
 
 def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Parts:
     row, shift, length = diagonals.row, diagonals.shift, diagonals.length
     diagonal = np.repeat(np.arange(len(row)), length)
-    at = diagonals.first[diagonal] + ranges(length)
-    same = golds.tokens[at] == streams.tokens[at + shift[diagonal]]
-    places = np.flatnonzero(same)
+    gold = diagonals.first[diagonal] + ranges(length)
+    stream = gold + shift[diagonal]
+    equal = golds.tokens[gold] == streams.tokens[stream]
+    places = np.flatnonzero(equal)
     if not places.size:
         return _Parts.joined(())
     gap = np.diff(places) - 1
@@ -118,7 +119,7 @@ def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Pa
     begin = places[np.concatenate(([True], ends))]
     end = places[np.concatenate((ends, [True]))] + 1
     # One or two equal tokens on their own are no part of anything.
-    counts = np.concatenate(([0], np.cumsum(same)))
+    counts = np.concatenate(([0], np.cumsum(equal)))
     whole = (end - begin) == length[diagonal[begin]]
     kept = (counts[end] - counts[begin] > 1) | whole
     begin, end = begin[kept], end[kept]
@@ -127,11 +128,11 @@ def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Pa
     second = places[np.minimum(counts[begin] + 1, counts[end] - 1)]
     return _Parts(
         row[diagonal[begin]],
-        at[begin],
-        at[begin] + shift[diagonal[begin]],
+        gold[begin],
+        stream[begin],
         size,
-        at[second] + shift[diagonal[begin]],
-        same[inside],
+        stream[second],
+        equal[inside],
     )
 
 
@@ -160,10 +161,12 @@ def _with_cut_words(
 
     longer_before = np.zeros(len(parts.row), bool)
     longer_behind = np.zeros(len(parts.row), bool)
-    for at in before.tolist():
-        longer_before[at] = word(streams, parts.stream[at] - 1).endswith(word(golds, first[at]))
-    for at in behind.tolist():
-        longer_behind[at] = word(streams, end_stream[at]).startswith(word(golds, last[at]))
+    for part in before.tolist():
+        in_stream, in_gold = word(streams, parts.stream[part] - 1), word(golds, first[part])
+        longer_before[part] = in_stream.endswith(in_gold)
+    for part in behind.tolist():
+        in_stream, in_gold = word(streams, end_stream[part]), word(golds, last[part])
+        longer_behind[part] = in_stream.startswith(in_gold)
     # A part of the gold's first word is found once the rest says so: the seed, or the whole text.
     equal_at = np.flatnonzero(parts.equal)
     seed_at = counts[starts[:-1]] + seed - 1
@@ -242,11 +245,11 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
         more_stream = np.repeat(end_stream, size) + np.minimum(
             step, np.repeat(gap_stream, size) - 1
         )
-        at = np.repeat(np.cumsum(length)[joint], size)
-        gold, stream = np.insert(gold, at, more_gold), np.insert(stream, at, more_stream)
+        gap = np.repeat(np.cumsum(length)[joint], size)
+        gold, stream = np.insert(gold, gap, more_gold), np.insert(stream, gap, more_stream)
         # A gap is bridged once the part behind it is one.
-        known = np.insert(known, at, np.repeat(parts.sure[order][joint + 1], size))
-        equal, of = np.insert(equal, at, False), np.insert(of, at, np.repeat(joint, size))
+        known = np.insert(known, gap, np.repeat(parts.sure[order][joint + 1], size))
+        equal, of = np.insert(equal, gap, False), np.insert(of, gap, np.repeat(joint, size))
     return Cells(gold, stream, known, equal), chain[of], parts.row[order][of]
 
 

@@ -26,7 +26,7 @@ class Part:
 
     Attributes:
         cells: the aligned tokens; places count from 0 in this part.
-        said: for each token of the streams where it is known to repeat an earlier one.
+        repeats: for each token of the streams where it is known to repeat an earlier one.
         twin: for each token of gold the first of its query that is the same token of a passage
             that both stand in; itself if there is none.
         gold_lengths: how many tokens each gold text has.
@@ -36,7 +36,7 @@ class Part:
     """
 
     cells: Cells
-    said: Ints
+    repeats: Ints
     twin: Ints
     gold_lengths: Ints
     text_item: Ints
@@ -88,7 +88,7 @@ class Spread:
             stream_query = np.repeat(np.arange(len(sizes)), sizes)
             first = np.full(len(text), NEVER)
             where = np.full(len(text), -1)
-            dull = part.said.copy()
+            dull = part.repeats.copy()
             cells = part.cells
             # Sorted so that of several cells of a token the first known is written last.
             order = np.lexsort((-cells.stream, -cells.known))
@@ -96,7 +96,7 @@ class Spread:
             first[gold], where[gold] = known, stream
             np.minimum.at(dull, stream, known)
             # Most tokens are neither, and streams are long.
-            at = np.flatnonzero(dull != NEVER)
+            places = np.flatnonzero(dull != NEVER)
             columns.append(
                 (
                     _read(first, start[query_of_text][text]),
@@ -106,15 +106,15 @@ class Spread:
                     part.gold_lengths,
                     part.text_item + n_items,
                     part.item_query + len(ends),
-                    _read(dull[at], start[stream_query[at]]),
-                    stream_query[at] + len(ends),
+                    _read(dull[places], start[stream_query[places]]),
+                    stream_query[places] + len(ends),
                 )
             )
-            ends += [np.concatenate(([0], np.cumsum(each))) for each in part.doc_lengths]
+            ends += [np.concatenate(([0], np.cumsum(lengths))) for lengths in part.doc_lengths]
             n_tokens += len(text)
             n_texts += len(part.gold_lengths)
             n_items += len(part.item_query)
-            n_stream += len(part.said)
+            n_stream += len(part.repeats)
         if not columns:
             columns = [(np.empty(0, np.int64),) * 9]
         joined = [np.concatenate(column).astype(np.int64) for column in zip(*columns)]
@@ -137,7 +137,7 @@ class Spread:
 
         Of a gold item's alternatives the best covered counts. NaN for a query without gold.
         """
-        texts, shares = self._chosen(cut)
+        texts, shares = self._best_texts(cut)
         items = np.bincount(self.item_query, minlength=self.n_queries)
         total = np.bincount(self.item_query[self.text_item[texts]], shares, self.n_queries)
         share: Floats = np.full(self.n_queries, np.nan)
@@ -159,7 +159,7 @@ class Spread:
         ratio[np.bincount(self.item_query, minlength=self.n_queries) == 0] = np.nan
         return ratio
 
-    def _chosen(self, cut: Ints) -> tuple[Ints, Floats]:
+    def _best_texts(self, cut: Ints) -> tuple[Ints, Floats]:
         """For each gold item the text that is best covered, and its covered share."""
         key = cut.tobytes()
         if key not in self._shares:
@@ -175,14 +175,14 @@ class Spread:
 
     def _counts(self, cut: Ints) -> tuple[Floats, Floats, Floats]:
         """(q) distinct covered gold tokens, gold tokens missed, and tokens beside the point."""
-        chosen = np.zeros(len(self.text_length), bool)
-        chosen[self._chosen(cut)[0]] = True
-        counts = chosen[self.text]
+        is_best = np.zeros(len(self.text_length), bool)
+        is_best[self._best_texts(cut)[0]] = True
+        counts = is_best[self.text]
         covered = counts & (self.first <= cut[self._token_query])
         # Gold items may share a passage; what one token of the stream covers counts once.
         place, place_query = self._places
-        found = np.zeros(len(place_query), bool)
-        found[place[covered]] = True
+        covers = np.zeros(len(place_query), bool)
+        covers[place[covered]] = True
         missed = np.zeros(len(counts), bool)
         missed[self.twin[counts & ~covered]] = True
         missed[self.twin[covered]] = False
@@ -192,7 +192,7 @@ class Spread:
             return np.bincount(queries, minlength=self.n_queries).astype(np.float64)
 
         return (
-            per_query(place_query[found]),
+            per_query(place_query[covers]),
             per_query(self._token_query[missed]),
             cut - per_query(self.dull_query[known]),
         )

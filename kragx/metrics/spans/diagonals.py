@@ -30,15 +30,15 @@ class Diagonals:
     first: Ints
     length: Ints
 
-    def at(self, chosen: Ints) -> Diagonals:
-        """Some of them."""
-        return Diagonals(*(each[chosen] for each in vars(self).values()))
+    def take(self, positions: Ints) -> Diagonals:
+        """Those at some positions."""
+        return Diagonals(*(column[positions] for column in vars(self).values()))
 
     def portions(self) -> Iterator[Diagonals]:
         """All of them, in portions of a size that fits into memory."""
         portion = np.cumsum(self.length) // CELLS
-        for each in np.unique(portion):
-            yield self.at(np.flatnonzero(portion == each))
+        for number in np.unique(portion):
+            yield self.take(np.flatnonzero(portion == number))
 
 
 def diagonals(
@@ -61,11 +61,11 @@ def diagonals(
         (np.where(lengths > 3, lengths - 2, 0), start + 1),
     ):
         for n in set(needed[(needed > 0) & (needed < seed)].tolist()):
-            at = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
-            at[place[needed == n]] = True
+            begins = seeds.setdefault(n, np.zeros(len(golds.tokens), bool))
+            begins[place[needed == n]] = True
     in_gold, in_streams = Grams(golds, stream_of), Grams(streams, np.arange(len(streams.start)))
     span = len(streams.tokens) + len(golds.tokens) + 1
-    found = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    counted = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for n in sorted(seeds):
         places = np.flatnonzero(seeds[n])
         which, stream = joined(in_gold.of(n)[places], in_streams.of(n), in_streams.fit(n))
@@ -73,8 +73,8 @@ def diagonals(
         key = golds.row[gold] * (2 * span) + stream - gold + span
         # Of a row of seeds on the same diagonal nearly all fall out here, before sorting.
         new = np.flatnonzero((np.diff(gold, prepend=-2) != 1) | (np.diff(key, prepend=-1) != 0))
-        found.append((key[new], np.diff(np.append(new, len(key)))))
-    keys, times = (np.concatenate(each) for each in zip(*found))
+        counted.append((key[new], np.diff(np.append(new, len(key)))))
+    keys, times = map(np.concatenate, zip(*counted))
     if beside:
         aside = np.arange(-beside, beside + 1)
         keys, times = (keys[:, None] + aside).ravel(), (times[:, None] * (aside == 0)).ravel()
@@ -96,4 +96,4 @@ def _bounded(diagonals: Diagonals, seeds: Ints) -> Diagonals:
     total = np.cumsum(length[order])
     begins = np.flatnonzero(np.diff(row[order], prepend=-1))
     before = np.repeat((total - length[order])[begins], np.diff(np.append(begins, len(row))))
-    return diagonals.at(np.sort(order[(total - length[order]) - before < CELLS]))
+    return diagonals.take(np.sort(order[(total - length[order]) - before < CELLS]))

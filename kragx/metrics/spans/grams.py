@@ -39,8 +39,8 @@ class Grams:
         start, end = self._texts.start[:-1], self._texts.start[1:]
         fits = np.ones(len(self._hashes), bool)
         for back in range(1, n):
-            at = end - back
-            fits[at[at >= start]] = False
+            tail = end - back
+            fits[tail[tail >= start]] = False
         return fits
 
 
@@ -63,8 +63,7 @@ def joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
     count = np.where(ordered[first] == seen, times[first], 0)
     _thin_out(count, seen)
     np.minimum(count, _PAIRS, out=count)
-    at = np.repeat(first, count) + ranges(count)
-    return order[at], np.repeat(there, count)
+    return order[np.repeat(first, count) + ranges(count)], np.repeat(there, count)
 
 
 def _thin_out(count: Ints, hashes: Hashes) -> None:
@@ -124,8 +123,8 @@ def repeated(grams: Grams, n: int) -> tuple[Ints, Ints]:
     bits = min(_SLOTS, len(hashes).bit_length() + 2)
     slots = ((hashes * _BASE) >> np.uint64(64 - bits)).astype(np.int64)
     often = np.bincount(slots[usable], minlength=1 << bits) > 1
-    at = np.flatnonzero(often[slots] & usable)
-    _, first, which = np.unique(hashes[at], return_index=True, return_inverse=True)
-    earlier = at[first[which]]
-    again = earlier < at
-    return at[again], earlier[again]
+    places = np.flatnonzero(often[slots] & usable)
+    _, first, which = np.unique(hashes[places], return_index=True, return_inverse=True)
+    earlier = places[first[which]]
+    again = earlier < places
+    return places[again], earlier[again]

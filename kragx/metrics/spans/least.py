@@ -53,13 +53,13 @@ class Least:
 
         def edge(outermost: Ints, step: int) -> Ints:
             need = np.full(len(lengths), min(EDGE, run))
-            held = np.zeros(len(lengths), np.int64)
+            syllables = np.zeros(len(lengths), np.int64)
             done = np.zeros(len(lengths), bool)
             for n in range(1, min(EDGE, run)):
                 inside = lengths >= n
                 place = outermost[inside] + step * (n - 1)
-                held[inside] += words.syllables(golds.tokens[place])
-                enough = inside & ~done & (n > 1) & (held >= SYLLABLES)
+                syllables[inside] += words.syllables(golds.tokens[place])
+                enough = inside & ~done & (n > 1) & (syllables >= SYLLABLES)
                 need[enough], done = n, done | enough
             least: Ints = np.minimum(need, lengths)
             return least

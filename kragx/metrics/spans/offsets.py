@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,13 +62,13 @@ def placed(
     end = _at(metadata, keys.end)
     if _is_place(end) and end - start != len(inside):
         return None
-    words = ((start + found.start(), start + found.end()) for found in _WORD.finditer(inside))
+    words = ((start + word.start(), start + word.end()) for word in _WORD.finditer(inside))
     return Placed(str(source), tuple(words))
 
 
 def _is_place(value: Any) -> bool:
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    return is_whole and bool(value >= 0)
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return whole and bool(value >= 0)
 
 
 def _at(metadata: Mapping[str, Any], keys: str) -> Any:
@@ -92,40 +91,36 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
         word of gold; and for each gold word the first one that is the same, or a part of it.
     """
     stream, of_gold = _by_source(docs), _by_source(golds)
-    said = np.full(sum(len(doc.words) for doc in docs), NEVER)
+    repeats = np.full(sum(len(doc.words) for doc in docs), NEVER)
     twin = np.arange(sum(len(gold.words) for gold in golds))
     cells: list[tuple[int, int, int]] = []
     for words in of_gold.values():
-        for same in _overlapping(words):
-            twin[[at for *_, at in same]] = min(at for *_, at in same)
+        for group in _overlapping(words):
+            places = [place for *_, place in group]
+            twin[places] = min(places)
     for source, pieces in stream.items():
-        for same in _overlapping(pieces):
-            _say_again(same, said)
+        for group in _overlapping(pieces):
+            _mark_repeats(group, repeats)
         reach = max(end - begin for begin, end, _ in pieces)
-        for begin, end, at in of_gold.get(source, ()):
+        for begin, end, word in of_gold.get(source, ()):
             first = bisect_left(pieces, (begin - reach, 0, 0))
             last = bisect_left(pieces, (end, 0, 0), first)
-            found = [piece for piece in pieces[first:last] if piece[1] > begin]
-            for _, _, place in found:
-                said[place] = place  # a part of a gold word is not beside the point
-            if found:
-                known = _covered(begin, end, found)
-                cells.append((at, min(place for *_, place in found), known))
+            parts = [piece for piece in pieces[first:last] if piece[1] > begin]
+            places = [place for *_, place in parts]
+            repeats[places] = places  # a part of a gold word is not beside the point
+            if parts:
+                cells.append((word, min(places), _covered(begin, end, parts)))
     columns = np.array(cells, np.int64).reshape(-1, 3).T
-    return Cells(columns[0], columns[1], columns[2], np.ones(len(cells), bool)), said, twin
+    return Cells(columns[0], columns[1], columns[2], np.ones(len(cells), bool)), repeats, twin
 
 
 def _by_source(texts: Sequence[Placed]) -> dict[str, list[Piece]]:
     """The words of each source, in its order; they are counted over all texts."""
-    found: defaultdict[str, list[Piece]] = defaultdict(list)
-    at = 0
-    for text in texts:
-        for begin, end in text.words:
-            found[text.source].append((begin, end, at))
-            at += 1
-    for pieces in found.values():
-        pieces.sort()
-    return dict(found)
+    words = [(text.source, begin, end) for text in texts for begin, end in text.words]
+    by_source: dict[str, list[Piece]] = {}
+    for place, (source, begin, end) in enumerate(words):
+        by_source.setdefault(source, []).append((begin, end, place))
+    return {source: sorted(pieces) for source, pieces in by_source.items()}
 
 
 def _overlapping(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
@@ -142,29 +137,24 @@ def _overlapping(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
         yield group
 
 
-def _say_again(pieces: Sequence[Piece], said: Ints) -> None:
+def _mark_repeats(pieces: Sequence[Piece], repeats: Ints) -> None:
     """Of pieces of the same word let one count; they are the same from where they overlap."""
     known: list[Piece] = []
     for piece in sorted(pieces, key=lambda piece: piece[2]):
         begin, end, place = piece
-        touched = [each for each in known if each[0] < end and begin < each[1]]
-        *others, kept = same = (piece, *touched)
-        for _, _, other in others:
-            said[other] = place
-        whole = (min(each[0] for each in same), max(each[1] for each in same), kept[2])
-        known = [*(each for each in known if each not in touched), whole]
+        touched = [other for other in known if other[0] < end and begin < other[1]]
+        begins, ends, places = zip(piece, *touched)
+        *again, kept = places
+        repeats[again] = place
+        whole = (min(begins), max(ends), kept)
+        known = [*(other for other in known if other not in touched), whole]
 
 
 def _covered(begin: int, end: int, pieces: Sequence[Piece]) -> int:
     """The place in the stream at which pieces hold every character from `begin` to `end`."""
-    read: list[tuple[int, int]] = []
+    missing = set(range(begin, end))
     for first, last, place in sorted(pieces, key=lambda piece: piece[2]):
-        read.append((first, last))
-        reached = begin
-        for lower, upper in sorted(read):
-            if lower > reached:
-                break
-            reached = max(reached, upper)
-        if reached >= end:
+        missing.difference_update(range(first, last))
+        if not missing:
             return place
     return NEVER

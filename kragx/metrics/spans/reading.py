@@ -82,15 +82,15 @@ def unwrapped(text: str) -> tuple[int, str]:
     Written-out line ends have become white space of the same length.
     """
     text = written_in(text)
-    found = _OPENING.match(text)
-    begin = found.end() if found else 0
+    opening = _OPENING.match(text)
+    begin = opening.end() if opening else 0
     end = len(text)
     inside = False
     # Searched from the last tag only: a search from every place would take long in a long text.
     while text.endswith(">", begin, len(text[begin:end].rstrip()) + begin):
         tag = _last(_CLOSING_TAG, text, begin, end, 1)
         inside = inside or tag is not None
-        field = _last(_CLOSING_FIELD, text, begin, end, 2) if inside or found else None
+        field = _last(_CLOSING_FIELD, text, begin, end, 2) if inside or opening else None
         if tag is None and field is None:
             break
         end = tag if tag is not None else field or begin
@@ -99,16 +99,16 @@ def unwrapped(text: str) -> tuple[int, str]:
 
 def _last(pattern: re.Pattern[str], text: str, begin: int, end: int, marks: int) -> int | None:
     """Where the element at the end of a text begins; it has that many opening brackets."""
-    at = end
+    place = end
     for _ in range(marks):
-        at = text.rfind("<", begin, at)
-        if at < 0:
+        place = text.rfind("<", begin, place)
+        if place < 0:
             return None
-    return at if pattern.match(text[at:end]) else None
+    return place if pattern.match(text[place:end]) else None
 
 
 def written_in(text: str) -> str:
     r"""The text with written-out line ends (``\n``, ``\r``, ``\t``) as white space, as long."""
     if "\\" not in text:
         return text
-    return _WRITTEN_OUT.sub(lambda found: " \n" if found[0] == "\\n" else "  ", text)
+    return _WRITTEN_OUT.sub(lambda mark: " \n" if mark[0] == "\\n" else "  ", text)
