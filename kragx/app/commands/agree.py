@@ -56,7 +56,7 @@ def agree(
         resamples=resamples,
         seed=seed,
     )
-    show(format, table=result.print, plain=result.to_dict)
+    show(format, result.describe, result.to_dict)
 
 
 def read_systems(runs: Sequence[Path] | None, more: Sequence[Path] | None) -> list[Run]:

@@ -65,8 +65,8 @@ def compare(
     )
     show(
         format,
-        table=compared.print,
-        plain=compared.to_dict,
+        compared.describe,
+        compared.to_dict,
         markdown=lambda: changes_markdown(compared.changes, compared.gates),
     )
     if summary is not None:

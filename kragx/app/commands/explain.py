@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +13,7 @@ from kragx.errors import UsageError
 
 if TYPE_CHECKING:
     from kragx.evaluation.explanation import Explanation
+    from kragx.printing import Part
 
 
 def explain(
@@ -40,17 +42,15 @@ def explain(
         explanations = [explained(str(results), query_id=query, match=spec)]
     show(
         format,
-        table=lambda: _print(explanations, full=full),
-        plain=lambda: one_or_runs([explanation.to_dict() for explanation in explanations]),
+        lambda: _parts(explanations, full=full),
+        lambda: one_or_runs([explanation.to_dict() for explanation in explanations]),
     )
 
 
-def _print(explanations: list[Explanation], *, full: bool) -> None:
-    from kragx.printing import console
-    from kragx.printing import show as show_parts
+def _parts(explanations: list[Explanation], *, full: bool) -> Iterator[Part]:
+    from kragx.printing import Line
 
-    out = console()
     for number, explanation in enumerate(explanations):
         if number:
-            out.rule()
-        show_parts(explanation.describe(full=full), out)
+            yield Line("─" * 80)
+        yield from explanation.describe(full=full)

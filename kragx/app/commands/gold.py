@@ -61,7 +61,7 @@ def validate(
     named = {"format": gold_format, "columns": _columns(column), "encoding": encoding}
     options |= {name: value for name, value in named.items() if value}
     result = validation.validate(str(path), **options)
-    show(format, table=result.print, plain=result.to_dict)
+    show(format, result.describe, result.to_dict)
     if result.n_errors:
         raise typer.Exit(DataError.exit_code)
 

@@ -54,7 +54,7 @@ def corrected(
         model=model,
         rubric=rubric,
     )
-    show(format, table=result.print, plain=result.to_dict)
+    show(format, result.describe, result.to_dict)
 
 
 @group.command(cls=opt.Command)
@@ -80,7 +80,7 @@ def fill(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Score by people's labels, and the judge's in the holes."""
-    from kragx import agreement, printing
+    from kragx import agreement
 
     filled = agreement.fill(
         human,
@@ -96,8 +96,8 @@ def fill(
         _write_labels(filled, out)
     show(
         format,
-        table=lambda: printing.show(filled.describe(labels=per_label)),
-        plain=lambda: filled.to_dict(labels=per_label),
+        lambda: filled.describe(labels=per_label),
+        lambda: filled.to_dict(labels=per_label),
     )
 
 
@@ -194,7 +194,7 @@ def probe(
             f"{plan.prompt_tokens} tokens to send; a dry run: nothing was asked"
         )
         return
-    show(format, table=result.print, plain=result.to_dict)
+    show(format, result.describe, result.to_dict)
     total, n_missing = result.judging.n_judgements, result.judging.n_missing
     if n_missing > judge.max_missing * total:
         raise JudgingError(

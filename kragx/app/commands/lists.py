@@ -27,13 +27,9 @@ def init(
 
 def metrics(format: opt.TableJsonOrCsv = "table") -> None:  # noqa: A002
     """List the metrics: what each answers, range and options."""
-    from kragx.printing import console
-    from kragx.report.metrics import metrics_csv, metrics_json, print_metrics
+    from kragx.report.metrics import metrics_csv, metrics_parts, metrics_plain
 
-    if format == "json":
-        typer.echo(metrics_json())
-    else:
-        show(format, table=lambda: print_metrics(console()), plain=dict, csv=metrics_csv)
+    show(format, metrics_parts, metrics_plain, csv=metrics_csv)
 
 
 def schema(
@@ -44,4 +40,4 @@ def schema(
     """Print the JSON Schema of config files, for editors."""
     from kragx.app.schema import config_schema, report_schema
 
-    show("json", table=dict, plain=report_schema if report else config_schema)
+    show("json", tuple, report_schema if report else config_schema)

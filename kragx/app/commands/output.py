@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +11,12 @@ import typer
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport
     from kragx.comparison import GateResult
+    from kragx.printing import Part
 
 
 def show(
     format: str,  # noqa: A002  # the option's name
-    table: Callable[[], object],
+    describe: Callable[[], Iterable[Part]],
     plain: Callable[[], object],
     **texts: Callable[[], str],
 ) -> None:
@@ -23,12 +24,14 @@ def show(
 
     Args:
         format: ``table``, ``json``, or one that `texts` names.
-        table: prints it for a person.
+        describe: gives what a person reads.
         plain: gives its plain values for JSON.
         texts: give it as CSV, Markdown and the like.
     """
     if format == "table":
-        table()
+        from kragx import printing
+
+        printing.show(describe())
     elif format == "json":
         from kragx.data.formats.jsonl import to_json
 
@@ -37,7 +40,7 @@ def show(
         typer.echo(texts[format](), nl=False)
 
 
-def one_or_runs(results: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def one_or_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The plain values of one result, or of several under ``runs``."""
     return results[0] if len(results) == 1 else {"runs": results}
 

@@ -102,7 +102,6 @@ def report(
 
     Ends with 1 if a gate fails.
     """
-    from kragx import printing
     from kragx.app import pipeline
     from kragx.report.files import means_csv
 
@@ -120,8 +119,8 @@ def report(
     else:
         show(
             format,
-            table=lambda: printing.show(found.describe(full=full)),
-            plain=found.to_dict,
+            lambda: found.describe(full=full),
+            found.to_dict,
             csv=lambda: means_csv(found.evaluations),
             markdown=found.to_markdown,
         )

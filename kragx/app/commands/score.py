@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from kragx.errors import UsageError
 
 if TYPE_CHECKING:
     from kragx.evaluation.evaluation import Evaluation
+    from kragx.printing import Part
 
 
 def score(
@@ -87,8 +89,8 @@ def score(
         ]
     show(
         format,
-        table=lambda: _print(evaluations, per_query=per_query),
-        plain=lambda: one_or_runs([result.to_dict(queries=per_query) for result in evaluations]),
+        lambda: _parts(evaluations, per_query=per_query),
+        lambda: one_or_runs([result.to_dict(queries=per_query) for result in evaluations]),
         csv=lambda: queries_csv(evaluations) if per_query else means_csv(evaluations),
     )
 
@@ -162,14 +164,12 @@ def _check_sources(
         )
 
 
-def _print(evaluations: list[Evaluation], *, per_query: bool) -> None:
-    from kragx.printing import show
-
+def _parts(evaluations: list[Evaluation], *, per_query: bool) -> Iterator[Part]:
     if per_query:
-        show(evaluation.queries_table() for evaluation in evaluations)
+        yield from (evaluation.queries_table() for evaluation in evaluations)
     if len(evaluations) == 1:
-        evaluations[0].print()
-        return
-    from kragx.comparison.side_by_side import side_by_side
+        yield from evaluations[0].describe()
+    else:
+        from kragx.comparison.side_by_side import side_by_side
 
-    show(side_by_side(evaluations))
+        yield from side_by_side(evaluations)

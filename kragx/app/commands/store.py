@@ -26,7 +26,7 @@ def stats(store: opt.StoreFile = DEFAULT, format: opt.TableOrJson = "table") -> 
 
     with _existing(store) as opened:
         counts = statistics(opened.records())
-    show(format, table=counts.print, plain=lambda: counts.to_dict()["groups"])
+    show(format, counts.describe, lambda: counts.to_dict()["groups"])
 
 
 @group.command(cls=opt.Command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,9 +13,9 @@ from kragx.app.commands.output import show, written
 from kragx.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from kragx.agreement.calibration import Calibration
     from kragx.evaluation.evaluation import Evaluation
     from kragx.evaluation.sweep import Sweep
+    from kragx.printing import Part
 
 group = opt.group("threshold", "Thresholds: sweep, calibrate.")
 
@@ -60,8 +61,8 @@ def sweep(
         sweeps.append(sweeping.sweep(evaluation, thresholds=thresholds, tolerance=tolerance))
     show(
         format,
-        table=lambda: _print_sweeps(sweeps, evaluations),
-        plain=lambda: {"sweeps": [result.to_dict() for result in sweeps]},
+        lambda: _parts(sweeps, evaluations),
+        lambda: {"sweeps": [result.to_dict() for result in sweeps]},
         csv=lambda: sweeps_csv(sweeps),
     )
     if plot is not None:
@@ -103,19 +104,19 @@ def _grid(first: float, last: float, step: float) -> list[float]:
     return [round(first + number * step, 10) for number in range(count)]
 
 
-def _print_sweeps(sweeps: list[Sweep], evaluations: list[Evaluation]) -> None:
-    """Print the sweeps, and where the order of retrievers depends on the threshold."""
+def _parts(sweeps: list[Sweep], evaluations: list[Evaluation]) -> Iterator[Part]:
+    """The sweeps, and where the order of retrievers depends on the threshold."""
     from itertools import groupby
 
-    from kragx import printing
     from kragx.comparison.flips import all_flips
+    from kragx.printing import warning
 
     for swept in sweeps:
-        swept.print()
+        yield from swept.describe()
     for _, retrievers in groupby(evaluations, lambda evaluation: evaluation.match_name):
         for flips in all_flips(list(retrievers)).values():
             if line := flips.warning():
-                printing.show([printing.warning(line)])
+                yield warning(line)
 
 
 @group.command(cls=opt.Command)
@@ -181,11 +182,8 @@ def calibrate(
     )
     if out is not None:
         write_text(out, calibrated.to_yaml())
-    show(format, table=lambda: _print_calibration(calibrated), plain=calibrated.to_dict)
+    show(format, calibrated.describe, calibrated.to_dict)
+    if format == "table":
+        typer.echo(calibrated.to_yaml(), nl=False)
     if out is not None:
         written([out])
-
-
-def _print_calibration(calibrated: Calibration) -> None:
-    calibrated.print()
-    typer.echo(calibrated.to_yaml(), nl=False)
