@@ -9,7 +9,7 @@ from __future__ import annotations
 from kragx.comparison.changes import Change, QueryChange, changes
 from kragx.comparison.comparability import REMEDY, check_comparable, gold_differs
 from kragx.comparison.compare_retrievers import compare, compare_by_matcher, compare_scores
-from kragx.comparison.comparison import CORRECTIONS, Comparison, Settings
+from kragx.comparison.comparison import CORRECTIONS, Comparison, Recommendation, Settings
 from kragx.comparison.estimate import Difference, Estimate
 from kragx.comparison.flips import Flips, flips_warning
 from kragx.comparison.gate_conditions import Gate, parse_gates
@@ -22,7 +22,6 @@ from kragx.comparison.gates import (
     gates_parts,
     gates_table,
 )
-from kragx.comparison.recommendation import Recommendation
 from kragx.comparison.results_folder import Results, read_results_folder
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.slices import fields_worth_slicing, sliced

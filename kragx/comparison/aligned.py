@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from kragx.comparison.view import Leader, View
 from kragx.errors import UsageError
 from kragx.metrics import known_metric
 from kragx.metrics.table import Floats
+from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]
 Pair = tuple[str, str, str]
@@ -155,8 +155,9 @@ class Aligned:
         for name in self.values:
             estimates[name] = {}
             for metric, ((low, high), n) in zip(self.metrics, own):
-                interval = (_known(low), _known(high)) if metric in self.tested else (None, None)
-                estimates[name][metric] = Estimate(means[name][metric], *interval, n)
+                if metric not in self.tested:
+                    low = high = None  # noqa: PLW2901  # the queries' values do not make its number
+                estimates[name][metric] = Estimate(means[name][metric], plain(low), plain(high), n)
         return estimates
 
     def _tested(
@@ -174,11 +175,11 @@ class Aligned:
             differences[pair] = Difference(
                 *pair,
                 value=_mean(columns[:, column]),
-                low=_known(ends[0, column]),
-                high=_known(ends[1, column]),
+                low=plain(ends[0, column]),
+                high=plain(ends[1, column]),
                 n=n,
                 p=float(p[column]) if n else None,
-                effect=_known(effect),
+                effect=plain(effect),
                 wins=wins,
                 ties=ties,
                 losses=losses,
@@ -189,8 +190,8 @@ class Aligned:
         self, differences: Sequence[Difference], settings: Settings
     ) -> tuple[Difference, ...]:
         """A family of differences: p corrected, and what each says."""
-        p = np.array([np.nan if each.p is None else each.p for each in differences])
-        adjusted = map(_known, holm(p) if settings.correction == "holm" else p)
+        p = np.array([difference.p for difference in differences], float)  # None becomes NaN
+        adjusted = map(plain, holm(p) if settings.correction == "holm" else p)
         return tuple(
             replace(
                 difference,
@@ -217,14 +218,14 @@ class Aligned:
         leaders = {}
         for metric, top in best.items():
             tested = metric in self.tested
-            to_others = tuple(each for each in differences if each.metric == metric)
+            to_others = tuple(other for other in differences if other.metric == metric)
             tied = tuple(
-                each.against
-                for each in to_others
+                other.against
+                for other in to_others
                 if (
-                    not each.decided
+                    not other.decided
                     if tested
-                    else means[each.against][metric] == means[top][metric]
+                    else means[other.against][metric] == means[top][metric]
                 )
             )
             leaders[metric] = Leader(metric, top, tied, to_others, tested)
@@ -246,7 +247,3 @@ def _untested(
 def _mean(values: Floats) -> float | None:
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else None
-
-
-def _known(value: float) -> float | None:
-    return None if isnan(value) else float(value)

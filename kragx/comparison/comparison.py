@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from kragx.comparison.flips import Flips
-from kragx.comparison.recommendation import Recommendation
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.comparison.view import STANDING, Leader, Slice, View, difference_cell
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
-from kragx.printing import Cell, Heading, Part, Result, Table, visible, warning
+from kragx.printing import Cell, Heading, Line, Part, Result, Table, visible, warning
 
 CORRECTIONS = ("holm", "none")
 """How p is adjusted to the number of tests."""
@@ -66,6 +66,29 @@ class Settings:
     def alpha(self) -> float:
         """The chance of a false alarm that is put up with."""
         return round(1 - self.confidence, 12)  # 1 - 0.9 is less than 0.1
+
+
+@dataclass(frozen=True)
+class Recommendation(Result):
+    """One sentence or two of advice.
+
+    Attributes:
+        kind: ``winner``, ``no_winner``, ``one_retriever``, ``cost``, ``routing``, ``no_routing``,
+            ``weak_slice``, ``small_slices``, ``unfound``, ``combination``, ``reranking``,
+            ``saturated``.
+        text: as people read it.
+        supported: whether the data carries it; False for what it does not say.
+        values: the numbers and names in it.
+    """
+
+    kind: str
+    text: str
+    supported: bool = True
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def describe(self) -> Iterator[Line]:
+        """Its text, with ``?`` before what the data does not carry."""
+        yield Line(self.text, item="-" if self.supported else "?")
 
 
 @dataclass(frozen=True)

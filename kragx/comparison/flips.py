@@ -140,22 +140,24 @@ def _flips_of(
     rows = tuple(own.means[metric] for own in nearby)
     values = np.array(rows, np.float64) * (1 if higher else -1)  # None becomes NaN
     here = thresholds.index(chosen)
-    from_here_on = sorted(range(len(thresholds)), key=lambda at: abs(thresholds[at] - chosen))
+    nearest_first = sorted(
+        range(len(thresholds)), key=lambda place: abs(thresholds[place] - chosen)
+    )
     swapped = []
     for one, other in combinations(range(len(names)), 2):
         lead = values[one] - values[other]
         if lead[here] < 0:
             one, other, lead = other, one, -lead  # noqa: PLW2901  # the better one first
-        reversed_at = [at for at in from_here_on if lead[at] < -_EQUAL]
-        if lead[here] > _EQUAL and reversed_at:
-            swapped.append((names[one], names[other], thresholds[reversed_at[0]]))
+        behind = [thresholds[place] for place in nearest_first if lead[place] < -_EQUAL]
+        if lead[here] > _EQUAL and behind:
+            swapped.append((names[one], names[other], behind[0]))
     best = np.flatnonzero(values[:, here] == np.nanmax(values[:, here], initial=-np.inf))
     led_by: dict[str, float] = {}
     if len(best) == 1:
-        for at in from_here_on:
-            column = np.nan_to_num(values[:, at], nan=-np.inf)
-            if column.max() > values[best[0], at] + _EQUAL:
-                led_by.setdefault(names[int(column.argmax())], thresholds[at])
+        for place in nearest_first:
+            column = np.nan_to_num(values[:, place], nan=-np.inf)
+            if column.max() > values[best[0], place] + _EQUAL:
+                led_by.setdefault(names[int(column.argmax())], thresholds[place])
     return Flips(
         metric=metric,
         chosen=chosen,

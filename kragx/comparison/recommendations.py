@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from kragx.comparison.comparison import Comparison
-from kragx.comparison.recommendation import Recommendation
+from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
 from kragx.comparison.winner import listed, verdict

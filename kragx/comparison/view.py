@@ -190,17 +190,6 @@ class View(Result):
             return Cell(f"{text} *", "bold green", ends)
         return Cell(f"not decided, {text}" if leader and leader.tested else text, below=ends)
 
-    def best_line(self) -> Line | None:
-        """In which metrics who is best; None where nothing was tested."""
-        tested = [leader for leader in self.leaders.values() if leader.tested]
-        decided = [f"{leader.metric} {leader.best}" for leader in tested if leader.decided]
-        if not tested:
-            return None
-        if not decided:
-            return Line("Best: not decided in any metric.")
-        rest = "; the others: not decided" if len(decided) < len(tested) else ""
-        return Line(f"Best: {', '.join(decided)}{rest}.")
-
     def describe(self) -> Iterator[Part]:
         """The means, and what differs from the baseline."""
         metrics = next(iter(self.means.values()), {})

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from kragx.comparison.comparison import Comparison
+from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.estimate import Difference
-from kragx.comparison.recommendation import Recommendation
 from kragx.comparison.statistics import queries_needed
 from kragx.comparison.view import Leader
 

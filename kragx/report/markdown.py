@@ -39,13 +39,15 @@ def report_markdown(
             f"{counts['n_scored']} of {counts['n_queries']} queries scored."
         ),
     )
-    groups = [list(group) for _, group in groupby(evaluations, lambda each: each.match_name)]
+    groups = [
+        list(group) for _, group in groupby(evaluations, lambda evaluation: evaluation.match_name)
+    ]
     several = len(groups) > 1
     sections = [as_markdown(head)]
-    for comparison, same in zip(comparisons, groups):
+    for comparison, group in zip(comparisons, groups):
         if several:
             sections.append(as_markdown([Heading(f"Match: {comparison.match}")]))
-        sections.append(as_markdown(_comparison(comparison, same), deeper=int(several)))
+        sections.append(as_markdown(_comparison(comparison, group), deeper=int(several)))
     if changes:
         since = [Heading("Compared with the earlier results"), *_changes(changes)]
         sections.append(as_markdown(since))
@@ -80,10 +82,10 @@ def summary_markdown(
     return as_markdown([*parts, *_changes(changes)])
 
 
-def _comparison(comparison: Comparison, same: Sequence[Evaluation]) -> Iterator[Part]:
+def _comparison(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     statistics = comparison.statistics
     yield Line(
-        f"Match {same[0].match_label}; profile {same[0].profile_label}; intervals of "
+        f"Match {evaluations[0].match_label}; profile {evaluations[0].profile_label}; intervals of "
         f"{statistics.confidence:.0%} from {statistics.resamples:,} resamples of the queries, seed "
         f"{statistics.seed}."
     )
@@ -91,8 +93,8 @@ def _comparison(comparison: Comparison, same: Sequence[Evaluation]) -> Iterator[
     for recommendation in comparison.recommendations:
         yield from recommendation.describe()
     yield Heading("Metrics by retriever")
-    yield comparison.means_table(same)
-    for evaluation in same:
+    yield comparison.means_table(evaluations)
+    for evaluation in evaluations:
         yield from evaluation.warnings(f"{evaluation.name}: ")
     yield from map(warning, comparison.cautions)
     if len(comparison.retrievers) > 1:
@@ -100,14 +102,12 @@ def _comparison(comparison: Comparison, same: Sequence[Evaluation]) -> Iterator[
         yield comparison.differences_table()
     for field in comparison.fields:
         yield Heading(f"By {field}")
+        yield comparison.slices_table(field)
         for part in comparison.by(field):
             yield Heading(f"{part.label}: {part.n} queries", level=3)
             yield part.means_table(
                 metric for metric in comparison.metrics if comparison.is_in(metric, part)
             )
-            best = part.best_line()
-            if best is not None:
-                yield best
 
 
 def _changes(changes: Sequence[Change]) -> Iterator[Part]:

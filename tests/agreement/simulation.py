@@ -13,7 +13,7 @@ import numpy as np
 from kragx.agreement import prediction_powered
 from kragx.agreement.label_agreement import statistics
 from kragx.agreement.labels import Scale
-from kragx.comparison.statistics import expanded, resamples
+from kragx.comparison.statistics import expanded, resampled
 
 SIMULATED = 10_000
 SCALE = Scale(0, 3)
@@ -61,7 +61,7 @@ def agreement_coverage(truth, queries, *, wider=True):
     As `expanded_intervals` has it, of many data sets at once: 400 resamples serve them all.
     """
     rng = np.random.default_rng(1)
-    weights = np.concatenate(list(resamples(queries, 400, 0)))
+    weights = resampled(np.eye(queries), lambda drawn: drawn, 400, 0)
     tail = (1 - (expanded(0.95, queries) if wider else 0.95)) / 2
     held = dict.fromkeys(truth, 0)
     for _ in range(SIMULATED // _AT_ONCE):
@@ -109,7 +109,7 @@ def correction_coverage(labelled, queries):
 def usual_width(queries, pairs):
     """The median width of kappa's intervals, nominal and quadratic, with so many pairs a query."""
     rng = np.random.default_rng(1)
-    weights = np.concatenate(list(resamples(queries, 400, 0)))
+    weights = resampled(np.eye(queries), lambda drawn: drawn, 400, 0)
     tail = (1 - expanded(0.95, queries)) / 2
     data = simulated(rng, 500, queries, (pairs, pairs)).reshape(500, queries, 16)
     sampled = every(np.einsum("bq,sqc->sbc", weights, data, optimize=True).reshape(500, 400, 4, 4))

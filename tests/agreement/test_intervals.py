@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kragx.agreement import coefficients
-from kragx.comparison.statistics import expanded, expanded_intervals, resamples
+from kragx.comparison.statistics import expanded, expanded_intervals, resampled
 from tests.agreement.simulation import agreement_coverage, every, simulated, true_values
 
 QUERIES = 30
@@ -34,7 +34,7 @@ def test_simulation_is_of_the_function_itself(truth):
     """`expanded_intervals` gives the very ends that the simulation computes."""
     data = simulated(np.random.default_rng(7), 1, QUERIES)[0]
     found = expanded_intervals(data, every, confidence=0.95, count=400, seed=0)
-    weights = np.concatenate(list(resamples(QUERIES, 400, 0)))
+    weights = resampled(np.eye(QUERIES), lambda drawn: drawn, 400, 0)
     sums = (weights @ data.reshape(QUERIES, 16)).reshape(400, 4, 4)
     tail = (1 - expanded(0.95, QUERIES)) / 2
     for name, sampled in every(sums).items():

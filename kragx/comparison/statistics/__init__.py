@@ -25,7 +25,6 @@ from kragx.comparison.statistics.resampling import (
     SEED,
     resampled,
     resampled_means,
-    resamples,
 )
 
 __all__ = [
@@ -44,7 +43,6 @@ __all__ = [
     "queries_needed",
     "resampled",
     "resampled_means",
-    "resamples",
     "sign_flip_p",
     "student_t",
     "tally",

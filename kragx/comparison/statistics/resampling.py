@@ -55,31 +55,8 @@ def blocks(
         yield from pool.map(work, sizes, seeds)
 
 
-def resamples(n: int, count: int = RESAMPLES, seed: int = SEED) -> Iterator[Floats]:
-    """Draw bootstrap resamples of n queries, as weights.
-
-    A statistic that is made of sums over queries needs no copy of the data: with per-query terms
-    ``x`` of shape (n, c), ``weights @ x`` has the sums of every resample.
-
-    Args:
-        n: how many queries there are.
-        count: how many resamples.
-        seed: the same seed draws the same resamples, whoever asks and in whatever order blocks are
-            worked on: each block has a generator of its own.
-
-    Yields:
-        (b, n) blocks of whole numbers as floats: how often each query was drawn. Rows sum to n; the
-        blocks together have `count` rows, and none is larger than 32 MB.
-
-    Raises:
-        UsageError: there is no query, or `count` is not above 0.
-    """
-    if n < 1:
-        raise UsageError("no queries to resample")
-    yield from blocks(n, count, seed, lambda size, child: _weights(n, size, child))
-
-
 def _weights(n: int, size: int, seed: np.random.SeedSequence) -> Floats:
+    """(size, n) how often each query was drawn, as whole numbers; rows sum to n."""
     drawn = np.random.default_rng(seed).integers(0, n, size=(size, n))
     drawn += n * np.arange(size)[:, None]
     return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(np.float64)
@@ -94,6 +71,10 @@ def resampled(
 ) -> Floats:
     """A statistic that is made of sums over queries, in each bootstrap resample of the queries.
 
+    Such a statistic needs no copy of the data: with the terms as rows of x and how often each query
+    was drawn as weights, ``weights @ x`` has the sums of every resample. Blocks of weights are no
+    larger than 32 MB.
+
     Args:
         terms: (n, ...) what each query adds to the sums.
         statistic: from sums of shape (b, ...), of b resamples, to values of shape (b, ...).
@@ -103,8 +84,13 @@ def resampled(
 
     Returns:
         (count, ...) the values of `statistic`.
+
+    Raises:
+        UsageError: there is no query, or `count` or `workers` is not above 0.
     """
     n = len(terms)
+    if n < 1:
+        raise UsageError("no queries to resample")
     flat = terms.reshape(n, -1)
     rows = max(1, _BLOCK_CELLS // max(flat.shape[1], 1))  # sums are to need no more than weights
 
