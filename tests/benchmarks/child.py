@@ -23,13 +23,14 @@ from .memory import peak_megabytes
 
 def score(path: str) -> dict[str, object]:
     """`kragx score` on a results file, as the command runs it."""
-    from kragx import cli, evaluation  # noqa: F401  # its import is measured elsewhere
+    from kragx.app.commands import main as command
+    from kragx.evaluation import evaluate  # noqa: F401  # its import is measured elsewhere
 
     sys.argv = ["kragx", "score", path, "--format", "json"]
     printed = io.StringIO()
     start = process_time()
     with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-        cli.main()
+        command.main()
     seconds = process_time() - start
     mean = json.loads(printed.getvalue())["mean"]
     return {"seconds": seconds, "peak": peak_megabytes(), "mean": mean}
