@@ -1,0 +1,85 @@
+"""CONTRIBUTING.md is followed to the letter: each recipe, in a copy of the package, does what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RECIPES = {
+    title.strip(): text
+    for title, text in re.findall(
+        r"^## Recipe: (.*?)\n(.*?)(?=^## |\Z)",
+        (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+}
+BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+"""A block of a recipe: its language and the file that it makes, adds to (``diff``) or is tried as."""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The package and its tests, to be changed."""
+    for folder in ("kragx", "docs"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def add(file: Path, diff: str) -> None:
+    """Put the lines with ``+`` behind the line before them, which stands once in the file."""
+    lines = file.read_text(encoding="utf-8").split("\n")
+    position = -1
+    for line in diff.splitlines():
+        if line.startswith("+"):
+            position += 1
+            lines.insert(position, line[1:])
+        else:
+            assert lines.count(line[1:]) == 1, f"{file.name} has not one line {line[1:]!r}"
+            position = lines.index(line[1:])
+    file.write_text("\n".join(lines), encoding="utf-8")
+
+
+@pytest.mark.parametrize("title", RECIPES)
+def test_recipe(title: str, copy: Path) -> None:
+    """A recipe's files are made and added to, at most four of them, and its test passes."""
+    files = set()
+    for language, name, text in BLOCK.findall(RECIPES[title]):
+        file = copy / name
+        files.add(name)
+        if language == "diff":
+            add(file, text)
+        else:
+            assert not file.exists(), name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+    assert 1 < len(files) <= 4, files
+    (tests,) = (name for name in files if Path(name).name.startswith("test_"))
+    outcome = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests],
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+
+
+def test_every_seam_has_a_recipe() -> None:
+    """There is a recipe for each kind of thing that people add."""
+    assert list(RECIPES) == [
+        "a metric",
+        "a matcher",
+        "a tokenizer",
+        "a file format",
+        "a retriever",
+        "a judge client",
+        "a report column",
+    ]
