@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
 from kragx.data.formats.jsonl import open_text
-from kragx.data.gold import GoldDataset
+from kragx.data.gold import GoldDataset, Query
 from kragx.evaluation.evaluation import Evaluation, metric_names
 from kragx.evaluation.sweep import Sweep
 
@@ -43,17 +43,19 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
     def rows() -> Iterator[list[Any]]:
         for each in evaluations:
             for query_id, values in each.queries.items():
-                query = None if dataset is None else dataset[query_id]
-                yield [
-                    query_id,
-                    each.name,
-                    each.match_name,
-                    *(values.get(name) for name in metrics),
-                    *(() if query is None else (query.query_type, _composed(query.text))),
-                ]
+                about = [] if dataset is None else [of(dataset[query_id]) for of in more.values()]
+                of_metrics = (values.get(name) for name in metrics)
+                yield [query_id, each.name, each.match_name, *of_metrics, *about]
 
-    more = () if dataset is None else ("query_type", "query")
+    more = {} if dataset is None else QUESTION_COLUMNS
     return csv_text(["query_id", "retriever", "match", *metrics, *more], rows())
+
+
+QUESTION_COLUMNS: Mapping[str, Callable[[Query], object]] = {
+    "query_type": lambda query: query.query_type,
+    "query": lambda query: _composed(query.text),
+}
+"""What queries.csv says of a question, behind the values: a column is a line here."""
 
 
 def sweeps_csv(sweeps: Sequence[Sweep]) -> str:

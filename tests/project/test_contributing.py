@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md is followed to the letter: each recipe, in a copy of the package, does what it says."""
+"""CONTRIBUTING.md is followed to the letter: each recipe, in a copy of the package, works."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ RECIPES = {
     )
 }
 BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-"""A block of a recipe: its language and the file that it makes, adds to (``diff``) or is tried as."""
+"""A block of a recipe: its language, and the file that it makes or, of a ``diff``, changes."""
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The package and its tests, to be changed."""
+    """The package, to be changed."""
     for folder in ("kragx", "docs"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__")
+        )
     return tmp_path
 
 
 def add(file: Path, diff: str) -> None:
-    """Put the lines with ``+`` behind the line before them, which stands once in the file."""
+    """Put ``+`` lines behind the one before them, which stands once in the file; ``-`` lines go."""
     lines = file.read_text(encoding="utf-8").split("\n")
     position = -1
     for line in diff.splitlines():
@@ -43,9 +45,13 @@ def add(file: Path, diff: str) -> None:
         else:
             assert lines.count(line[1:]) == 1, f"{file.name} has not one line {line[1:]!r}"
             position = lines.index(line[1:])
+            if line.startswith("-"):
+                del lines[position]
+                position -= 1
     file.write_text("\n".join(lines), encoding="utf-8")
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("title", RECIPES)
 def test_recipe(title: str, copy: Path) -> None:
     """A recipe's files are made and added to, at most four of them, and its test passes."""
