@@ -20,6 +20,7 @@ from kragx.agreement.labels import Labels, Scale, read_labels, read_scale
 from kragx.agreement.remarks import ends, level
 from kragx.agreement.scoring import (
     as_gold,
+    deepest,
     judged_share,
     lowest_is_zero,
     not_used,
@@ -187,9 +188,9 @@ class Corrected(Result):
     def describe(self) -> Iterator[Part]:
         """The judge's means beside the corrected and the human ones."""
         confidence = level(self.settings["confidence"])
-        columns = ("system", "metric", "judge alone", "corrected", confidence)
+        judged, people = ("judge alone", "corrected", confidence), ("people alone", confidence)
         yield Table(
-            (*columns, "people alone", confidence, "labelled"),
+            ("system", "metric", *judged, *people, "labelled"),
             [
                 (
                     name,
@@ -311,20 +312,18 @@ def correct(
 
 def _depth(evaluation: Evaluation) -> int:
     """The deepest cut; a `UsageError` where a metric has none, or no value for some query."""
-    depth = 0
     for score in evaluation.scores:
         if not isinstance(score.spec.k, int):
             raise UsageError(
                 f"metric {str(score.spec)!r} looks at whole lists, which people would have to "
                 f"label to the end; cut it, for example {score.spec.name}@10"
             )
-        depth = max(depth, score.spec.k)
         if np.isnan(score.values).any():
             raise UsageError(
                 f"metric {str(score.spec)!r} has no value for some queries, and a corrected "
                 "mean needs one for each; name another, such as ndcg@10"
             )
-    return depth
+    return deepest(evaluation) or 0
 
 
 def _labelled(

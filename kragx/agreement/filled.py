@@ -33,7 +33,10 @@ class Filled(Result):
     Attributes:
         grades: the label of each pair.
         sources: who gave it, ``human`` or ``judge``.
+        n_labels: how many each of them gave.
         n_overruled: pairs that both have labelled differently; the human label counts.
+        n_queries: how many queries have a label.
+        n_without_human: how many have no human one: by human labels alone they score 0.
         n_out_of_scale: labels of either side that are not on the scale, and not used.
         scale: of the labels.
         notes: what a reader must know.
@@ -43,7 +46,10 @@ class Filled(Result):
 
     grades: Mapping[Pair, float] = field(metadata=HIDDEN)
     sources: Mapping[Pair, Source] = field(metadata=HIDDEN)
+    n_labels: Mapping[Source, int]
     n_overruled: int
+    n_queries: int
+    n_without_human: int
     n_out_of_scale: int
     scale: Scale
     notes: tuple[str, ...]
@@ -51,7 +57,7 @@ class Filled(Result):
     human_only: tuple[Evaluation, ...] = field(metadata=HIDDEN)
     filled: tuple[Evaluation, ...] = field(metadata=HIDDEN)
 
-    also_plain = ("systems", "n_labels", "n_queries", "n_without_human")
+    also_plain = ("systems",)
 
     @property
     def systems(self) -> dict[str, dict[str, dict[str, float | None]]]:
@@ -69,23 +75,6 @@ class Filled(Result):
             }
             for alone, both in zip(self.human_only, self.filled, strict=True)
         }
-
-    @property
-    def n_labels(self) -> dict[Source, int]:
-        """How many labels each side gave."""
-        counts = Counter(self.sources.values())
-        return {"human": counts["human"], "judge": counts["judge"]}
-
-    @property
-    def n_queries(self) -> int:
-        """How many queries have a label."""
-        return len(self.dataset)
-
-    @property
-    def n_without_human(self) -> int:
-        """How many queries have no human label: by human labels alone they score 0."""
-        people = {query for (query, _), source in self.sources.items() if source == "human"}
-        return sum(query.id not in people for query in self.dataset)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Each label with its provenance."""
@@ -173,16 +162,20 @@ def fill(
         grades |= usable
         sources |= dict.fromkeys(usable, source)
     queries = list(dict.fromkeys(query for query, _ in (*people.grades, *machine.grades)))
+    counts = Counter(sources.values())
     alone = as_gold(people, scale_read, queries, sources)
     dataset = as_gold(Labels(grades, f"{people.name}+{machine.name}"), scale_read, queries, sources)
     return Filled(
         grades=grades,
         sources=sources,
+        n_labels={"human": counts["human"], "judge": counts["judge"]},
         n_overruled=sum(
             sources[pair] == "human" and grade in scale_read and grade != grades[pair]
             for pair, grade in machine.grades.items()
             if pair in sources
         ),
+        n_queries=len(queries),
+        n_without_human=sum(not query.gold for query in alone),
         n_out_of_scale=sum(
             grade not in scale_read for _, labels in sides for grade in labels.grades.values()
         ),

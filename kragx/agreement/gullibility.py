@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.agreement.coefficients import ratio
+from kragx.agreement.labels import gold_texts
 from kragx.agreement.model_families import kinship
 from kragx.agreement.remarks import ends, level
 from kragx.comparison.statistics import (
@@ -55,7 +56,7 @@ class Lift:
     """What one addition does.
 
     Attributes:
-        variant: one of `VARIANTS`.
+        variant, what: one of `VARIANTS`.
         n: passages with a grade both plain and with the addition.
         n_missing: passages without, as a judgement failed; they are left out, not 0.
         plain, changed: the mean grade without and with it; None if n is 0.
@@ -65,6 +66,7 @@ class Lift:
     """
 
     variant: str
+    what: str
     n: int
     n_missing: int
     plain: float | None
@@ -72,13 +74,6 @@ class Lift:
     lift: float | None
     interval: Interval | None
     n_fooled: int
-
-    also_plain = ("what",)
-
-    @property
-    def what(self) -> str:
-        """What is added."""
-        return VARIANTS[self.variant]
 
 
 @dataclass(frozen=True)
@@ -192,8 +187,8 @@ def probe(
             for text in _texts(passage, rubric, random.Random(f"{seed} {row}"))
         ]
     )
-    judgements = judged.judgements
-    grades = np.array([np.nan if each.grade is None else each.grade for each in judgements], float)
+    # A grade of None, of a judgement that failed, becomes NaN.
+    grades = np.array([judgement.grade for judgement in judged.judgements], float)
     grades = grades.reshape(len(drawn), 1 + len(VARIANTS))
     cuts = np.array([rubric.match_from for _, rubric in against])
     query_ids = np.array([passage.query.id for passage in drawn])
@@ -238,8 +233,8 @@ def irrelevant(
         DataError: there is none.
     """
     rng = random.Random(seed)
-    golds = [(query.id, text) for query in dataset for text in _gold_texts(query) if text.strip()]
-    queries = [query for query in dataset if query.text and (_gold_texts(query) or not support)]
+    golds = [(query.id, text) for query in dataset for text in gold_texts(query) if text.strip()]
+    queries = [query for query in dataset if query.text and (gold_texts(query) or not support)]
     rng.shuffle(queries)
     by_query: list[list[Passage]] = []
     for query in queries:
@@ -247,7 +242,7 @@ def irrelevant(
         if graded_0:
             by_query.append([Passage(query, text, "graded 0") for text in graded_0])
             continue
-        own = list(map(normalise, _gold_texts(query)))
+        own = list(map(normalise, gold_texts(query)))
         others = [
             text
             for query_id, text in rng.sample(golds, min(len(golds), 50))
@@ -265,17 +260,13 @@ def irrelevant(
     return passages[:count]
 
 
-def _gold_texts(query: Query) -> list[str]:
-    return [gold.text for gold in query.gold if gold.grade > 0 and gold.text]
-
-
 def _shares(text: str, golds: Sequence[str]) -> bool:
     return any(text in gold or gold in text for gold in golds)
 
 
 def _against(judge: Judge, query: Query, asks: Asks) -> tuple[dict[str, Any], Rubric]:
     """What a passage is judged against, as fields of a question, and by which rubric."""
-    text = query.text if asks == "relevance" else next(iter(_gold_texts(query)), None)
+    text = query.text if asks == "relevance" else next(iter(gold_texts(query)), None)
     rubric = judge.rubric_for(asks, text or "")
     if asks == "relevance":
         return {"query": text or "", "reference": query.reference}, rubric
@@ -310,7 +301,7 @@ def _lift(
     known = ~np.isnan(plain) & ~np.isnan(changed)
     n, n_missing = int(known.sum()), int((~known).sum())
     if not n:
-        return Lift(variant, 0, n_missing, None, None, None, None, 0)
+        return Lift(variant, VARIANTS[variant], 0, n_missing, None, None, None, None, 0)
     plain, changed, cuts = plain[known], changed[known], cuts[known]
     rows = {query: row for row, query in enumerate(dict.fromkeys(query_ids[known]))}
     terms = np.zeros((len(rows), 2))
@@ -321,6 +312,7 @@ def _lift(
     )
     return Lift(
         variant,
+        VARIANTS[variant],
         n,
         n_missing,
         plain=float(plain.mean()),

@@ -206,16 +206,19 @@ def agree(
     labels = read_scale(scale, people)
     out_of_scale = tuple(
         OutOfScale(side, *pair, grade)
-        for side, given in sides.items()
-        for pair, grade in given.grades.items()
+        for side, side_labels in sides.items()
+        for pair, grade in side_labels.grades.items()
         if grade not in labels
     )
     missing: dict[Side, tuple[Pair, ...]] = {
         "human": tuple(pair for pair in machine.grades if pair not in people.grades),
         "judge": tuple(pair for pair in people.grades if pair not in machine.grades),
     }
-    left_out = {(label.query_id, label.document_id) for label in out_of_scale}
-    common = [pair for pair in people.grades if pair in machine.grades and pair not in left_out]
+    common = [
+        pair
+        for pair, grade in people.grades.items()
+        if grade in labels and machine.grades.get(pair) in labels
+    ]
     if not common:
         raise DataError(remarks.nothing_common(people, machine, labels, len(out_of_scale), missing))
     counts = _counts(common, people, machine, labels)
@@ -244,7 +247,7 @@ def agree(
         undefined=remarks.undefined(values, matrix, labels),
         missing=missing,
         out_of_scale=out_of_scale,
-        n_repeated={side: given.n_repeated for side, given in sides.items()},
+        n_repeated={name: side.n_repeated for name, side in sides.items()},
         notes=tuple(
             remarks.notes(counts, labels, values, intervals, missing, out_of_scale, runs=bool(runs))
         ),
@@ -287,9 +290,10 @@ def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -
     rows: dict[str, int] = {}
     row_of = np.array([rows.setdefault(query, len(rows)) for query, _ in pairs])
     size = len(scale.labels)
-    given, judged = (
+    human_rows, judge_columns = (
         np.array([side.grades[pair] for pair in pairs], int) - scale.low for side in (human, judge)
     )
     # Query, row and column as one number, so that one pass counts every cell.
-    counts = np.bincount((row_of * size + given) * size + judged, minlength=len(rows) * size**2)
+    cells = (row_of * size + human_rows) * size + judge_columns
+    counts = np.bincount(cells, minlength=len(rows) * size**2)
     return counts.reshape(len(rows), size, size).astype(np.float64)

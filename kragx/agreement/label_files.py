@@ -103,7 +103,7 @@ def _by_record(
 
 def _of_pair(row: Mapping[str, Any], place: str) -> Iterator[Label]:
     fields = {
-        str(name): value
+        str(name): str(value)
         for name, value in row.items()
         if value is not None and str(value).strip() != ""
     }
@@ -119,25 +119,21 @@ def _of_pair(row: Mapping[str, Any], place: str) -> Iterator[Label]:
         raise DataError("give either 'gold_id' or 'gold', which counts from 1")
     yield Label(
         _grade(fields["label"]),
-        str(fields["query_id"]),
+        fields["query_id"],
         rank=_position(fields, "rank"),
-        doc_id=_text(fields.get("doc_id")),
+        doc_id=fields.get("doc_id"),
         gold=_position(fields, "gold"),
-        gold_id=_text(fields.get("gold_id")),
+        gold_id=fields.get("gold_id"),
         place=place,
     )
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
-
-
-def _position(fields: Mapping[str, Any], name: str) -> int | None:
+def _position(fields: Mapping[str, str], name: str) -> int | None:
     value = fields.get(name)
     if value is None:
         return None
     try:
-        number = int(str(value))
+        number = int(value)
     except ValueError:
         number = 0
     if number < 1:
@@ -158,7 +154,7 @@ def _grade(value: Any) -> float:
 
 def _of_matrix(record: Mapping[str, Any], place: str) -> Iterator[Label]:
     query_id = _query_id(record)
-    for rank, row in enumerate(_rows(record, "matched"), start=1):
+    for rank, row in enumerate(_list(record, "matched", list, "lists"), start=1):
         for gold, value in enumerate(row, start=1):
             if value is not None:  # null: not known
                 yield Label(_grade(value), query_id, rank=rank, gold=gold, place=place)
@@ -166,8 +162,10 @@ def _of_matrix(record: Mapping[str, Any], place: str) -> Iterator[Label]:
 
 def _of_offsets(record: Mapping[str, Any], place: str) -> Iterator[Label]:
     query_id = _query_id(record)
-    chunks, golds = (_numbers(record, name) for name in ("chunk_chars", "gold_chars"))
-    rows = _rows(record, "overlap_chars")
+    chunks, golds = (
+        _list(record, name, (int, float), "numbers") for name in ("chunk_chars", "gold_chars")
+    )
+    rows = _list(record, "overlap_chars", list, "lists")
     if len(rows) != len(chunks) or any(len(row) != len(golds) for row in rows):
         raise DataError(
             f"'overlap_chars' must be {len(chunks)} lists (as 'chunk_chars') of {len(golds)} "
@@ -175,9 +173,13 @@ def _of_offsets(record: Mapping[str, Any], place: str) -> Iterator[Label]:
         )
     for rank, (row, chunk) in enumerate(zip(rows, chunks), start=1):
         for gold, (shared, length) in enumerate(zip(row, golds), start=1):
-            # A match by offsets: at least half of the characters of either one are shared.
-            match = shared > 0 and (2 * shared >= chunk or 2 * shared >= length)
-            yield Label(float(match), query_id, rank=rank, gold=gold, place=place)
+            match = float(shares_half(shared, chunk, length))
+            yield Label(match, query_id, rank=rank, gold=gold, place=place)
+
+
+def shares_half(shared: float, chunk: float, gold: float) -> bool:
+    """A match by offsets: at least half of the characters of either one are shared."""
+    return shared > 0 and 2 * shared >= min(chunk, gold)
 
 
 def _query_id(record: Mapping[str, Any]) -> str:
@@ -186,18 +188,11 @@ def _query_id(record: Mapping[str, Any]) -> str:
     return str(record["query_id"])
 
 
-def _rows(record: Mapping[str, Any], name: str) -> list[list[Any]]:
-    rows = record.get(name)
-    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise DataError(f"{name!r} must be a list of lists, not {shorten(rows)}")
-    return rows
-
-
-def _numbers(record: Mapping[str, Any], name: str) -> list[float]:
-    values = record.get(name)
-    if not isinstance(values, list) or not all(isinstance(n, (int, float)) for n in values):
-        raise DataError(f"{name!r} must be a list of numbers, not {shorten(values)}")
-    return values
+def _list(record: Mapping[str, Any], name: str, kinds: type | tuple[type, ...], what: str) -> Any:
+    entries = record.get(name)
+    if not isinstance(entries, list) or not all(isinstance(entry, kinds) for entry in entries):
+        raise DataError(f"{name!r} must be a list of {what}, not {shorten(entries)}")
+    return entries
 
 
 READERS: Mapping[str, Callable[[Path], Iterator[Label]]] = {

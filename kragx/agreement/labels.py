@@ -12,7 +12,7 @@ from typing import Any, Literal
 from kragx.agreement.label_files import FORMATS, READERS, Label, of_store, recognised
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import file_name
-from kragx.data.gold import Gold, GoldDataset
+from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.reading import read_dataset
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.judging.keys import key_of
@@ -123,8 +123,8 @@ def read_scale(value: object, human: Labels) -> Scale:
             return Scale(low, high, inferred=True)
         case Scale():
             return value
-        case str() if found := _SCALE.fullmatch(value):
-            return Scale(int(found[1]), int(found[2]))
+        case str() if ends := _SCALE.fullmatch(value):
+            return Scale(int(ends[1]), int(ends[2]))
         case (int() as low, int() as high):
             return Scale(low, high)
     raise UsageError(f"scale: {shorten(value)} is none; write its ends, for example 0-3 or -2..4")
@@ -133,6 +133,11 @@ def read_scale(value: object, human: Labels) -> Scale:
 def document_name(doc: Doc | Gold) -> str:
     """How labels call a document: its id, else ``text-`` and the start of its text's SHA-256."""
     return doc.id if doc.id is not None else f"text-{key_of(doc.text or '')[:16]}"
+
+
+def gold_texts(query: Query) -> list[str]:
+    """The texts that answer a query."""
+    return [gold.text for gold in query.gold if gold.grade > 0 and gold.text]
 
 
 def read_labels(
@@ -249,12 +254,10 @@ def _of_dataset(dataset: GoldDataset, name: str) -> Labels:
     rows = []
     for query in dataset:
         for number, gold in enumerate(query.gold, start=1):
-            place = f"gold {number}"
-            if gold.id is not None or gold.text is not None:
-                rows.append((query.id, document_name(gold), float(gold.grade), place))
+            itself = (gold,) if gold.id is not None or gold.text is not None else ()
             rows += [
-                (query.id, document_name(other), float(gold.grade), place)
-                for other in gold.alternatives
+                (query.id, document_name(doc), float(gold.grade), f"gold {number}")
+                for doc in (*itself, *gold.alternatives)
             ]
     if not rows:
         raise DataError(
@@ -286,17 +289,17 @@ def _of_store(
 
 def asked_in(store: Any) -> str:
     """What the judge of a store was asked: relevance, support, or a `UsageError` if both."""
-    found = {
+    kinds = {
         record["question"]["asks"]
         for record in store.records()
         if record["question"] is not None and record["pairs"]
     }
-    if len(found) > 1:
+    if len(kinds) > 1:
         raise UsageError(
-            f"--asks: the judge of {store.path} was asked for {' and '.join(sorted(found))}; "
+            f"--asks: the judge of {store.path} was asked for {' and '.join(sorted(kinds))}; "
             "name one of them"
         )
-    return str(next(iter(found), "relevance"))
+    return str(next(iter(kinds), "relevance"))
 
 
 def collected(rows: Iterable[tuple[str, str, float, str]], name: str) -> Labels:

@@ -114,19 +114,17 @@ def _resting_on_few(counts: Floats, scale: Scale) -> set[str]:
     return {name for name, count in queries.items() if count < FEW_QUERIES}
 
 
-def other_forms(missing: Mapping[Side, Sequence[Pair]]) -> list[str]:
+def other_forms(missing: Mapping[Side, Sequence[Pair]]) -> Iterator[str]:
     """Ids that look alike and are not: one side's were composed, the other's taken apart."""
     human, judge = (
         {(normalize("NFC", query), normalize("NFC", document)) for query, document in pairs}
         for pairs in (missing["human"], missing["judge"])
     )
-    count = len(human & judge)
-    if not count:
-        return []
-    return [
-        f"pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
-        f"{count}; write both files in one form"
-    ]
+    if alike := human & judge:
+        yield (
+            f"pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
+            f"{len(alike)}; write both files in one form"
+        )
 
 
 def nothing_common(
@@ -137,13 +135,13 @@ def nothing_common(
     missing: Mapping[Side, Sequence[Pair]],
 ) -> str:
     """Why there is nothing to compare: how either side names its pairs."""
-    ours, theirs = (
+    human_pair, judge_pair = (
         "query {!r}, document {!r}".format(*next(iter(labels.grades))) for labels in (human, judge)
     )
     off = f"; {n_out_of_scale} labels are not on the scale of {scale}" if n_out_of_scale else ""
     lines = (
-        f"no pair has a label from both sides{off}. {human.name} has {ours}, {judge.name} "
-        f"{theirs}: pairs are joined by query id and document id",
+        f"no pair has a label from both sides{off}. {human.name} has {human_pair}, {judge.name} "
+        f"{judge_pair}: pairs are joined by query id and document id",
         *other_forms(missing),
     )
     return "; ".join(lines)

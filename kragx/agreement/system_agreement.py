@@ -49,13 +49,6 @@ class SystemAgreement(Result):
     kappa: float | None
     kappa_quadratic: float | None
 
-    also_plain = ("n_systems",)
-
-    @property
-    def n_systems(self) -> int:
-        """How many systems there are."""
-        return len(self.human)
-
     def describe(self) -> Iterator[Part]:
         """Each system's means, and the taus with the kappa."""
         yield Line(f"{self.metric} over {self.n_queries} queries")
@@ -68,7 +61,7 @@ class SystemAgreement(Result):
         )
         # A high tau says little by itself: many wrong labels can rank systems alike.
         yield Line(
-            f"Kendall's tau-b of {self.n_systems} systems: {number(self.tau)}; of the top "
+            f"Kendall's tau-b of {len(self.human)} systems: {number(self.tau)}; of the top "
             f"{len(self.top)}: {number(self.tau_top)}; with kappa {number(self.kappa)}"
         )
         for name, reason in self.undefined.items():

@@ -172,12 +172,11 @@ class Chooser:
         fold = self._fold(self.all)
         decided = np.zeros((1, len(self.truth)), bool)
         for number in range(self.folds):
-            held_out = fold == number
-            part = ~held_out
+            part = fold != number
             # Where what is left is of one query, there is nothing to choose a candidate on.
-            chosen = self.choose(part) if len(np.unique(self.query_of[part])) > 1 else 0
-            threshold = self.threshold(chosen, part)
-            decided[0, held_out] = self.trials[chosen].scores[held_out] >= threshold
+            row = self.choose(part) if len(np.unique(self.query_of[part])) > 1 else 0
+            threshold = self.threshold(row, part)
+            decided[0, ~part] = self.trials[row].scores[~part] >= threshold
         values, sampled = self._measured(decided, self.all)
         return self._estimate(values[0], sampled[0])
 

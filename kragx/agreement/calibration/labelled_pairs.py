@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.agreement.label_files import Label
+from kragx.agreement.label_files import Label, shares_half
 from kragx.data.text import normalise
 from kragx.errors import DataError
 from kragx.matchers import MatchItem
@@ -100,14 +100,14 @@ def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
             chunk = _stretch(doc.text, doc.metadata)
             for number, gold in enumerate(golds, start=1):
                 if chunk is not None and gold is not None:
-                    yield Label(_shares_half(chunk, gold), item.query.id, rank=rank, gold=number)
+                    match = float(_match(chunk, gold))
+                    yield Label(match, item.query.id, rank=rank, gold=number)
 
 
-def _shares_half(chunk: _Stretch, gold: _Stretch) -> bool:
-    """Whether two stretches share at least half of the characters of either."""
-    (source, start, end), (other_source, other_start, other_end) = chunk, gold
-    shared = min(end, other_end) - max(start, other_start) if source == other_source else 0
-    return shared > 0 and 2 * shared >= min(end - start, other_end - other_start)
+def _match(chunk: _Stretch, gold: _Stretch) -> bool:
+    (source, start, end), (gold_source, gold_start, gold_end) = chunk, gold
+    shared = min(end, gold_end) - max(start, gold_start)
+    return source == gold_source and shares_half(shared, end - start, gold_end - gold_start)
 
 
 def _stretch(text: str | None, metadata: Mapping[str, Any]) -> _Stretch | None:

@@ -19,9 +19,16 @@ from kragx.metrics.table import Floats, Ints, MatchTable
 
 TOKENIZERS = ("unicode", "char")
 
-_MEASURES = ("overlap", "recall", "precision", "fmeasure")
 _SHARES = ("gold", "chunk")  # of `span`, besides the larger of the two
-_ROUGE = ("rouge2", "rouge1", "rougeL")
+_ROUGE = (
+    {"method": "overlap"},  # of rouge2
+    *(
+        {"method": method, "measure": measure}
+        for method in ("rouge2", "rouge1", "rougeL")
+        for measure in ("overlap", "recall", "precision", "fmeasure")
+        if (method, measure) != ("rouge2", "overlap")
+    ),
+)
 
 
 def candidates(
@@ -34,24 +41,18 @@ def candidates(
     """
     specs: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
     specs += [
-        _rouge(method, measure) | ({} if tokenizer == "unicode" else {"tokenizer": tokenizer})
+        spec | ({} if tokenizer == "unicode" else {"tokenizer": tokenizer})
         for tokenizer in tokenizers
-        for method in _ROUGE
-        for measure in _MEASURES
+        for spec in _ROUGE
     ]
+    listed = {spec["method"] for spec in _ROUGE}
     for method in matchers.METHODS:
         options = matchers.option_names(method)
-        if method in (*_ROUGE, "overlap") or matchers.asks(method) or "threshold" not in options:
+        if method in listed or matchers.asks(method) or "threshold" not in options:
             continue
         specs.append({"method": method})
         specs += [{"method": method, "of": of} for of in _SHARES if "of" in options]
     return specs + [as_mapping(spec) for spec in more]
-
-
-def _rouge(method: str, measure: str) -> dict[str, Any]:
-    if (method, measure) == ("rouge2", "overlap"):
-        return {"method": "overlap"}
-    return {"method": method, "measure": measure}
 
 
 def as_mapping(spec: object) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -151,9 +152,8 @@ def draw(
 def _whole_queries(
     ordered: Sequence[PairToLabel], queries: int, rng: random.Random
 ) -> list[PairToLabel]:
-    by_query: dict[str, list[PairToLabel]] = defaultdict(list)
-    for pair in ordered:
-        by_query[pair.query_id].append(pair)
+    queries_of = groupby(ordered, key=lambda pair: pair.query_id)
+    by_query = {query_id: list(pairs) for query_id, pairs in queries_of}
     drawn: list[PairToLabel] = []
     # One query after the other: reading its question once is enough.
     for query_id in rng.sample(list(by_query), min(queries, len(by_query))):

@@ -72,7 +72,9 @@ def label(
     Raises:
         UsageError: the scale has labels that no single key can say, or the file cannot be written.
     """
-    session = _Session(sample, file, out, rubric or {})
+    ids = {pair.ids for pair in sample.items}
+    earlier = [pair for pair in file.grades if pair in ids]
+    session = _Session(sample, file, out, rubric or {}, earlier)
     grades = keys_of(file.scale)
     presses = (_HANGUL_KEYS.get(key, key.lower()) for key in keys)
     while True:
@@ -122,8 +124,8 @@ class _Session:
     file: LabelFile
     out: Console
     rubric: Mapping[int, str]
+    history: list[Pair]
     skipped: set[Pair] = field(default_factory=set)
-    history: list[Pair] = field(default_factory=list)
     started: bool = False
 
     def next_pair(self) -> PairToLabel | None:
@@ -140,14 +142,13 @@ class _Session:
             self.file.put(pair, grade)
 
     def undo(self) -> None:
-        """Take back what was done last; of earlier sessions too, as the file keeps the order."""
-        ids = {pair.ids for pair in self.sample.items}
-        earlier = next((pair for pair in reversed(self.file.grades) if pair in ids), None)
-        last = self.history.pop() if self.history else earlier
-        if last in self.skipped:
-            self.skipped.remove(last)
-        elif last is not None:
-            self.file.take_back(last)
+        """Take back what was done last, of earlier sessions too: the file keeps the order."""
+        if self.history:
+            last = self.history.pop()
+            if last in self.skipped:
+                self.skipped.remove(last)
+            else:
+                self.file.take_back(last)
 
     def show(self, pair: PairToLabel) -> None:
         """A pair, below how many are done and above the keys."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from kragx.agreement.labelling.sample import PairToLabel
-from kragx.agreement.labels import Pair, asked_in, document_name
+from kragx.agreement.labels import Pair, asked_in, document_name, gold_texts
 from kragx.data.documents import Doc
-from kragx.data.gold import GoldDataset, Query
+from kragx.data.gold import GoldDataset
 from kragx.data.runs import Run
 from kragx.errors import DataError
 
@@ -33,7 +33,8 @@ def from_run(
     for query in dataset:
         result = run.results.get(query.id)
         docs = result.documents[:depth] if result else ()
-        against = _gold_texts(query) if asks == "support" else query.text
+        texts = gold_texts(query) if asks == "support" else [query.text or ""]
+        against = "\n\n".join(dict.fromkeys(texts))
         if docs and not against:
             if asks == "support":
                 continue
@@ -47,14 +48,9 @@ def from_run(
                     f"query {query.id!r}, document {doc.id!r} has no text to read; a results file "
                     "with texts is needed, a TREC run has none"
                 )
-            pair = PairToLabel(query.id, document_name(doc), against or "", doc.text, rank)
+            pair = PairToLabel(query.id, document_name(doc), against, doc.text, rank)
             pairs.setdefault(pair.ids, pair)
     return list(pairs.values())
-
-
-def _gold_texts(query: Query) -> str:
-    texts = (gold.text for gold in query.gold if gold.grade > 0 and gold.text)
-    return "\n\n".join(dict.fromkeys(texts))
 
 
 def from_store(
