@@ -56,7 +56,7 @@ def kept_answers(evaluation: Evaluation) -> list[RankedList] | None:
 
 
 @dataclass(frozen=True)
-class Found:
+class GoldOutcome:
     """What became of each gold item of a match table (g of them).
 
     Attributes:
@@ -74,7 +74,7 @@ class Found:
     unknown: Bools
 
 
-def found(table: MatchTable, rel: float | None = None) -> Found:
+def gold_outcome(table: MatchTable, rel: float | None = None) -> GoldOutcome:
     """First ranks and highest scores of a table's gold items, with `rel` as the least grade."""
     n_gold = len(table.grade)
     doc_query = np.repeat(np.arange(table.n_queries), table.n_docs)
@@ -95,7 +95,8 @@ def found(table: MatchTable, rel: float | None = None) -> Found:
     unknown = np.zeros(n_gold, bool)
     unknown[gold[np.isnan(score)]] = True
     relevant = (table.grade > 0) & (table.grade >= (0.0 if rel is None else rel))
-    return Found(relevant, first, best, first_rank(score == best[gold]), unknown & (first == 0))
+    best_rank = first_rank(score == best[gold])
+    return GoldOutcome(relevant, first, best, best_rank, unknown & (first == 0))
 
 
 def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[RankedList]]]) -> list[list[Gold]]:

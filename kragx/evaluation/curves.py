@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kragx.evaluation.answers import Found
+from kragx.evaluation.answers import GoldOutcome
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import RankedList, compute
 
@@ -71,11 +71,11 @@ def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
 
     The longest list of all of them says how far curves reach, and a pool's depth.
     """
-    longest = max((int(each.table.n_docs.max(initial=0)) for each in evaluations), default=0)
-    depths = [each.settings.get("pool", {}).get("depth") for each in evaluations]
+    longest = max((int(own.table.n_docs.max(initial=0)) for own in evaluations), default=0)
+    depths = [own.settings.get("pool", {}).get("depth") for own in evaluations]
     limit = min([longest, *(depth for depth in depths if depth is not None)])
     ks = sorted({k for k in KS if k <= limit} | ({limit} if limit else set()))
-    return [_curves(each, ks) for each in evaluations]
+    return [_curves(evaluation, ks) for evaluation in evaluations]
 
 
 def _curves(evaluation: Evaluation, ks: Sequence[int]) -> list[Curve]:
@@ -84,21 +84,21 @@ def _curves(evaluation: Evaluation, ks: Sequence[int]) -> list[Curve]:
     of_matches = [spec for spec in evaluation.specs if spec.metric.from_matches is not None]
     bare = dict.fromkeys(replace(spec, k=None) for spec in of_matches)
     specs = [replace(spec, k=k) for spec in bare for k in ks]
-    chosen = replace(evaluation.profile, no_gold=evaluation.no_gold)
-    scores = {each.spec: each.mean for each in compute(evaluation.table, specs, chosen)}
+    scores = compute(evaluation.table, specs, evaluation.chosen_profile)
+    means = {score.spec: score.mean for score in scores}
     return [
-        Curve(str(spec), tuple(ks), tuple(scores[replace(spec, k=k)] for k in ks)) for spec in bare
+        Curve(str(spec), tuple(ks), tuple(means[replace(spec, k=k)] for k in ks)) for spec in bare
     ]
 
 
-def histogram(evaluation: Evaluation, found: Found) -> Histogram | None:
+def histogram(evaluation: Evaluation, outcome: GoldOutcome) -> Histogram | None:
     """The highest scores of the gold; None for a matcher that only says yes or no."""
     if "threshold" not in evaluation.settings["match"] or "pool" in evaluation.settings:
         return None
     table = evaluation.table
     n_bins = _BINS if table.top <= 1 else int(table.top)
-    unknown = found.unknown & found.relevant
-    best = found.best[found.relevant & ~unknown]
+    unknown = outcome.unknown & outcome.relevant
+    best = outcome.best[outcome.relevant & ~unknown]
     above = best[best > 0]
     # Rounded, lest 0.15 * 20 be 2.9999999999999996 and the bin below.
     bins = np.floor(np.round(above / table.top * n_bins, 9)).astype(np.int64)

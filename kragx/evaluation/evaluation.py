@@ -79,24 +79,27 @@ class Evaluation(Result):
     @cached_property
     def maximum(self) -> dict[str, float]:
         """The greatest value that a metric could have reached, where the data decide it."""
-        found = ((str(each.spec), each.maximum) for each in self.scores)
-        return {name: maximum for name, maximum in found if maximum is not None}
+        return self._known("maximum")
 
     @cached_property
     def micro(self) -> dict[str, float]:
         """The micro average of each metric that has one (precision, recall, f1)."""
-        return {str(s.spec): s.micro for s in self.scores if s.micro is not None}
+        return self._known("micro")
 
     @cached_property
     def bounds(self) -> dict[str, tuple[float, float]]:
         """[low, high] of each mean that missing judgements leave open; empty if none is missing."""
-        return {str(each.spec): each.bounds for each in self.scores if each.bounds is not None}
+        return self._known("bounds")
 
     @cached_property
     def micro_bounds(self) -> dict[str, tuple[float, float]]:
         """The same for the micro averages."""
-        found = ((str(each.spec), each.micro_bounds) for each in self.scores)
-        return {name: bounds for name, bounds in found if bounds is not None}
+        return self._known("micro_bounds")
+
+    def _known(self, name: str) -> dict[str, Any]:
+        """What is known of each metric's scores under a name of `MetricScores`."""
+        values = ((str(scores.spec), getattr(scores, name)) for scores in self.scores)
+        return {metric: value for metric, value in values if value is not None}
 
     def __getitem__(self, metric: str) -> float | None:
         """The macro average of a metric, however it is written: ``result["nDCG@10"]``."""
@@ -138,8 +141,8 @@ class Evaluation(Result):
                 )
             if spec.metric.from_matches is not None and beyond(spec.k, depth):
                 raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
-        chosen = self.chosen_profile
-        scores = compute(self.table, specs, chosen, self.evidence)
+        profile = self.chosen_profile
+        scores = compute(self.table, specs, profile, self.evidence)
         return replace(
             self,
             scores=scores,
@@ -147,7 +150,7 @@ class Evaluation(Result):
             settings={
                 **self.settings,
                 "metrics": list(map(str, specs)),
-                "deviations": deviations(specs, self.profile, chosen),
+                "deviations": deviations(specs, self.profile, profile),
                 **({} if self.evidence is None else self.evidence.settings()),
             },
         )
@@ -206,10 +209,10 @@ class Evaluation(Result):
         if "threshold" not in match or "pool" in self.settings:
             return None
         chosen = float(match["threshold"])
-        at = neighbours(chosen, neighbourhood, match.get("top"))
-        found = [means for _, means in self.means_at(at)]
-        means = {name: tuple(each[name] for each in found) for name in self.mean}
-        return Nearby(chosen, neighbourhood, at, means)
+        thresholds = neighbours(chosen, neighbourhood, match.get("top"))
+        rows = [means for _, means in self.means_at(thresholds)]
+        columns = {name: tuple(means[name] for means in rows) for name in self.mean}
+        return Nearby(chosen, neighbourhood, thresholds, columns)
 
     @property
     def match_label(self) -> str:
@@ -302,7 +305,7 @@ def _range(low_high: tuple[float, float] | None) -> str:
     return "" if low_high is None else f" [{low_high[0]:.4f}, {low_high[1]:.4f}]"
 
 
-def deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) -> dict[str, Any]:
+def deviations(specs: Sequence[MetricSpec], named: Profile, meant: Profile) -> dict[str, Any]:
     """What differs from the profile: options named in metric strings, and `no_gold`."""
     deviations: dict[str, Any] = {}
     for spec in specs:
@@ -313,8 +316,8 @@ def deviations(specs: Sequence[MetricSpec], named: Profile, chosen: Profile) -> 
         }
         if changed:
             deviations[str(spec)] = changed
-    if chosen.no_gold != named.no_gold:
-        deviations["no_gold"] = chosen.no_gold
+    if meant.no_gold != named.no_gold:
+        deviations["no_gold"] = meant.no_gold
     return deviations
 
 

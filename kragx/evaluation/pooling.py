@@ -35,17 +35,17 @@ def pooled(
         UsageError: the matcher is no judge of its own.
         JudgingError: more judgements are missing than allowed; what was judged is stored.
     """
-    chosen = profile_named(profile)
-    matcher = matchers.matcher(match, chosen.match_options)
+    meant = profile_named(profile)
+    matcher = matchers.matcher(match, meant.match_options)
     gold = read_dataset(dataset)
-    return matcher.pooled([source_of(gold, run, chosen).items(chosen) for run in runs])
+    return matcher.pooled([source_of(gold, run, meant).items(meant) for run in runs])
 
 
 def judged(
-    matcher: BaseMatcher, items: list[MatchItem], chosen: Profile
+    matcher: BaseMatcher, items: list[MatchItem], meant: Profile
 ) -> tuple[BaseMatcher, list[MatchItem], Profile]:
     """The matcher, queries and profile of a judged evaluation: pooled, if there is no gold."""
-    if chosen.name == "krag":
+    if meant.name == "krag":
         raise UsageError(
             "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use profile "
             "kragx"
@@ -53,9 +53,9 @@ def judged(
     if matcher.pool is None and matcher.needs_pool(items):
         matcher = matcher.pooled([items])
     if matcher.pool is None:
-        return matcher.against_gold(), items, chosen
-    rel = chosen.rel or float(matcher.pool.cut)
-    return matcher, [matcher.with_gold(item) for item in items], replace(chosen, rel=rel)
+        return matcher.against_gold(), items, meant
+    rel = meant.rel or float(matcher.pool.cut)
+    return matcher, [matcher.with_gold(item) for item in items], replace(meant, rel=rel)
 
 
 def beyond(cut: Cut, depth: int | None) -> bool:
@@ -66,7 +66,7 @@ def beyond(cut: Cut, depth: int | None) -> bool:
 def in_pool(
     matcher: BaseMatcher,
     specs: tuple[MetricSpec, ...],
-    chosen: Profile,
+    meant: Profile,
 ) -> tuple[MetricSpec, ...]:
     """The metrics, those of a pool with the grade from which a document is relevant."""
     if matcher.pool is None:
@@ -80,7 +80,7 @@ def in_pool(
             )
     # A metric string that says no rel gets the pool's.
     return tuple(
-        spec.with_options(rel=chosen.rel) if "rel" in spec.options and not spec["rel"] else spec
+        spec.with_options(rel=meant.rel) if "rel" in spec.options and not spec["rel"] else spec
         for spec in specs
     )
 

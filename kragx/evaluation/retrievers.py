@@ -56,7 +56,7 @@ class Bm25Index:
         """
         scores = self._scores(query)
         ranked = np.argsort(-scores, kind="stable")[:k]
-        return [(int(at), float(scores[at])) for at in ranked if scores[at] > above]
+        return [(int(best), float(scores[best])) for best in ranked if scores[best] > above]
 
     def _scores(self, query: str) -> Any:
         if not self._blank:
@@ -123,13 +123,12 @@ class BM25Retriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
+        best = self._index.best(query, self.k)
         return [
             Document(
-                page_content=self.documents[at].page_content,
-                id=self.documents[at].id,
-                metadata={**self.documents[at].metadata, "score": score},
+                page_content=doc.page_content, id=doc.id, metadata={**doc.metadata, "score": score}
             )
-            for at, score in self._index.best(query, self.k)
+            for doc, score in ((self.documents[position], score) for position, score in best)
         ]
 
 
@@ -158,8 +157,8 @@ class ReciprocalRankFusion(BaseRetriever):
     @model_validator(mode="after")
     def _check(self) -> ReciprocalRankFusion:
         for position, retriever in enumerate(self.retrievers):
-            asked = getattr(retriever, "invoke", retriever)
-            if not callable(asked) or inspect.iscoroutinefunction(asked):
+            call = getattr(retriever, "invoke", retriever)
+            if not callable(call) or inspect.iscoroutinefunction(call):
                 raise UsageError(
                     f"retrievers[{position}]: {type(retriever).__name__} cannot be asked; pass a "
                     "LangChain retriever or runnable, or a synchronous function from a question "
@@ -225,15 +224,19 @@ def fusion_weights(weights: Sequence[float] | None, count: int) -> list[float]:
         return [1.0] * count
     if len(weights) != count:
         raise UsageError(
-            f"weights: {len(weights)} weights for {count} retrievers; pass one for each"
+            f"{len(weights)} weights for {count} retrievers",
+            field="weights",
+            remedy="pass one for each",
         )
     try:
         numbers = [clean_number(weight, "a weight") or 0.0 for weight in weights]
     except DataError as error:
-        raise UsageError(f"weights: {error}") from None
+        raise UsageError(str(error), field="weights") from None
     if min(numbers) < 0 or not any(numbers):
         raise UsageError(
-            f"weights: {list(weights)!r}; weights must be at least 0, and one of them above"
+            repr(list(weights)),
+            field="weights",
+            remedy="weights must be at least 0, and one of them above",
         )
     return numbers
 

@@ -109,6 +109,6 @@ def checked_threshold(threshold: float, match: Mapping[str, Any]) -> float:
 def neighbours(chosen: float, neighbourhood: float, top: float | None) -> tuple[float, ...]:
     """Thresholds around the chosen one, itself among them; of grades, up to `top`, those next."""
     if top is not None:
-        return tuple(each for each in (chosen - 1, chosen, chosen + 1) if 1 <= each <= top)
+        return tuple(grade for grade in (chosen - 1, chosen, chosen + 1) if 1 <= grade <= top)
     grid = chosen + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
-    return tuple(sorted({round(float(each), 6) for each in grid if 0 < each <= 1} | {chosen}))
+    return tuple(sorted({round(float(step), 6) for step in grid if 0 < step <= 1} | {chosen}))

@@ -233,7 +233,7 @@ def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[floa
         try:
             fusion_weights(weights, len(retrievers))
         except UsageError as error:
-            raise UsageError(f"ensemble_{error}") from None
+            raise UsageError(error.problem, field="ensemble_weights", remedy=error.remedy) from None
 
 
 @contextmanager

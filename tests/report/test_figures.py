@@ -20,7 +20,7 @@ from kragx import (
     evaluate,
     write_figures,
 )
-from kragx.evaluation.answers import answers, found
+from kragx.evaluation.answers import answers, gold_outcome
 from kragx.evaluation.curves import curves, histogram, times
 from kragx.metrics import metric
 
@@ -80,7 +80,7 @@ def test_a_score_at_the_threshold_stands_with_the_matches():
     ]
     many = GoldDataset(tuple(Query(f"q{at}", gold=(Gold(text=text),)) for at in range(4)))
     result = evaluate(many, lists, match="overlap", metrics=["recall@1"])
-    got = histogram(result, found(result.table))
+    got = histogram(result, gold_outcome(result.table))
     assert got.nothing == 1
     assert {at: count for at, count in enumerate(got.counts) if count} == {5: 1, 10: 1, 19: 1}
     matched = sum(count for at, count in enumerate(got.counts) if at / 20 >= got.threshold)
@@ -94,7 +94,7 @@ def test_first_ranks_are_the_slow_obvious_ones(gold):
     lists = [list(rng.choice(texts, 5)) for _ in range(30)]
     golds = [list(rng.choice(texts, 2)) for _ in range(30)]
     table = evaluate(golds, lists, match="overlap", metrics=["recall@5"]).table
-    got = found(table)
+    got = gold_outcome(table)
     for query in range(30):
         dense = table.dense(query)
         for column in range(2):

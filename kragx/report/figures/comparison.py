@@ -22,7 +22,7 @@ from kragx.data.gold import GoldDataset
 from kragx.data.runs import Run
 from kragx.data.text import file_names
 from kragx.errors import UsageError, nearest
-from kragx.evaluation.answers import answers, found, kept_answers
+from kragx.evaluation.answers import answers, gold_outcome, kept_answers
 from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import metric as metric_named
@@ -171,7 +171,7 @@ def _retrievers(
                 series,
                 {metric: means[metric] for metric in shares},
                 {curve.metric: curve for curve in of_metric},
-                histogram(evaluation, found(evaluation.table, evaluation.profile.rel)),
+                histogram(evaluation, gold_outcome(evaluation.table, evaluation.profile.rel)),
                 None if answered is None else times(answered),
             )
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from kragx.comparison.near_misses import Misses, Origins, near_misses
 from kragx.data.gold import Gold
-from kragx.evaluation.answers import Found, found
+from kragx.evaluation.answers import GoldOutcome, gold_outcome
 from kragx.evaluation.curves import Curve, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import RankedList, TextBudget
@@ -36,9 +36,9 @@ class Cell:
     curves: Sequence[Curve]
 
     @property
-    def found(self) -> Found:
+    def found(self) -> GoldOutcome:
         """What became of each gold item."""
-        return found(self.evaluation.table, self.evaluation.profile.rel)
+        return gold_outcome(self.evaluation.table, self.evaluation.profile.rel)
 
 
 def cell_values(
@@ -135,7 +135,7 @@ def _statuses(cell: Cell) -> list[str]:
 
 
 def _gold_ranks(
-    evaluation: Evaluation, got: Found
+    evaluation: Evaluation, got: GoldOutcome
 ) -> tuple[list[list[int | None]], list[list[float | int | None]]]:
     """For each row: the first rank of each gold item, and its highest score with its rank.
 
@@ -157,7 +157,7 @@ def _gold_ranks(
     )
 
 
-def _misses(cell: Cell, got: Found) -> Misses:
+def _misses(cell: Cell, got: GoldOutcome) -> Misses:
     """Rows with texts and without any match, nor one that may yet be known."""
     if cell.answers is None:
         return {}

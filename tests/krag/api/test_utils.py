@@ -585,6 +585,6 @@ def test_visualize() -> None:
     means, _ = evaluated(k=2)
     figure = visualize_retrieval_at_K(means, 2)
     assert isinstance(figure, Figure)
-    assert [axes.get_title() for axes in figure.axes] == METRICS
+    assert [axes.get_title(loc="left") for axes in figure.axes] == METRICS
     with pytest.raises(UsageError, match="k = 2"):
         visualize_retrieval_at_K(means, 3)
