@@ -8,50 +8,38 @@ from dataclasses import replace
 
 from kragx import plugins
 from kragx.errors import UsageError, nearest, shorten
-from kragx.metrics.context import CONTEXT_COMPLETENESS, CONTEXT_RELEVANCE, JUDGED
-from kragx.metrics.coverage import COVERAGE, DENSITY, IOU
-from kragx.metrics.ndcg import NDCG
+from kragx.metrics import (
+    average_precision,
+    context,
+    coverage,
+    hits,
+    ndcg,
+    redundancy,
+    sets,
+    sources,
+    timing,
+)
 from kragx.metrics.profiles import KRAGX, Profile, profile
-from kragx.metrics.ranking import MAP, MRR
-from kragx.metrics.sets import F1, HIT_RATE, PRECISION, RECALL, REDUNDANCY
-from kragx.metrics.sources import DOC_TYPE_COVERAGE, SOURCE_DIVERSITY
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.syntax import split
-from kragx.metrics.timing import (
-    SECONDS_MEAN,
-    SECONDS_P50,
-    SECONDS_P95,
-    SECONDS_P99,
-    THROUGHPUT,
-)
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
-    for metric in (
-        HIT_RATE,
-        MRR,
-        PRECISION,
-        RECALL,
-        F1,
-        MAP,
-        NDCG,
-        REDUNDANCY,
-        DOC_TYPE_COVERAGE,
-        SOURCE_DIVERSITY,
-        SECONDS_MEAN,
-        SECONDS_P50,
-        SECONDS_P95,
-        SECONDS_P99,
-        THROUGHPUT,
-        CONTEXT_RELEVANCE,
-        CONTEXT_COMPLETENESS,
-        JUDGED,
-        COVERAGE,
-        DENSITY,
-        IOU,
+    for file in (
+        hits,
+        sets,
+        average_precision,
+        ndcg,
+        redundancy,
+        sources,
+        timing,
+        context,
+        coverage,
     )
+    for metric in vars(file).values()
+    if isinstance(metric, Metric)
 }
-"""Every metric of kragx by name; one's own is named by its import path."""
+"""Every metric that these files define, by name; one's own is named by its import path."""
 
 DEFAULT_METRICS = tuple(f"{metric.name}@10" for metric in METRICS.values() if metric.default)
 """What is computed when nothing is asked for."""

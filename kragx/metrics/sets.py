@@ -1,19 +1,14 @@
-"""Metrics that look at what is in the top k, not at its order."""
+"""What is in the top k, whatever its order: precision, recall, F1."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from kragx.metrics.micro import PooledCounts
-from kragx.metrics.options import MACRO, NEED, OVER, REL
+from kragx.metrics.options import MACRO, OVER, REL
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table import Floats
 from kragx.metrics.view import TableView, ratio
-
-
-def _hit_rate(view: TableView, spec: MetricSpec) -> Floats:
-    needed = view.n_gold if spec["need"] == "all" else 1
-    return ((view.found >= needed) & (view.found > 0)).astype(np.float64)
 
 
 def _precision(view: TableView, spec: MetricSpec) -> Floats:
@@ -29,25 +24,6 @@ def _f1(view: TableView, spec: MetricSpec) -> Floats:
     return ratio(2 * precision * recall, precision + recall)
 
 
-def _redundancy(view: TableView, spec: MetricSpec) -> Floats:
-    return ratio(view.redundant, view.relevant, empty=np.nan)
-
-
-HIT_RATE = Metric(
-    name="hit_rate",
-    question="Is there anything useful in the top k?",
-    formula="1 if some gold is found within k (need=all: if every gold is), else 0",
-    meaning={
-        "en": "The share of questions with gold in {}.",
-        "ko": "{} 안에 정답이 있는 질문의 비율입니다.",
-    },
-    from_matches=_hit_rate,
-    options={"need": NEED, "rel": REL},
-    default=True,
-    rises_with_matches=True,
-    rises_with_gold=lambda spec: spec["need"] == "any",
-    trec={"success_<k>": ""},
-)
 PRECISION = Metric(
     name="precision",
     question="How much of the top k is useful?",
@@ -93,17 +69,4 @@ F1 = Metric(
     pooled=PooledCounts.f1,
     rises_with_matches=lambda spec: spec["macro"] == "queries",
     trec={"set_F": "(over=retrieved)"},
-)
-REDUNDANCY = Metric(
-    name="redundancy",
-    question="How many of the relevant documents say nothing new?",
-    formula="documents that match only gold found before / relevant documents; undefined without",
-    meaning={
-        "en": "The share of the relevant documents that say nothing new.",
-        "ko": "관련 있는 문서 가운데 새로운 내용이 없는 것의 비율입니다.",
-    },
-    from_matches=_redundancy,
-    options={"rel": REL},
-    better="lower",
-    may_be_undefined=True,
 )

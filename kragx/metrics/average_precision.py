@@ -1,4 +1,4 @@
-"""Metrics that look at the order."""
+"""How early all of the gold is found."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from kragx.metrics.options import CREDIT, NORM, REL
 from kragx.metrics.spec import Metric, MetricSpec
 from kragx.metrics.table import Floats
 from kragx.metrics.view import TableView, ratio
-
-
-def _mrr(view: TableView, spec: MetricSpec) -> Floats:
-    return view.reciprocal_rank
 
 
 def _map(view: TableView, spec: MetricSpec) -> Floats:
@@ -24,21 +20,6 @@ def _map(view: TableView, spec: MetricSpec) -> Floats:
     return ratio(view.precision_sum(spec["credit"]), view.n_gold.astype(np.float64))
 
 
-MRR = Metric(
-    name="mrr",
-    question="How high is the first answer?",
-    formula="1 / rank of the first relevant document within k, 0 if there is none",
-    meaning={
-        "en": "How early the first gold stands in {}: 1 if it is always first, 0.5 if second.",
-        "ko": "{} 안에서 첫 정답이 얼마나 앞에 있는지를 나타냅니다. 항상 1위면 1, 2위면 0.5입니다.",
-    },
-    from_matches=_mrr,
-    options={"rel": REL},
-    default=True,
-    rises_with_matches=True,
-    rises_with_gold=True,
-    trec={"recip_rank": ""},
-)
 MAP = Metric(
     name="map",
     question="How early is all of the gold found?",
