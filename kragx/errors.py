@@ -15,7 +15,8 @@ wrong, and what to do (``remedy``), as attributes; its text is made of these and
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Self
 
 
@@ -73,6 +74,15 @@ class MissingExtraError(UsageError, ImportError):  # type: ignore[misc]  # path:
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package: pip install 'kragx[{extra}]'")
+
+
+@contextmanager
+def needing(extra: str, what: str) -> Iterator[None]:
+    """Around imports of an optional package: says how to install it where it is missing."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(what, extra) from None
 
 
 class DataError(KragxError, ValueError):

@@ -149,11 +149,11 @@ class GoldDataset:
                 texts[position] = clean_text(text, mender)
             except DataError as error:
                 raise error.within(f"queries[{position}]") from None
-        made = tuple(
+        own_queries = tuple(
             Query(query_id, text, as_golds(items, mender, f"query {query_id!r}"))
             for (query_id, items), text in zip(by_id, texts)
         )
-        return cls(made, name=name, n_replaced_surrogates=mender.surrogates)
+        return cls(own_queries, name=name, n_replaced_surrogates=mender.surrogates)
 
 
 def numbered(values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -6,7 +6,7 @@ one of the `FORMATS`, recognised by its fields.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, starmap
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.format import Fields, Format, Place
 from kragx.data.formats.jsonl import file_name, open_bytes, read_records
-from kragx.data.formats.whole import read_whole
+from kragx.data.formats.whole import Part, read_whole
 from kragx.data.gold import Query
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.runs import Retrieved
@@ -158,7 +158,7 @@ class Reading:
         if tabular.is_frame(self.source):
             return starmap(_Row, tabular.rows_of_frame(self.source))
         if isinstance(self.source, Sequence):
-            return self._listed(enumerate(self.source, start=1))
+            return self._listed((line, row, {}) for line, row in enumerate(self.source, start=1))
         raise UsageError(
             f"dataset: {type(self.source).__name__} is not a gold set; pass a GoldDataset, the "
             "path of a gold file, a DataFrame, lists of gold documents, or a mapping by query id"
@@ -181,18 +181,15 @@ class Reading:
         if suffix in _TABLES and not is_json:
             self._is_table = True
             return starmap(_Row, _TABLES[suffix](path, self.problems, self.encoding))
-        whole = first and read_whole(path, first, self.mender, lines=suffix != ".json")
-        if not whole:
-            return starmap(_Row, read_records(path, self.mender, self.problems))
-        if isinstance(whole.value, list):
-            rows = ((whole.lines[number,], value) for number, value in enumerate(whole.value))
-            return self._listed(rows)
-        return iter([_Row(1, whole.value, whole.lines)])
+        parts = read_whole(path, first, self.mender, lines=suffix != ".json") if first else None
+        if parts is not None:
+            return self._listed(parts)
+        return starmap(_Row, read_records(path, self.mender, self.problems))
 
-    def _listed(self, values: Iterator[tuple[int, Any]]) -> Iterator[_Row]:
-        for line, value in values:
+    def _listed(self, parts: Iterable[Part]) -> Iterator[_Row]:
+        for line, value, lines in parts:
             if isinstance(value, Mapping):
-                yield _Row(line, dict(value))
+                yield _Row(line, value, lines)
             else:
                 self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
 

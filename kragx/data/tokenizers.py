@@ -21,7 +21,7 @@ from importlib.metadata import version
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
-from kragx.errors import MissingExtraError, UsageError, nearest
+from kragx.errors import UsageError, nearest, needing
 
 
 @runtime_checkable
@@ -43,11 +43,8 @@ class UnicodeTokenizer:
     """NFC, lower case, runs of letters or digits of any script."""
 
     name: ClassVar[str] = "unicode"
-
-    @property
-    def version(self) -> str:
-        """The Unicode version that says what a letter is."""
-        return unicodedata.unidata_version
+    version: ClassVar[str] = unicodedata.unidata_version
+    """The Unicode version that says what a letter is."""
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
@@ -92,11 +89,8 @@ class WhitespaceTokenizer:
     """What stands between white space, in NFC, case and punctuation kept."""
 
     name: ClassVar[str] = "whitespace"
-
-    @property
-    def version(self) -> str:
-        """The Unicode version that says what white space is."""
-        return unicodedata.unidata_version
+    version: ClassVar[str] = unicodedata.unidata_version
+    """The Unicode version that says what white space is."""
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
@@ -109,15 +103,12 @@ class CharTokenizer:
 
     n: int = 2
     name: ClassVar[str] = "char"
+    version: ClassVar[str] = unicodedata.unidata_version
+    """The Unicode version that says what a letter is."""
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
             raise UsageError(f"{self.n!r} is not a whole number of at least 1", field="n")
-
-    @property
-    def version(self) -> str:
-        """The Unicode version that says what a letter is."""
-        return unicodedata.unidata_version
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of n-grams of each text, in order."""
@@ -147,18 +138,14 @@ class KiwiTokenizer:
     @property
     def version(self) -> str:
         """The versions of Kiwi and of its model: both change tokens."""
-        try:
+        with needing("korean", "the tokenizer 'kiwi'"):
             return f"{version('kiwipiepy')} (model {version('kiwipiepy_model')})"
-        except ImportError:
-            raise MissingExtraError("the tokenizer 'kiwi'", "korean") from None
 
     @cached_property
     def kiwi(self) -> Any:
         """The `kiwipiepy.Kiwi` behind this tokenizer; loading its model takes a second or two."""
-        try:
+        with needing("korean", "the tokenizer 'kiwi'"):
             from kiwipiepy import Kiwi
-        except ImportError:
-            raise MissingExtraError("the tokenizer 'kiwi'", "korean") from None
         return Kiwi(model_type=self.model_type, typos=self.typos)
 
     def tokenize(self, text: str) -> Any:
@@ -318,14 +305,14 @@ def _named(name: str, options: Mapping[str, Any]) -> Tokenizer:
     return factory(**options)
 
 
-def describe(chosen: Tokenizer) -> dict[str, Any]:
+def describe(tokenizer: Tokenizer) -> dict[str, Any]:
     """What a result records of a tokenizer: name, version and options."""
-    kind = type(chosen)
+    kind = type(tokenizer)
     described: dict[str, Any] = {
-        "name": getattr(chosen, "name", f"{kind.__module__}:{kind.__qualname__}")
+        "name": getattr(tokenizer, "name", f"{kind.__module__}:{kind.__qualname__}")
     }
-    if hasattr(chosen, "version"):
-        described["version"] = chosen.version
-    if not isinstance(chosen, FunctionTokenizer):
-        described |= plugins.options(chosen)
+    if hasattr(tokenizer, "version"):
+        described["version"] = tokenizer.version
+    if not isinstance(tokenizer, FunctionTokenizer):
+        described |= plugins.options(tokenizer)
     return described

@@ -15,7 +15,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from kragx.data.formats import FORMATS
 from kragx.data.formats.format import Kind
 from kragx.data.formats.jsonl import open_bytes
 from kragx.data.problems import Problems
-from kragx.errors import DataError, MissingExtraError, UsageError, nearest
+from kragx.errors import DataError, UsageError, nearest, needing
 
 Row = tuple[int, dict[str, Any]]
 """A line and its cells by column, None for an empty one; a row without any cell is passed over."""
@@ -121,15 +120,12 @@ def read_excel(
     path: str | Path, problems: Problems | None = None, encoding: str | None = None
 ) -> Iterator[Row]:
     """The rows of the first sheet of an Excel file, numbered as Excel does."""
-    try:
+    with needing("pandas", "reading Excel files"):
+        import openpyxl  # type: ignore[import-untyped]  # noqa: F401  # pandas needs it
         import pandas
-    except ImportError:
-        raise MissingExtraError("reading Excel files", "pandas") from None
     try:
         frame = pandas.read_excel(path, dtype=str, keep_default_na=False)
     except ImportError:
-        if find_spec("openpyxl") is None:
-            raise MissingExtraError("reading Excel files", "pandas") from None
         raise DataError(
             f"{path}: a workbook of an old kind, or one with a password; save it as .xlsx without"
         ) from None
@@ -142,10 +138,8 @@ def read_parquet(
     path: str | Path, problems: Problems | None = None, encoding: str | None = None
 ) -> Iterator[Row]:
     """The rows of a Parquet file, numbered from 1."""
-    try:
+    with needing("parquet", "reading Parquet files"):
         from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise MissingExtraError("reading Parquet files", "parquet") from None
     try:
         rows = parquet.read_table(path).to_pylist()
     except (OSError, ArrowException) as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,14 @@ from kragx.errors import DataError
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|\n')
 
 
-@dataclass(frozen=True)
-class Whole:
-    """A file that is one JSON value, a list or an object, and where its parts stand."""
-
-    value: Any
-    lines: Mapping[Place, int]
+Part = tuple[int, Any, Mapping[Place, int]]
+"""A value, the line on which it begins, and those on which its own parts do."""
 
 
-def read_whole(path: str | Path, first: str, mender: Mender, *, lines: bool) -> Whole | None:
-    """A file as one JSON value; None if it is JSON Lines, also if those are broken.
+def read_whole(path: str | Path, first: str, mender: Mender, *, lines: bool) -> list[Part] | None:
+    """A file that is one JSON value: an object, or the items of a list.
+
+    None if it is JSON Lines, also if those are broken.
 
     Args:
         path: the file.
@@ -54,7 +51,10 @@ def read_whole(path: str | Path, first: str, mender: Mender, *, lines: bool) -> 
             return None
         line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")
         raise DataError(f"not valid JSON: {reason}", path=f"{path}:{line}") from None
-    return Whole(value, lines_of(text)) if isinstance(value, (list, dict)) else None
+    places = lines_of(text)
+    if isinstance(value, list):
+        return [(places[number,], item, {}) for number, item in enumerate(value)]
+    return [(1, value, places)]
 
 
 def _is_json(text: str) -> bool:
