@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,7 @@ class RetrieverScores:
         values: for each metric (q) the queries' values; NaN where there is none.
         means: for each metric the number that its report showed.
         better: for each metric ``higher``, ``lower`` or ``neither``.
-        evaluation: where it comes from; None for a report, which keeps no matches.
-        recorded: what a report says of thresholds near the chosen one; None where it says nothing.
+        nearby: the means at thresholds near the chosen one, where they are known.
     """
 
     name: str
@@ -40,13 +39,7 @@ class RetrieverScores:
     values: Mapping[str, Floats]
     means: Mapping[str, float | None]
     better: Mapping[str, str]
-    evaluation: Evaluation | None = field(default=None, repr=False, compare=False)
-    recorded: Nearby | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def nearby(self) -> Nearby | None:
-        """The means at thresholds near the chosen one, where they are known."""
-        return self.recorded if self.evaluation is None else self.evaluation.nearby
+    nearby: Nearby | None = None
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> RetrieverScores:
@@ -56,10 +49,10 @@ class RetrieverScores:
             match=evaluation.match_name,
             settings=evaluation.settings,
             query_ids=evaluation.query_ids,
-            values={str(each.spec): each.values for each in evaluation.scores},
+            values={str(scores.spec): scores.values for scores in evaluation.scores},
             means=evaluation.mean,
             better={name: direction(name) for name in evaluation.mean},
-            evaluation=evaluation,
+            nearby=evaluation.nearby,
         )
 
     @classmethod
@@ -86,7 +79,7 @@ class RetrieverScores:
                 },
                 means=dict(row["mean"]),
                 better={name: better.get(name) or direction(name) for name in row["mean"]},
-                recorded=Nearby.read(row["nearby"]) if row.get("nearby") else None,
+                nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
             )
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise DataError(f"not what kragx writes: {error!r}", field="evaluations") from None
