@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kragx.evaluation.answers import GoldOutcome
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.ranked_lists import gold_outcome
 from kragx.metrics import RankedList, compute
 
 KS = (1, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 70, 100, 200, 500, 1000)
@@ -91,14 +91,14 @@ def _curves(evaluation: Evaluation, ks: Sequence[int]) -> list[Curve]:
     ]
 
 
-def histogram(evaluation: Evaluation, outcome: GoldOutcome) -> Histogram | None:
+def histogram(evaluation: Evaluation) -> Histogram | None:
     """The highest scores of the gold; None for a matcher that only says yes or no."""
     if "threshold" not in evaluation.settings["match"] or "pool" in evaluation.settings:
         return None
-    table = evaluation.table
+    table, gold = evaluation.table, gold_outcome(evaluation)
     n_bins = _BINS if table.top <= 1 else int(table.top)
-    unknown = outcome.unknown & outcome.relevant
-    best = outcome.best[outcome.relevant & ~unknown]
+    unknown = gold.unknown & gold.relevant
+    best = gold.best[gold.relevant & ~unknown]
     above = best[best > 0]
     # Rounded, lest 0.15 * 20 be 2.9999999999999996 and the bin below.
     bins = np.floor(np.round(above / table.top * n_bins, 9)).astype(np.int64)
@@ -113,10 +113,12 @@ def histogram(evaluation: Evaluation, outcome: GoldOutcome) -> Histogram | None:
     )
 
 
-def times(answered: Sequence[RankedList]) -> Times | None:
+def times(lists: Sequence[RankedList]) -> Times | None:
     """Quantiles of the time that questions took; None if none was timed."""
     known = [
-        each.seconds for each in answered if each.seconds is not None and each.status == "answered"
+        ranked.seconds
+        for ranked in lists
+        if ranked.seconds is not None and ranked.status == "answered"
     ]
     if not known:
         return None

@@ -5,14 +5,15 @@ Reasons are found out by asking again; matching itself keeps none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from kragx.matchers.base import Matcher, Trace, adapted
+from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
 from kragx.matchers.items import MatchItem, Notes
+from kragx.metrics.table import Bools
 
 Verdict = Literal["match", "no match", "open", "unknown"]
 
@@ -165,6 +166,33 @@ _RANK: Mapping[Verdict, int] = {"match": 3, "unknown": 2, "open": 1, "no match":
 def strength(reason: Reason) -> tuple[int, float]:
     """Puts the targets of a gold item in order: the greatest is the one that speaks for it."""
     return _RANK[reason.verdict], reason.score or 0.0
+
+
+def decisions(
+    matcher: BaseMatcher, items: Iterable[MatchItem]
+) -> Iterator[dict[tuple[int, int], Reason]]:
+    """For each query why its documents match the gold or not, by positions of document and gold.
+
+    Of a gold item the target speaks that comes furthest. Pairs of which no member that was asked
+    says anything above 0 are left out. Judges answer from their store.
+    """
+    # Traces come a batch at a time, so the items are gone through twice, side by side.
+    listed = list(items)
+    traces = matcher.offline().traces(((item, None) for item in listed), Notes())
+    for item, trace in zip(listed, traces, strict=True):
+        because = explained(trace, item)
+        best: dict[tuple[int, int], Reason] = {}
+        for row, column in zip(*(places.tolist() for places in np.nonzero(_heard(trace)))):
+            pair, reason = (row, item.targets[column].gold), because(row, column)
+            if pair not in best or strength(reason) > strength(best[pair]):
+                best[pair] = reason
+        yield best
+
+
+def _heard(trace: Trace) -> Bools:
+    """The pairs of which a member that was asked says more than 0, or does not know."""
+    heard: Bools = trace.open & (trace.scores != 0)
+    return np.logical_or.reduce(list(map(_heard, trace.members))) if trace.members else heard
 
 
 def best_targets(item: MatchItem, grid: Iterable[Sequence[Reason]]) -> list[list[int]]:

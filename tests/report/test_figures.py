@@ -20,8 +20,8 @@ from kragx import (
     evaluate,
     write_figures,
 )
-from kragx.evaluation.answers import answers, gold_outcome
 from kragx.evaluation.curves import curves, histogram, times
+from kragx.evaluation.ranked_lists import gold_outcome, lists_of_run
 from kragx.metrics import metric
 
 # Not importorskip: importing the font's package would change matplotlib's settings.
@@ -80,7 +80,7 @@ def test_a_score_at_the_threshold_stands_with_the_matches():
     ]
     many = GoldDataset(tuple(Query(f"q{at}", gold=(Gold(text=text),)) for at in range(4)))
     result = evaluate(many, lists, match="overlap", metrics=["recall@1"])
-    got = histogram(result, gold_outcome(result.table))
+    got = histogram(result)
     assert got.nothing == 1
     assert {at: count for at, count in enumerate(got.counts) if count} == {5: 1, 10: 1, 19: 1}
     matched = sum(count for at, count in enumerate(got.counts) if at / 20 >= got.threshold)
@@ -93,8 +93,8 @@ def test_first_ranks_are_the_slow_obvious_ones(gold):
     texts = [" ".join(rng.choice(list("abcdefgh"), 6)) for _ in range(40)]
     lists = [list(rng.choice(texts, 5)) for _ in range(30)]
     golds = [list(rng.choice(texts, 2)) for _ in range(30)]
-    table = evaluate(golds, lists, match="overlap", metrics=["recall@5"]).table
-    got = gold_outcome(table)
+    result = evaluate(golds, lists, match="overlap", metrics=["recall@5"])
+    table, got = result.table, gold_outcome(result)
     for query in range(30):
         dense = table.dense(query)
         for column in range(2):
@@ -111,13 +111,13 @@ def test_times_leave_failures_out(gold):
     one = run(gold, "one", 5)
     broken = dict(one.results) | {"q9": Retrieved(error="down", seconds=99.0)}
     [result] = evaluated(gold, replace(one, results=broken))
-    got = times(answers(result, gold, replace(one, results=broken)))
+    got = times(lists_of_run(result, gold, replace(one, results=broken)))
     assert (got.n, got.p50, got.most) == pytest.approx((9, 0.05, 0.09))
     [plain] = evaluated(gold, one)
     bare = replace(
         one, results={key: Retrieved(each.documents) for key, each in one.results.items()}
     )
-    assert times(answers(plain, gold, bare)) is None
+    assert times(lists_of_run(plain, gold, bare)) is None
 
 
 def test_each_figure_is_written_and_the_same_every_time(gold, tmp_path):

@@ -22,9 +22,9 @@ from kragx.data.gold import GoldDataset
 from kragx.data.runs import Run
 from kragx.data.text import file_names
 from kragx.errors import UsageError, nearest
-from kragx.evaluation.answers import answers, gold_outcome, kept_answers
 from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.ranked_lists import lists_behind
 from kragx.metrics import metric as metric_named
 from kragx.report.figures.drawing import (
     INK,
@@ -159,11 +159,7 @@ def _retrievers(
     retrievers = []
     for series, (evaluation, of_metric) in enumerate(zip(compared, curves(compared), strict=True)):
         name = evaluation.name
-        answered = (
-            answers(evaluation, dataset, runs[name])
-            if dataset is not None and name in runs
-            else kept_answers(evaluation)
-        )
+        lists = lists_behind(evaluation, dataset, runs)
         means = comparison.overall.means[name]
         retrievers.append(
             _Retriever(
@@ -171,8 +167,8 @@ def _retrievers(
                 series,
                 {metric: means[metric] for metric in shares},
                 {curve.metric: curve for curve in of_metric},
-                histogram(evaluation, gold_outcome(evaluation.table, evaluation.profile.rel)),
-                None if answered is None else times(answered),
+                histogram(evaluation),
+                None if lists is None else times(lists),
             )
         )
     return retrievers

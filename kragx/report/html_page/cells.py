@@ -1,173 +1,203 @@
-"""What one retriever did under one matcher, query by query, as plain values for the page."""
+"""A cell for each matcher and retriever: its evaluation and texts, and its values for the page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from math import isnan
 from typing import Any
 
 import numpy as np
 
-from kragx.comparison.near_misses import Misses, Origins, near_misses
-from kragx.data.gold import Gold
-from kragx.evaluation.answers import GoldOutcome, gold_outcome
-from kragx.evaluation.curves import Curve, histogram, times
+from kragx.comparison import check_comparable
+from kragx.comparison.near_misses import Origins, near_misses
+from kragx.data.gold import Gold, GoldDataset
+from kragx.errors import UsageError
+from kragx.evaluation.curves import Curve, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import RankedList, TextBudget
-from kragx.report.html_page.rounding import rounded_score
+from kragx.evaluation.ranked_lists import (
+    budget_ranks,
+    gold_outcome,
+    lists_behind,
+    missed_rows,
+    pool_gold,
+)
+from kragx.metrics import RankedList
+from kragx.plain import plain
+from kragx.report.html_page.rounding import rounded_score, short
+from kragx.report.html_page.sources import Sources
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cell:
-    """One evaluation with the texts behind it.
+    """One retriever under one matcher, with the texts behind it.
 
     Attributes:
         evaluation: its numbers.
-        answers: one for each row of its table; None if no texts were given.
+        lists: what each row of its table got; None if no texts were given.
         golds: the gold of each row, in the table's order.
         curves: its metrics at growing cut-offs.
+        rows: for each query of the page the row in the evaluation's table; None if it has none.
     """
 
     evaluation: Evaluation
-    answers: Sequence[RankedList] | None
+    lists: Sequence[RankedList] | None
     golds: Sequence[Sequence[Gold]]
     curves: Sequence[Curve]
+    rows: Sequence[int | None]
 
     @property
-    def found(self) -> GoldOutcome:
-        """What became of each gold item."""
-        return gold_outcome(self.evaluation.table, self.evaluation.profile.rel)
+    def pooled(self) -> bool:
+        """Whether the gold is a pool that a judge has graded."""
+        return "pool" in self.evaluation.settings
+
+    def by_query(self, values: Sequence[Any], missing: Any = None) -> list[Any]:
+        """The values of rows in the page's order of queries."""
+        return [missing if row is None else values[row] for row in self.rows]
 
 
-def cell_values(
-    cell: Cell, rows: Sequence[int | None], texts: Mapping[str, str], origins: Origins
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Grid:
+    """The cells by matcher and retriever, and the queries of the page."""
+
+    cells: Mapping[str, Mapping[str, Cell]]
+    query_ids: Sequence[str]
+
+    def __iter__(self) -> Iterator[Cell]:
+        """Every cell."""
+        return (cell for of_match in self.cells.values() for cell in of_match.values())
+
+    @property
+    def runs(self) -> list[Sequence[RankedList]]:
+        """The lists of every cell whose texts were given."""
+        return [cell.lists for cell in self if cell.lists is not None]
+
+
+def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
+    """The cells of evaluations.
+
+    Raises:
+        UsageError: there is no evaluation, or they cannot stand side by side.
+    """
+    if not evaluations:
+        raise UsageError("evaluations: the list is empty; pass at least one")
+    grouped: dict[str, dict[str, tuple[Evaluation, list[Curve]]]] = {}
+    for evaluation, of_metric in zip(evaluations, curves(evaluations), strict=True):
+        name, of_match = evaluation.name, grouped.setdefault(evaluation.match_name, {})
+        if name in of_match:
+            raise UsageError(
+                f"evaluations: two are of retriever {name!r} and matcher "
+                f"{evaluation.match_name!r}; give each its own name "
+                "(dataclasses.replace(evaluation, name=...))"
+            )
+        of_match[name] = (evaluation, of_metric)
+    query_ids = list(dict.fromkeys(id_ for each in evaluations for id_ in each.query_ids))
+    cells: dict[str, dict[str, Cell]] = {}
+    for match, of_match in grouped.items():
+        check_comparable([evaluation for evaluation, _ in of_match.values()])
+        lists = {
+            name: lists_behind(evaluation, sources.dataset, sources.runs)
+            for name, (evaluation, _) in of_match.items()
+        }
+        pooled = [
+            (evaluation, lists[name] or ())
+            for name, (evaluation, _) in of_match.items()
+            if "pool" in evaluation.settings
+        ]
+        shared = pool_gold(pooled) if pooled and all(lists for _, lists in pooled) else None
+        cells[match] = {}
+        for name, (evaluation, of_metric) in of_match.items():
+            golds = shared or _golds(evaluation, lists[name], sources.dataset)
+            row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
+            rows = list(map(row_of.get, query_ids))
+            cells[match][name] = Cell(evaluation, lists[name], golds, of_metric, rows)
+    return Grid(cells, query_ids)
+
+
+def _golds(
+    evaluation: Evaluation, lists: Sequence[RankedList] | None, dataset: GoldDataset | None
+) -> list[Sequence[Gold]]:
+    """The gold set's gold of each row; nothing where only the table is known."""
+    if "pool" not in evaluation.settings:
+        if lists is not None:
+            return [ranked.query.gold for ranked in lists]
+        if dataset is not None:
+            return [dataset[query_id].gold for query_id in evaluation.query_ids]
+    return [()] * len(evaluation.query_ids)
+
+
+def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[str, Any]:
     """Everything about a cell but the texts of its lists.
 
     Args:
         cell: the evaluation.
-        rows: for each query of the page the row in the evaluation's table; None if it has none.
         texts: of gold that is named by its id alone.
         origins: which document passages were cut from.
     """
-    evaluation, got = cell.evaluation, cell.found
-    spread = histogram(evaluation, got)
-    taken = None if cell.answers is None else times(cell.answers)
-    statuses = _statuses(cell)
-    firsts, scores = _gold_ranks(evaluation, got)
-    near = near_misses(_misses(cell, got), texts, origins)
-
-    def of_query(values: Sequence[Any], missing: Any = None) -> list[Any]:
-        return [missing if row is None else values[row] for row in rows]
-
+    evaluation, lists, by_query = cell.evaluation, cell.lists, cell.by_query
+    first, best = _gold_ranks(evaluation)
+    missed = (
+        {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation)} if lists else {}
+    )
+    near = near_misses(missed, texts, origins)
     return {
         "values": {
-            str(each.spec): of_query([_short(value) for value in each.values.tolist()])
-            for each in evaluation.scores
-            if not np.isnan(each.values).all()
+            str(scores.spec): by_query(short(scores.values.tolist()))
+            for scores in evaluation.scores
+            if not np.isnan(scores.values).all()
         },
         "mean": evaluation.mean,
         "micro": evaluation.micro,
         "bounds": evaluation.bounds,
         "maximum": evaluation.maximum,
         "counts": evaluation.counts,
-        "remarks": list(evaluation.remarks),
-        "status": "".join(of_query(statuses, "-")),
-        "seconds": None
-        if cell.answers is None
-        else of_query([_short(each.seconds) for each in cell.answers]),
-        "cuts": {name: of_query(depths) for name, depths in _cuts(evaluation).items()},
-        "first": of_query(firsts),
-        "best": of_query(scores),
-        "alike": [near[row].alike if row in near else None for row in rows],
-        "kin": [(near[row].kin or None) if row in near else None for row in rows],
-        "curves": [asdict(each) for each in cell.curves],
-        "histogram": None if spread is None else asdict(spread),
-        "times": None if taken is None else asdict(taken),
+        "remarks": evaluation.remarks,
+        "status": "".join(by_query(_statuses(cell), "-")),
+        "seconds": None if lists is None else by_query(short([each.seconds for each in lists])),
+        "cuts": {
+            name: by_query(ranks.tolist()) for name, ranks in budget_ranks(evaluation).items()
+        },
+        "first": by_query(first),
+        "best": by_query(best),
+        "alike": [near[row].alike if row in near else None for row in cell.rows],
+        "kin": [near[row].kin or None if row in near else None for row in cell.rows],
+        "curves": plain(cell.curves),
+        "histogram": plain(histogram(evaluation)),
+        "times": None if lists is None else plain(times(lists)),
     }
-
-
-def pairs(evaluation: Evaluation, row: int, most: int) -> list[float | None]:
-    """Document, gold item and score of each pair with a score above 0, one after the other."""
-    table = evaluation.table
-    first, last = table.doc_start[row], min(table.doc_start[row + 1], table.doc_start[row] + most)
-    begin, end = np.searchsorted(table.pair_doc, (first, last))
-    listed: list[float | None] = []
-    for doc, gold, score in zip(
-        (table.pair_doc[begin:end] - first).tolist(),
-        (table.pair_gold[begin:end] - table.gold_start[row]).tolist(),
-        table.pair_score[begin:end].tolist(),
-    ):
-        listed += (doc, gold, rounded_score(score, table.threshold))
-    return listed
-
-
-def _cuts(evaluation: Evaluation) -> dict[str, list[int]]:
-    """For each metric with a budget, the rank at which each row's list is cut.
-
-    A metric sees the documents that fit whole; one that reads text token by token, also the
-    document in which the budget ends. Nothing where the evaluation did not keep its texts.
-    """
-    evidence, cuts = evaluation.evidence, {}
-    for spec in evaluation.specs:
-        if evidence is not None and isinstance(spec.k, TextBudget):
-            sizes = evidence.sizes
-            count = sizes.begun if spec.metric.cuts_budgets else sizes.depths
-            cuts[str(spec)] = count(evidence.lists, spec.k).tolist()
-    return cuts
 
 
 def _statuses(cell: Cell) -> list[str]:
     """A letter for each row: answered, empty, failed or missing."""
     table = cell.evaluation.table
+    if cell.lists is None:
+        letters = ["a" if answered else "m" for answered in table.answered.tolist()]
+    else:
+        letters = [ranked.status[0] for ranked in cell.lists]
     n_docs = table.n_docs.tolist()
-    if cell.answers is None:
-        answered = table.answered.tolist()
-        return [
-            ("a" if n else "e") if there else "m" for there, n in zip(answered, n_docs, strict=True)
-        ]
     return [
-        {"missing": "m", "failed": "f"}.get(each.status, "a" if n else "e")
-        for each, n in zip(cell.answers, n_docs, strict=True)
+        "e" if letter == "a" and not n else letter
+        for letter, n in zip(letters, n_docs, strict=True)
     ]
 
 
 def _gold_ranks(
-    evaluation: Evaluation, got: GoldOutcome
+    evaluation: Evaluation,
 ) -> tuple[list[list[int | None]], list[list[float | int | None]]]:
     """For each row: the first rank of each gold item, and its highest score with its rank.
 
     A first rank is 0 for an item that was not found, and None where that is not known; an item
     that is no gold (its grade is too low) has -1.
     """
-    starts = evaluation.table.gold_start.tolist()
-    threshold = evaluation.table.threshold
-    first: list[int | None] = np.where(got.relevant, got.first, -1).tolist()
-    for at in np.flatnonzero(got.unknown & got.relevant).tolist():
-        first[at] = None
+    table, outcome = evaluation.table, gold_outcome(evaluation)
+    first: list[int | None] = np.where(outcome.relevant, outcome.first, -1).tolist()
+    for item in np.flatnonzero(outcome.unknown & outcome.relevant).tolist():
+        first[item] = None
     best: list[float | int | None] = []
-    for score, rank in zip(got.best.tolist(), got.best_rank.tolist(), strict=True):
-        best += (rounded_score(score, threshold), rank)
-    spans = list(pairwise(starts))
+    for score, rank in zip(outcome.best.tolist(), outcome.best_rank.tolist(), strict=True):
+        best += (rounded_score(score, table.threshold), rank)
+    spans = list(pairwise(table.gold_start.tolist()))
     return (
-        [first[begin:end] for begin, end in spans],
-        [best[2 * begin : 2 * end] for begin, end in spans],
+        [first[start:end] for start, end in spans],
+        [best[2 * start : 2 * end] for start, end in spans],
     )
-
-
-def _misses(cell: Cell, got: GoldOutcome) -> Misses:
-    """Rows with texts and without any match, nor one that may yet be known."""
-    if cell.answers is None:
-        return {}
-    table = cell.evaluation.table
-    hit = np.zeros(table.n_queries, bool)
-    hit[table.gold_query[got.relevant & ((got.first > 0) | got.unknown)]] = True
-    rows: list[int] = np.flatnonzero(~hit).tolist()
-    return {row: (cell.answers[row], cell.golds[row]) for row in rows}
-
-
-def _short(value: float | None) -> float | None:
-    """Six digits, which is more than anyone reads, and a third of the space."""
-    return None if value is None or isnan(value) else float(f"{value:.6g}")

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
-from kragx.matchers import BaseMatcher, MatchItem, Notes, Trace
-from kragx.matchers.reasons import Reason, explained, strength
-from kragx.metrics.table import Bools
+from kragx.matchers import BaseMatcher, MatchItem
+from kragx.matchers.reasons import Reason, decisions
 from kragx.report.html_page.rounding import rounded_score
 
 _LETTERS = {"match": "m", "no match": "n", "open": "o", "unknown": "u"}
@@ -30,7 +27,7 @@ class Decisions:
     """
 
     def __init__(self, matcher: BaseMatcher) -> None:
-        self._matcher = matcher.offline()
+        self._matcher = matcher
         self._members: dict[tuple[str, float | None, float | None], int] = {}
 
     @property
@@ -40,43 +37,25 @@ class Decisions:
 
     def of(self, items: Iterable[MatchItem]) -> Iterator[list[Decision]]:
         """For each list the pairs for which any member found something."""
-        # Traces come a batch at a time, so the items are gone through twice, side by side.
-        listed = list(items)
-        traces = self._matcher.traces(((item, None) for item in listed), Notes())
-        for item, trace in zip(listed, traces, strict=True):
-            because = explained(trace, item)
-            best: dict[tuple[int, int], Reason] = {}
-            for row, column in zip(*(each.tolist() for each in np.nonzero(_heard(trace)))):
-                pair = (row, item.targets[column].gold)
-                found = because(row, column)
-                if pair not in best or strength(found) > strength(best[pair]):
-                    best[pair] = found
+        for reasons in decisions(self._matcher, items):
             yield [
-                [*pair, _LETTERS[found.verdict], *self._steps(found, True)]
-                for pair, found in best.items()
+                [*pair, _LETTERS[reason.verdict], *self._steps(reason, decides=True)]
+                for pair, reason in reasons.items()
             ]
 
-    def _steps(self, reason: Reason, decides: bool) -> Iterator[list[Any]]:
+    def _steps(self, reason: Reason, *, decides: bool) -> Iterator[list[Any]]:
         for part in reason.parts:
-            rests = decides and part.decides
+            rests_on_it = decides and part.decides
             if part.parts:
-                yield from self._steps(part, rests)
+                yield from self._steps(part, decides=rests_on_it)
                 continue
-            member = (member_label(part.settings), part.accept, part.reject)
             score = part.score
             for limit in (part.accept, part.reject):
                 if score is not None and limit is not None:
                     score = rounded_score(score, limit)
+            member = (member_label(part.settings), part.accept, part.reject)
             number = self._members.setdefault(member, len(self._members))
-            yield [number, score, _LETTERS[part.verdict], int(rests)]
-
-
-def _heard(trace: Trace) -> Bools:
-    """The pairs of which a member that was asked says more than 0, or does not know."""
-    heard: Bools = trace.open & (trace.scores != 0)
-    if trace.members:
-        heard = np.logical_or.reduce(list(map(_heard, trace.members)))
-    return heard
+            yield [number, score, _LETTERS[part.verdict], int(rests_on_it)]
 
 
 def member_label(settings: Mapping[str, Any]) -> str:

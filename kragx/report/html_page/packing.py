@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from kragx.data.formats.jsonl import to_json
@@ -28,17 +28,19 @@ class Texts:
 
     Args:
         most: how many characters of a text are kept; None for all.
+
+    Attributes:
+        starts: the number of the first text of each block, once `blocks` has been gone through.
     """
 
     def __init__(self, most: int | None = None) -> None:
         self._numbers: dict[str, int] = {}
         self._most = most
+        self.starts: list[int] = []
 
     def number(self, text: str | None) -> int:
         """The number of a text; -1 where there is none."""
-        if text is None:
-            return -1
-        return self._numbers.setdefault(text, len(self._numbers))
+        return -1 if text is None else self._numbers.setdefault(text, len(self._numbers))
 
     def __len__(self) -> int:
         """How many distinct texts there are."""
@@ -53,7 +55,9 @@ class Texts:
         """Texts in order, in blocks of some size; one that was cut is a pair with its length."""
         block: list[str | list[Any]] = []
         size = 0
-        for text in self._numbers:
+        for number, text in enumerate(self._numbers):
+            if not block:
+                self.starts.append(number)
             kept = text[: self._most]
             block.append(text if len(kept) == len(text) else [kept, len(text)])
             size += len(kept)
@@ -62,12 +66,3 @@ class Texts:
                 block, size = [], 0
         if block:
             yield block
-
-
-def starts(blocks: Iterable[list[Any]]) -> list[int]:
-    """The number of the first value of each block."""
-    found, total = [], 0
-    for block in blocks:
-        found.append(total)
-        total += len(block)
-    return found

@@ -29,8 +29,8 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.source import as_run
 from kragx.matchers import BaseMatcher
-from kragx.report.html_page.details import Reasons, Sources
 from kragx.report.html_page.payload import Payload, payload
+from kragx.report.html_page.sources import Reasons, Sources
 
 _SCRIPTS = (
     "words",

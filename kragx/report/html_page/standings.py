@@ -7,6 +7,7 @@ from typing import Any
 
 from kragx.comparison import Comparison, flips_warning
 from kragx.plain import plain
+from kragx.report.html_page.rounding import short
 
 
 def standings(
@@ -32,17 +33,5 @@ def standings(
         said = flips_warning(comparison.flips)
         own["cautions"] = [caution for caution in comparison.cautions if caution != said]
         own["advice"] = plain(comparison.recommendations)
-        values[comparison.match] = _short(own)
+        values[comparison.match] = short(own)
     return values
-
-
-def _short(value: Any) -> Any:
-    """The same with six digits a number: more would not be seen, and be sent."""
-    match value:
-        case float():
-            return float(f"{value:.6g}")
-        case dict():
-            return {key: _short(entry) for key, entry in value.items()}
-        case list():
-            return [_short(entry) for entry in value]
-    return value

@@ -1,4 +1,4 @@
-"""What each query got, beside the match table: the texts behind the rows of an evaluation."""
+"""The ranked lists behind the rows of an evaluation, and what became of each gold item in them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,31 @@ from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.source import arranged, match_item, ranked_list
 from kragx.metrics.evidence import RankedList
-from kragx.metrics.table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.syntax import TextBudget
+from kragx.metrics.table import Bools, Floats, Ints
 
 
-def answers(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[RankedList]:
-    """The answers of an evaluation, row by row.
+def lists_behind(
+    evaluation: Evaluation, dataset: GoldDataset | None, runs: Mapping[str, Run]
+) -> list[RankedList] | None:
+    """What each query got, row by row: from the run of that name, else what the evaluation keeps.
+
+    Raises:
+        UsageError: the gold set or the run is not the one that was evaluated.
+    """
+    if dataset is not None and evaluation.name in runs:
+        return lists_of_run(evaluation, dataset, runs[evaluation.name])
+    if evaluation.evidence is None:
+        return None
+    n_docs = evaluation.table.n_docs.tolist()
+    return [
+        replace(ranked, docs=ranked.docs[:n])
+        for ranked, n in zip(evaluation.evidence.lists, n_docs, strict=True)
+    ]
+
+
+def lists_of_run(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[RankedList]:
+    """What each query got in a run, in the evaluation's order of queries and documents.
 
     Raises:
         UsageError: the gold set or the run is not the one that was evaluated.
@@ -44,15 +64,20 @@ def answers(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list[Rank
     return lists
 
 
-def kept_answers(evaluation: Evaluation) -> list[RankedList] | None:
-    """The answers that an evaluation keeps for its metrics; None if it keeps none."""
-    if evaluation.evidence is None:
-        return None
-    n_docs = evaluation.table.n_docs.tolist()
-    return [
-        replace(ranked, docs=ranked.docs[:n])
-        for ranked, n in zip(evaluation.evidence.lists, n_docs, strict=True)
-    ]
+def budget_ranks(evaluation: Evaluation) -> dict[str, Ints]:
+    """For each metric with a budget, the rank (q) at which each list is cut.
+
+    A metric sees the documents that fit whole; one that reads text token by token, also the
+    document in which the budget ends. Nothing where the evaluation did not keep its texts.
+    """
+    evidence = evaluation.evidence
+    ranks = {}
+    for spec in evaluation.specs if evidence else ():
+        if evidence is not None and isinstance(spec.k, TextBudget):
+            sizes = evidence.sizes
+            count = sizes.begun if spec.metric.cuts_budgets else sizes.depths
+            ranks[str(spec)] = count(evidence.lists, spec.k)
+    return ranks
 
 
 @dataclass(frozen=True)
@@ -74,8 +99,9 @@ class GoldOutcome:
     unknown: Bools
 
 
-def gold_outcome(table: MatchTable, rel: float | None = None) -> GoldOutcome:
-    """First ranks and highest scores of a table's gold items, with `rel` as the least grade."""
+def gold_outcome(evaluation: Evaluation) -> GoldOutcome:
+    """First ranks and highest scores of the gold items of an evaluation."""
+    table, rel = evaluation.table, evaluation.profile.rel
     n_gold = len(table.grade)
     doc_query = np.repeat(np.arange(table.n_queries), table.n_docs)
     rank = np.arange(len(doc_query)) - table.doc_start[doc_query] + 1
@@ -95,8 +121,18 @@ def gold_outcome(table: MatchTable, rel: float | None = None) -> GoldOutcome:
     unknown = np.zeros(n_gold, bool)
     unknown[gold[np.isnan(score)]] = True
     relevant = (table.grade > 0) & (table.grade >= (0.0 if rel is None else rel))
-    best_rank = first_rank(score == best[gold])
-    return GoldOutcome(relevant, first, best, best_rank, unknown & (first == 0))
+    return GoldOutcome(
+        relevant, first, best, first_rank(score == best[gold]), unknown & (first == 0)
+    )
+
+
+def missed_rows(evaluation: Evaluation) -> list[int]:
+    """The rows without any match, nor one that may yet be known."""
+    table, outcome = evaluation.table, gold_outcome(evaluation)
+    missed = np.ones(table.n_queries, bool)
+    missed[table.gold_query[outcome.relevant & ((outcome.first > 0) | outcome.unknown)]] = False
+    rows: list[int] = np.flatnonzero(missed).tolist()
+    return rows
 
 
 def pool_gold(of_match: Sequence[tuple[Evaluation, Sequence[RankedList]]]) -> list[list[Gold]]:

@@ -1,0 +1,174 @@
+"""Question by question its texts, documents and scores, in blocks that the page opens singly."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from kragx.data.documents import Doc
+from kragx.data.gold import Gold, Query
+from kragx.matchers import MatchItem, MatchWarning
+from kragx.report.html_page.cells import Cell, Grid
+from kragx.report.html_page.decisions import Decision, Decisions
+from kragx.report.html_page.packing import Texts
+from kragx.report.html_page.rounding import rounded_score
+from kragx.report.html_page.sources import Sources
+
+QUESTIONS_A_BLOCK = 32
+"""How many questions a block holds."""
+
+
+class Questions:
+    """What the page shows of an opened question.
+
+    Args:
+        grid: what each retriever did under each matcher.
+        texts: numbers the texts.
+        by_id: the texts of gold that is named by its id alone.
+        sources: how much is kept, and who decided.
+    """
+
+    def __init__(
+        self, grid: Grid, texts: Texts, by_id: Mapping[str, str], sources: Sources
+    ) -> None:
+        self._grid, self._texts, self._by_id, self._sources = grid, texts, by_id, sources
+        self.n_docs_left_out = 0
+        self._decisions = {
+            match: Decisions(matcher)
+            for match, matcher in sources.matchers.items()
+            if match in grid.cells and matcher.members
+        }
+        self._decided = {
+            id(cell): self._decided_rows(decisions, cell)
+            for match, decisions in self._decisions.items()
+            for cell in grid.cells[match].values()
+        }
+
+    @property
+    def members(self) -> dict[str, list[list[Any]]]:
+        """The members of each combination, by the matcher's name; see `Decisions.members`."""
+        return {match: decisions.members for match, decisions in self._decisions.items()}
+
+    def blocks(self, queries: Sequence[Query]) -> Iterator[list[dict[str, Any]]]:
+        """The questions, some at a time."""
+        for start in range(0, len(queries), QUESTIONS_A_BLOCK):
+            block = queries[start : start + QUESTIONS_A_BLOCK]
+            yield [self._question(position, query) for position, query in enumerate(block, start)]
+
+    def _question(self, position: int, query: Query) -> dict[str, Any]:
+        def by_cell(values: Callable[[str, Cell, int], list[Any]]) -> list[list[list[Any]]]:
+            """For each matcher and retriever what is known of the question's row."""
+            return [
+                [
+                    [] if (row := cell.rows[position]) is None else values(match, cell, row)
+                    for cell in of_match.values()
+                ]
+                for match, of_match in self._grid.cells.items()
+            ]
+
+        facts = query.metadata.get("facts")
+        return {
+            "gold": list(map(self._gold, query.gold)),
+            "pool": [self._pool(position, of_match) for of_match in self._grid.cells.values()],
+            "reference": query.reference,
+            "facts": facts if isinstance(facts, list) else None,
+            "runs": self._runs(position),
+            "pairs": by_cell(self._pairs),
+            "reasons": by_cell(self._reasons),
+            "decided": by_cell(lambda _, cell, row: self._decided.get(id(cell), {}).get(row, [])),
+        }
+
+    def _gold(self, gold: Gold) -> dict[str, Any]:
+        values = {
+            "id": gold.id,
+            "grade": gold.grade,
+            "text": self._texts.number(
+                self._by_id.get(gold.id or "") if gold.text is None else gold.text
+            ),
+        }
+        alternatives = [
+            [other.id, self._texts.number(other.text or self._by_id.get(other.id or ""))]
+            for other in gold.alternatives
+        ]
+        return {**values, "alternatives": alternatives} if alternatives else values
+
+    def _pool(self, position: int, of_match: Mapping[str, Cell]) -> list[dict[str, Any]] | None:
+        """The graded documents of a pool, which all retrievers share; None without one."""
+        cell = next(iter(of_match.values()))
+        row = cell.rows[position]
+        return list(map(self._gold, cell.golds[row])) if cell.pooled and row is not None else None
+
+    def _runs(self, position: int) -> dict[str, Any]:
+        """What each retriever returned; the same for every matcher, so the first one will do."""
+        runs: dict[str, Any] = {}
+        for cell in self._grid:
+            name, row, table = cell.evaluation.name, cell.rows[position], cell.evaluation.table
+            if name in runs or row is None or cell.lists is None:
+                continue
+            ranked, start = cell.lists[row], table.doc_start[row]
+            docs = ranked.docs[: self._sources.max_docs]
+            repeated = table.repeated[start : start + len(docs)].tolist()
+            self.n_docs_left_out += len(ranked.docs) - len(docs)
+            runs[name] = {
+                "docs": list(map(self._doc, docs, repeated)),
+                "n": len(ranked.docs),
+                "error": ranked.error,
+            }
+        return runs
+
+    def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
+        values = [doc.id, self._texts.number(doc.text), doc.score]
+        return [*values, 1] if repeated else values
+
+    def _pairs(self, match: str, cell: Cell, row: int) -> list[float | None]:
+        """Document, gold item and score of each pair with a score above 0, one after the other."""
+        table = cell.evaluation.table
+        first = table.doc_start[row]
+        last = min(table.doc_start[row + 1], first + self._sources.max_docs)
+        pairs = slice(*np.searchsorted(table.pair_doc, (first, last)))
+        values: list[float | None] = []
+        for doc, gold, score in zip(
+            (table.pair_doc[pairs] - first).tolist(),
+            (table.pair_gold[pairs] - table.gold_start[row]).tolist(),
+            table.pair_score[pairs].tolist(),
+        ):
+            values += (doc, gold, rounded_score(score, table.threshold))
+        return values
+
+    def _reasons(self, match: str, cell: Cell, row: int) -> list[list[Any]]:
+        """[document, gold item, grade, reason] of each pair that a judge has looked at.
+
+        The gold item is -1 where the judge was asked about document and question alone.
+        """
+        known = self._sources.reasons.get(match)
+        if not known or cell.lists is None:
+            return []
+        ranked = cell.lists[row]
+        golds: list[tuple[int, list[str | None]]] = [(-1, [None])]
+        for item, gold in enumerate(cell.golds[row]):
+            golds.append((item, [gold.text, *(other.text for other in gold.alternatives)]))
+        reasons = []
+        for item, texts in golds:
+            for position, doc in enumerate(ranked.docs[: self._sources.max_docs]):
+                of_pair = [
+                    known.get((ranked.query.id, doc.text or "", text or "")) for text in texts
+                ]
+                best = max(filter(None, of_pair), key=_grade, default=None)
+                if best is not None:
+                    reasons.append([position, item, *best])
+        return reasons
+
+    def _decided_rows(self, decisions: Decisions, cell: Cell) -> dict[int, list[Decision]]:
+        """The decisions about each row of a cell, as far as its documents are kept."""
+        most = self._sources.max_docs
+        items = (MatchItem(ranked.query, ranked.docs[:most]) for ranked in cell.lists or ())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
+            return dict(enumerate(decisions.of(items)))
+
+
+def _grade(reason: tuple[int | None, str]) -> int:
+    return -1 if reason[0] is None else reason[0]
