@@ -9,7 +9,13 @@ See docs/agreement.md.
 
 from __future__ import annotations
 
-from kragx.agreement.corrected import LEAST_QUERIES, Corrected, correct, prediction_powered
+from kragx.agreement.corrected import (
+    LEAST_QUERIES,
+    Corrected,
+    CorrectedMean,
+    correct,
+    prediction_powered,
+)
 from kragx.agreement.filled import Filled, fill
 from kragx.agreement.gullibility import Probe, probe
 from kragx.agreement.label_agreement import Agreement, agree
@@ -31,6 +37,7 @@ __all__ = [
     "LEAST_QUERIES",
     "Agreement",
     "Corrected",
+    "CorrectedMean",
     "Filled",
     "Label",
     "LabelFile",
