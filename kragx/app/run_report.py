@@ -10,6 +10,7 @@ from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
+from kragx.app.report_json import EvaluationJson, ReportJson
 from kragx.app.result_folder import write_folder
 from kragx.app.screen import screen, whole
 from kragx.comparison import (
@@ -95,26 +96,24 @@ class RunReport(Result):
         return whole(self) if full else screen(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: config, versions, numbers, comparisons, gates."""
-        return {
-            "config": self.config.resolved(),
-            "versions": versions(),
-            "evaluations": [
-                {
-                    "retriever": each.name,
-                    "match": each.match_name,
-                    **each.to_dict(queries=True),
-                    "nearby": plain(each.nearby),
-                }
-                for each in self.evaluations
+        """What report.json holds: config, versions, numbers, comparisons, gates."""
+        report = ReportJson(
+            config=self.config.resolved(),
+            versions=versions(),
+            evaluations=[
+                EvaluationJson(
+                    retriever=evaluation.name,
+                    match=evaluation.match_name,
+                    nearby=evaluation.nearby,
+                    **evaluation.to_dict(queries=True),  # type: ignore[typeddict-item]
+                )
+                for evaluation in self.evaluations
             ],
-            "comparisons": [
-                {**each.to_dict(), "recommendations": plain(each.recommendations)}
-                for each in self.comparisons
-            ],
-            "changes": [each.to_dict() for each in self.changes],
-            "gates": [each.to_dict() for each in self.gates],
-        }
+            comparisons=self.comparisons,
+            changes=self.changes,
+            gates=self.gates,
+        )
+        return {name: plain(value) for name, value in report.items()}
 
     def with_gates(self, gates: Mapping[str, Any]) -> RunReport:
         """The same numbers held against other gates."""

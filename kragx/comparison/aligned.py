@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kragx.comparison.comparison import Settings
-from kragx.comparison.estimate import Difference, Estimate, Verdict
+from kragx.comparison.estimate import Difference, Direction, Estimate, Verdict
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
 from kragx.comparison.view import Leader, View
@@ -37,7 +37,7 @@ class Aligned:
     query_ids: tuple[str, ...]
     metrics: tuple[str, ...]
     tested: frozenset[str]
-    better: Mapping[str, str]
+    better: Mapping[str, Direction]
     values: Mapping[str, Floats]
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from kragx.comparison.aligned import Aligned
 from kragx.comparison.comparability import check_comparable
@@ -31,7 +32,7 @@ def compare(
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    correction: str = "holm",
+    correction: Literal["holm", "none"] = "holm",
     anyway: bool = False,
 ) -> Comparison:
     """Compare retrievers: means with intervals, paired tests, slices.

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
+from kragx.comparison.estimate import Direction
 from kragx.comparison.flips import Flips
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.comparison.view import STANDING, Leader, Slice, View, difference_cell
@@ -42,7 +43,7 @@ class Settings:
     confidence: float = CONFIDENCE
     resamples: int = RESAMPLES
     seed: int = SEED
-    correction: str = "holm"
+    correction: Literal["holm", "none"] = "holm"
 
     def __post_init__(self) -> None:
         numbers = (self.confidence, self.resamples, self.seed)
@@ -117,7 +118,7 @@ class Comparison(Result):
     retrievers: tuple[str, ...]
     baseline: str
     metrics: tuple[str, ...]
-    better: Mapping[str, str]
+    better: Mapping[str, Direction]
     run_level: tuple[str, ...]
     query_ids: tuple[str, ...] = field(metadata=HIDDEN)
     statistics: Settings
@@ -125,7 +126,7 @@ class Comparison(Result):
     slices: tuple[Slice, ...] = ()
     cautions: tuple[str, ...] = ()
     flips: tuple[Flips, ...] = field(default=(), metadata=HIDDEN)
-    recommendations: tuple[Recommendation, ...] = field(default=(), metadata=HIDDEN)
+    recommendations: tuple[Recommendation, ...] = ()
 
     also_plain = ("n_queries",)
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from kragx.printing import Line, Result, interval, number, probability, signed
 
+Direction = Literal["higher", "lower", "neither"]
 Verdict = Literal["better", "worse", "different", "undecided", "untested"]
 
 

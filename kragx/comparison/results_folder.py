@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from kragx.comparison.estimate import Direction
 from kragx.comparison.scores import RetrieverScores
 from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_gold
@@ -54,7 +55,7 @@ def read_results_folder(folder: Path) -> Results:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         rows = list(report["evaluations"])
-        better: dict[str, str] = {}
+        better: dict[str, Direction] = {}
         for comparison in report.get("comparisons", ()):
             better |= comparison["better"]
     except OSError as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from kragx.comparison.estimate import Direction
 from kragx.errors import DataError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.thresholds import Nearby
@@ -38,7 +39,7 @@ class RetrieverScores:
     query_ids: tuple[str, ...]
     values: Mapping[str, Floats]
     means: Mapping[str, float | None]
-    better: Mapping[str, str]
+    better: Mapping[str, Direction]
     nearby: Nearby | None = None
 
     @classmethod
@@ -56,7 +57,7 @@ class RetrieverScores:
         )
 
     @classmethod
-    def read(cls, row: Mapping[str, Any], better: Mapping[str, str]) -> RetrieverScores:
+    def read(cls, row: Mapping[str, Any], better: Mapping[str, Direction]) -> RetrieverScores:
         """Of a row of report.json's ``evaluations``.
 
         Args:
@@ -114,7 +115,7 @@ def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
     return {"deviations": {}, "versions": {}, **recorded, **needed, "dataset": gold}
 
 
-def direction(metric: str) -> str:
+def direction(metric: str) -> Direction:
     """The direction of a metric in a word; ``neither`` also for one that cannot be loaded."""
     known_as = known_metric(metric)
     return "neither" if known_as is None else known_as.better

@@ -10,7 +10,7 @@ import pytest
 
 from kragx.app import config, pipeline
 from kragx.app.pytest import assert_gates
-from kragx.app.schema import report_schema
+from kragx.app.report_json import report_schema
 
 GATES = "gates: {mrr@5: '>= 0.8', recall@5: no worse than baseline by 0.02}"
 AGAINST_EARLIER = "gates: {retrievers: {mine: {mrr@5: no worse than earlier by 0.02}}}"

@@ -38,6 +38,7 @@ def schema(
     ] = False,
 ) -> None:
     """Print the JSON Schema of config files, for editors."""
-    from kragx.app.schema import config_schema, report_schema
+    from kragx.app.config.schema import config_schema
+    from kragx.app.report_json import report_schema
 
     show("json", tuple, report_schema if report else config_schema)

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from kragx import UsageError
 from kragx.app.config import load, override
+from kragx.app.config.schema import config_schema
 from kragx.app.environment import parse_env
-from kragx.app.schema import config_schema
 from kragx.errors import ConfigError, DataError
 from tests.docs.support import ROOT
 

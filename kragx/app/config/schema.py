@@ -1,0 +1,92 @@
+"""The config file as JSON Schema, for editors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kragx.app.config import RunConfig
+from kragx.data.validation import SLICES
+from kragx.judging.setup import JUDGE_FIELDS
+from kragx.matchers import METHODS, option_names
+from kragx.matchers.combine import KINDS
+
+
+def config_schema() -> dict[str, Any]:
+    """The JSON Schema of a config file, short forms included."""
+    schema = RunConfig.model_json_schema(by_alias=True)
+    definitions = schema["$defs"]
+    properties = schema["properties"]
+    # The short forms that the models take before they check.
+    properties["dataset"] = _or_text(properties["dataset"], "the path of a gold set")
+    retriever = properties["retrievers"]["additionalProperties"]
+    properties["retrievers"]["additionalProperties"] = _or_text(
+        retriever, "an import path, or the path of a results file"
+    )
+    properties["metrics"]["anyOf"].append({"type": "string", "description": "one metric"})
+    properties["slices"]["anyOf"].append({"type": "string", "description": "one field"})
+    version = definitions["DatasetConfig"]["properties"]["version"]
+    version["anyOf"] += [{"type": "number"}]
+    definitions["DatasetConfig"]["properties"]["targets"]["propertyNames"] = {"enum": list(SLICES)}
+    tokens = [{"type": "string"}, {"type": "object"}, {"type": "null"}]
+    properties["budget_tokenizer"]["anyOf"] = tokens
+    definitions |= _matchers()
+    match = {"$ref": "#/$defs/match"}
+    for name in ("match", "facts_match"):
+        properties[name]["anyOf"] = [match, {"type": "null"}]
+    properties["matchers"]["anyOf"][0]["additionalProperties"] = match
+    judge = properties["judge"]["anyOf"][0]
+    judge |= {"properties": {name: {} for name in JUDGE_FIELDS}, "additionalProperties": False}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "kragx run",
+    }
+
+
+def _matchers() -> dict[str, Any]:
+    """What a matcher may be: a method with its options, an import path, or a combination."""
+    own = {"type": "string", "pattern": ".:.", "description": "import path 'package.module:name'"}
+
+    def of(properties: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": ["method"],
+            "additionalProperties": False,
+        }
+
+    def methods(more: dict[str, Any]) -> list[dict[str, Any]]:
+        return [
+            {"enum": list(METHODS)},
+            own,
+            *(
+                of({"method": {"const": name}, **{each: {} for each in option_names(name)}, **more})
+                for name in METHODS
+            ),
+            of({"method": own, "args": {"type": "object"}, **more}),
+        ]
+
+    limits = {name: {"type": "number"} for name in ("accept", "reject")}
+    steps = {kind: "step" if kind == "cascade" else "match" for kind in KINDS}
+    combinations = [
+        {
+            "type": "object",
+            "properties": {
+                kind: {"type": "array", "minItems": 2, "items": {"$ref": f"#/$defs/{step}"}}
+            },
+            "required": [kind],
+            "additionalProperties": False,
+        }
+        for kind, step in steps.items()
+    ]
+    return {
+        "match": {"anyOf": [*methods({}), *combinations]},
+        "step": {
+            "description": "a matcher of a cascade, with the scores that decide at once",
+            "anyOf": [*methods(limits), *combinations],
+        },
+    }
+
+
+def _or_text(schema: dict[str, Any], description: str) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "string", "description": description}]}
