@@ -31,7 +31,7 @@ from kragx.agreement.labelling import (
 )
 from kragx.agreement.labels import Labels, Scale, read_labels
 from kragx.agreement.model_families import families
-from kragx.agreement.system_agreement import SystemAgreement, kendall_tau_b
+from kragx.agreement.scoring import SystemAgreement, kendall_tau_b
 
 __all__ = [
     "LEAST_QUERIES",

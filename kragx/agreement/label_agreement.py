@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.agreement import coefficients, remarks
 from kragx.agreement.labels import Labels, Pair, Scale, Side, read_labels, read_scale
-from kragx.agreement.system_agreement import METRIC, SystemAgreement, rank_systems
+from kragx.agreement.scoring import METRIC, SystemAgreement, rank_systems
 from kragx.comparison.statistics import (
     CONFIDENCE,
     RESAMPLES,

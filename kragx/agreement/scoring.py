@@ -1,18 +1,21 @@
-"""Systems scored by labels: labels as a gold set, documents called as labels call them."""
+"""Systems scored by labels, and whether two label sets rank them alike."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
 from kragx.agreement.labels import Labels, Pair, Scale, document_name
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Run
-from kragx.errors import UsageError
+from kragx.errors import DataError, UsageError, check_whole
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics.table import Floats
+from kragx.printing import Line, Part, Result, Table, number, percent, warning
 
 
 def systems(runs: Sequence[Run]) -> list[Run]:
@@ -129,3 +132,142 @@ def judged_share(evaluation: Evaluation) -> float | None:
     lists = (labelled[:k] for labelled in np.split(judged, evaluation.table.doc_start[1:-1]))
     shares = [labelled.mean() for labelled in lists if labelled.size]
     return float(np.mean(shares)) if shares else None
+
+
+METRIC = "ndcg@10"
+"""What systems are ranked by, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class SystemAgreement(Result):
+    """How alike two label sets rank systems.
+
+    Attributes:
+        metric: what they are ranked by.
+        human, judge: each system's mean under either label set, the best by the human labels first.
+        judged: the share of each system's documents within the cut that either side has labelled,
+            as (human, judge): judged@k, the mean over the queries that found something.
+        n_queries: the queries that both sides have labels for.
+        tau: Kendall's tau-b over all systems; None where it is undefined.
+        top: the names of the best systems by the human labels.
+        tau_top: tau-b among those.
+        undefined: why a tau is None.
+        kappa, kappa_quadratic: of the labels: whoever takes only this part takes them with the tau.
+    """
+
+    metric: str
+    human: Mapping[str, float]
+    judge: Mapping[str, float]
+    judged: Mapping[str, tuple[float | None, float | None]]
+    n_queries: int
+    tau: float | None
+    top: tuple[str, ...]
+    tau_top: float | None
+    undefined: Mapping[str, str]
+    kappa: float | None
+    kappa_quadratic: float | None
+
+    def describe(self) -> Iterator[Part]:
+        """Each system's means, and the taus with the kappa."""
+        yield Line(f"{self.metric} over {self.n_queries} queries")
+        yield Table(
+            ("system", "human", "judge", "labelled: human", "judge"),
+            [
+                (name, number(mean), number(self.judge[name]), *map(percent, self.judged[name]))
+                for name, mean in self.human.items()
+            ],
+        )
+        # A high tau says little by itself: many wrong labels can rank systems alike.
+        yield Line(
+            f"Kendall's tau-b of {len(self.human)} systems: {number(self.tau)}; of the top "
+            f"{len(self.top)}: {number(self.tau_top)}; with kappa {number(self.kappa)}"
+        )
+        for name, reason in self.undefined.items():
+            yield warning(f"{name}: no value: {reason}")
+
+
+def rank_systems(
+    human: Labels,
+    judge: Labels,
+    runs: Sequence[Run],
+    scale: Scale,
+    kappas: Mapping[str, float | None],
+    *,
+    metric: str = METRIC,
+    top: int | None = None,
+) -> SystemAgreement:
+    """Score every run under both label sets, over the queries that both have labels for.
+
+    Args:
+        human: the human labels; each side's labels are used in full, not only common pairs.
+        judge: the judge's.
+        runs: at least two, with different names.
+        scale: what is no label on it is left out.
+        kappas: `kappa` and `kappa_quadratic` of the labels.
+        metric: a metric string.
+        top: how many systems are the top; None for half of them, ten at most. Systems as good as
+            the last of them belong to it too.
+
+    Raises:
+        UsageError: fewer than two runs, names that are equal, or a metric that does not exist.
+        DataError: no query has labels from both sides.
+    """
+    runs = systems(runs)
+    if len(runs) < 2:
+        raise UsageError("runs: one system has no ranking; give at least two")
+    check_whole("top", 2 if top is None else top, least=2)
+    common = [query for query in human.queries if query in judge.queries]
+    if not common:
+        raise DataError("runs: no query has labels from both sides")
+    datasets = [as_gold(labels, scale, common) for labels in (human, judge)]
+    by_people, by_judge = (
+        [scored_by(dataset, run, [metric]) for run in runs] for dataset in datasets
+    )
+    # The same values, summed in another order, differ in their last digits: no ranking in that.
+    human_means, judge_means = (
+        np.round([_mean(evaluation) for evaluation in side], 12) for side in (by_people, by_judge)
+    )
+    size = min(10, ceil(len(runs) / 2)) if top is None else min(top, len(runs))
+    in_top = human_means >= np.sort(human_means)[::-1][max(size, 2) - 1]
+    taus = {
+        "tau": kendall_tau_b(human_means, judge_means),
+        "tau_top": kendall_tau_b(human_means[in_top], judge_means[in_top]),
+    }
+    order = np.argsort(-human_means, kind="stable")
+    return SystemAgreement(
+        metric=next(iter(by_people[0].mean)),
+        human={runs[row].name: _mean(by_people[row]) for row in order},
+        judge={runs[row].name: _mean(by_judge[row]) for row in order},
+        judged={
+            runs[row].name: (judged_share(by_people[row]), judged_share(by_judge[row]))
+            for row in order
+        },
+        n_queries=len(common),
+        top=tuple(runs[row].name for row in order if in_top[row]),
+        undefined={
+            name: "one side scores all of these systems the same"
+            for name, tau in taus.items()
+            if tau is None
+        },
+        **taus,
+        **kappas,
+    )
+
+
+def kendall_tau_b(first: Floats, second: Floats) -> float | None:
+    """Kendall's tau-b of two lists of scores, ties corrected for; None where one is all ties.
+
+    Source: M. Kendall, The treatment of ties in ranking problems, 1945.
+    """
+    # Not scipy's: its statistics take a second to load, more than all else that `agree` does.
+    upper = np.triu_indices(len(first), 1)
+    signs = [np.sign(np.subtract.outer(scores, scores))[upper] for scores in (first, second)]
+    untied = np.sqrt(np.prod([np.count_nonzero(side) for side in signs], dtype=float))
+    return float(np.dot(*signs) / untied) if untied else None
+
+
+def _mean(evaluation: Evaluation) -> float:
+    metric, mean = next(iter(evaluation.mean.items()))
+    if mean is None:
+        raise UsageError(f"metric {metric!r} has no value for {evaluation.name!r} on any query")
+    return mean

@@ -7,10 +7,8 @@ earlier results beside the present ones, and `check_gates` holds numbers against
 from __future__ import annotations
 
 from kragx.comparison.changes import Change, QueryChange, changes
-from kragx.comparison.comparability import REMEDY, check_comparable, gold_differs
 from kragx.comparison.compare_retrievers import compare, compare_by_matcher, compare_scores
 from kragx.comparison.comparison import CORRECTIONS, Comparison, Recommendation, Settings
-from kragx.comparison.estimate import Difference, Estimate
 from kragx.comparison.flips import Flips, flips_warning
 from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
@@ -22,10 +20,10 @@ from kragx.comparison.gates import (
     gates_parts,
     gates_table,
 )
-from kragx.comparison.results_folder import Results, read_results_folder
-from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.scores import Results, RetrieverScores, read_results_folder
+from kragx.comparison.side_by_side import REMEDY, check_comparable, gold_differs
 from kragx.comparison.slices import fields_worth_slicing, sliced
-from kragx.comparison.view import NO_VALUE, Leader, Slice, View
+from kragx.comparison.view import NO_VALUE, Difference, Estimate, Leader, Slice, View
 
 __all__ = [
     "CORRECTIONS",

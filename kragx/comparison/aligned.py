@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kragx.comparison.comparison import Settings
-from kragx.comparison.estimate import Difference, Direction, Estimate, Verdict
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
-from kragx.comparison.view import Leader, View
+from kragx.comparison.view import Difference, Direction, Estimate, Leader, Verdict, View
 from kragx.errors import UsageError
 from kragx.metrics import known_metric
 from kragx.metrics.table import Floats

@@ -9,8 +9,7 @@ import numpy as np
 
 from kragx.comparison.compare_retrievers import compare_scores
 from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.results_folder import Results
-from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
 from kragx.data.gold import GoldDataset
 from kragx.errors import UsageError

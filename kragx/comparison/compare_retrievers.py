@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Literal
 
 from kragx.comparison.aligned import Aligned
-from kragx.comparison.comparability import check_comparable
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.flips import flips_between, flips_warning
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.comparison.view import Slice

@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kragx.comparison.estimate import Direction
 from kragx.comparison.flips import Flips
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.comparison.view import STANDING, Leader, Slice, View, difference_cell
+from kragx.comparison.view import STANDING, Direction, Leader, Slice, View, difference_cell
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN

@@ -1,15 +1,19 @@
-"""What a comparison looks at: a retriever's values, from an evaluation or from a report.json."""
+"""What a comparison looks at: a retriever's values, from an evaluation or a run's folder."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kragx.comparison.estimate import Direction
-from kragx.errors import DataError
+from kragx.comparison.view import Direction
+from kragx.data.gold import GoldDataset
+from kragx.data.reading import read_gold
+from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.thresholds import Nearby
 from kragx.metrics import known_metric
@@ -119,3 +123,62 @@ def direction(metric: str) -> Direction:
     """The direction of a metric in a word; ``neither`` also for one that cannot be loaded."""
     known_as = known_metric(metric)
     return "neither" if known_as is None else known_as.better
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a comparison needs of a finished run.
+
+    Attributes:
+        name: what messages call it.
+        scores: of its retrievers, under each matcher.
+        dataset: its gold set.
+    """
+
+    name: str
+    scores: tuple[RetrieverScores, ...]
+    dataset: GoldDataset
+
+    @property
+    def retrievers(self) -> tuple[str, ...]:
+        """The retrievers' names, each once."""
+        return tuple(dict.fromkeys(own.name for own in self.scores))
+
+    def of(self, retriever: str) -> tuple[RetrieverScores, ...]:
+        """A retriever's scores, under each matcher.
+
+        Raises:
+            UsageError: there is no such retriever.
+        """
+        scores = tuple(own for own in self.scores if own.name == retriever)
+        if not scores:
+            hint = nearest(retriever, self.retrievers)
+            raise UsageError(f"{self.name} has no retriever {retriever!r}; {hint}")
+        return scores
+
+
+def read_results_folder(folder: Path) -> Results:
+    """The numbers of a result folder as they were written; nothing is computed again.
+
+    Raises:
+        DataError: a file is missing or broken.
+    """
+    path = folder / "report.json"
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        rows = list(report["evaluations"])
+        better: dict[str, Direction] = {}
+        for comparison in report.get("comparisons", ()):
+            better |= comparison["better"]
+    except OSError as error:
+        raise DataError(
+            f"{path}: cannot be read: {error.strerror or error}; name a folder that kragx run has "
+            "written"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not a report that kragx wrote: {error!r}") from None
+    try:
+        scores = tuple(RetrieverScores.read(row, better) for row in rows)
+    except DataError as error:
+        raise error.within(path=str(path)) from None
+    return Results(str(folder), scores, read_gold(folder / "gold.jsonl"))

@@ -1,14 +1,108 @@
-"""Several evaluations side by side: a table for each matcher, without statistics."""
+"""Results side by side: which may be, what to say where not, and a table without statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
-from kragx.comparison.comparability import check_comparable
+from kragx.comparison.scores import RetrieverScores
+from kragx.errors import UsageError, shorten
 from kragx.evaluation.evaluation import Evaluation, metric_names
 from kragx.metrics import metric as metric_named
 from kragx.printing import Cell, Part, Table
+
+Result = Evaluation | RetrieverScores
+
+REMEDY = "to compare them all the same: anyway=True, or --anyway"
+
+
+def check_comparable(results: Sequence[Result], *, anyway: bool = False) -> tuple[str, ...]:
+    """Refuse to set numbers side by side that do not mean the same.
+
+    Args:
+        results: of which each is held against the first.
+        anyway: say what differs instead of refusing.
+
+    Returns:
+        What a reader must know: what is unknown, and with `anyway` what differs.
+
+    Raises:
+        UsageError: gold set, profile, matcher or pool differ.
+    """
+    cautions: dict[str, None] = {}
+    for other in results[1:]:
+        differing = list(_differing(results[0], other))
+        if differing and not anyway:
+            pair = f"{results[0].name!r} and {other.name!r} cannot be compared"
+            raise UsageError(f"{pair}: {'; '.join(differing)} ({REMEDY})")
+        cautions.update(
+            dict.fromkeys(f"compared all the same: {difference}" for difference in differing)
+        )
+        cautions.update(dict.fromkeys(_unsure(results[0], other)))
+    return tuple(cautions)
+
+
+def gold_differs(gold: Mapping[str, Any], others: Mapping[str, Any]) -> str | None:
+    """What to say of two gold sets, by their settings, that are known to differ."""
+    if gold["hash"] == others["hash"] or None in (gold["hash"], others["hash"]):
+        return None
+    return f"the gold sets differ ({_gold(gold)} and {_gold(others)})"
+
+
+def _differing(one: Result, other: Result) -> Iterator[str]:
+    settings = one.settings, other.settings
+    gold, other_gold = (own["dataset"] for own in settings)
+    difference = gold_differs(gold, other_gold)
+    if difference is not None:
+        yield difference
+    elif None in (gold["hash"], other_gold["hash"]) and set(one.query_ids) != set(other.query_ids):
+        yield (
+            f"the gold sets have different queries ({len(one.query_ids)} and "
+            f"{len(other.query_ids)})"
+        )
+    profiles = _entries_that_differ(*({**own["profile"], "reproduces": ""} for own in settings))
+    if profiles:
+        yield f"the profiles differ ({profiles})"
+    if _differ(own["deviations"].get("no_gold") for own in settings):
+        yield "queries without gold are treated differently (no_gold)"
+    matchers = _entries_that_differ(*(own["match"] for own in settings))
+    if matchers:
+        yield f"the matchers differ ({matchers})"
+    if _differ(own.get("facts_match") for own in settings):
+        yield "facts are matched differently (facts_match)"
+    pools = [(own.get("pool") or {"hash": "gold"})["hash"] for own in settings]
+    if _differ(pools):
+        yield (
+            f"they were judged in different pools ({pools[0]} and {pools[1]}); judge both in one "
+            "pool: one config file with both retrievers, or kragx.evaluation.pooling.pooled(...)"
+        )
+
+
+def _unsure(one: Result, other: Result) -> Iterator[str]:
+    if None in (one.settings["dataset"]["hash"], other.settings["dataset"]["hash"]):
+        yield "the gold set has no content hash; it is taken to be the same, as the queries are"
+    versions = [own.settings["versions"].get("kragx") for own in (one, other)]
+    if _differ(versions):
+        yield f"computed by different versions of kragx ({versions[0]} and {versions[1]})"
+
+
+def _gold(settings: Mapping[str, Any]) -> str:
+    version = "" if settings["version"] is None else f" version {settings['version']}"
+    return f"{settings['name']}{version}, sha256 {settings['hash'][:12]}"
+
+
+def _differ(values: Iterable[object]) -> bool:
+    one, other = values
+    return one != other
+
+
+def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """The entries that differ, at most three of them, in the order of their names; or nothing."""
+    names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
+    shown = [f"{name} {shorten(one.get(name))} and {shorten(other.get(name))}" for name in names]
+    rest = [f"and {len(names) - 3} more"] if len(names) > 3 else []
+    return ", ".join([*shown[:3], *rest])
 
 
 def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Part]:

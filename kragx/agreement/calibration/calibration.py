@@ -10,8 +10,14 @@ import numpy as np
 import yaml
 
 from kragx.agreement.calibration.choice import By, Candidate, Chooser
-from kragx.agreement.calibration.labelled_pairs import of_metadata, resolved
-from kragx.agreement.calibration.trials import TOKENIZERS, as_mapping, candidates, trials
+from kragx.agreement.calibration.trials import (
+    TOKENIZERS,
+    as_mapping,
+    candidates,
+    of_metadata,
+    resolved,
+    trials,
+)
 from kragx.agreement.labels import read_labels
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED

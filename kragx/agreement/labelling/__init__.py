@@ -1,25 +1,29 @@
 """Labelling in a terminal, blind to the judge: which pairs, from where, and the session itself.
 
-| module    | what                                                        |
-|-----------|-------------------------------------------------------------|
-| `sources` | the pairs of a run or a judgement store                     |
-| `sample`  | which of them are drawn, and the file that keeps the sample |
-| `session` | one pair after the other, by single keys                    |
-| `file`    | each label on disk before the next pair                     |
-| `keys`    | single keys from a terminal                                 |
+| module    | what                                                                                 |
+|-----------|--------------------------------------------------------------------------------------|
+| `sample`  | the pairs of a run or a judgement store, which are drawn, the file that keeps them   |
+| `session` | one pair after the other, by single keys, each label on disk before the next pair    |
 """
 
-from kragx.agreement.labelling.file import LabelFile
-from kragx.agreement.labelling.keys import keyboard
 from kragx.agreement.labelling.sample import (
     PairToLabel,
     Sample,
     draw,
+    from_run,
+    from_store,
     read_sample,
     sample_path,
+    with_grades,
 )
-from kragx.agreement.labelling.session import Labelled, keys_of, label, progress
-from kragx.agreement.labelling.sources import from_run, from_store, with_grades
+from kragx.agreement.labelling.session import (
+    LabelFile,
+    Labelled,
+    keyboard,
+    keys_of,
+    label,
+    progress,
+)
 
 __all__ = [
     "LabelFile",

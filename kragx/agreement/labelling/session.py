@@ -2,20 +2,131 @@
 
 from __future__ import annotations
 
+import codecs
+import os
+import re
+import sys
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx.agreement.labelling.file import LabelFile
 from kragx.agreement.labelling.sample import PairToLabel, Sample
-from kragx.agreement.labels import Pair, Scale
-from kragx.errors import UsageError
+from kragx.agreement.labels import Pair, Scale, collected
+from kragx.data.formats.trec import iter_qrels
+from kragx.errors import DataError, UsageError
 from kragx.printing import Line, Result, inert
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+@dataclass
+class LabelFile:
+    """Labels as qrels, written anew after each: whatever ends the work, what was said is kept.
+
+    Attributes:
+        path: the file; what it holds already is kept, in its order.
+        scale: of the labels.
+        grades: by pair, in the order in which they were given.
+
+    Raises:
+        DataError: the file holds a label off the scale, or two different ones of a pair.
+        UsageError: the file's name is that of a compressed one.
+    """
+
+    path: Path
+    scale: Scale
+    grades: dict[Pair, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.path.suffix == ".gz":
+            raise UsageError(
+                f"{self.path}: labels are written one by one, not compressed; name a file without "
+                ".gz"
+            )
+        if not self.path.exists():
+            return
+        rows = []
+        for number, query, document, grade in iter_qrels(self.path):
+            if grade not in self.scale:
+                raise DataError(
+                    f"{self.path}:{number}: the label {grade:g} is not on the scale of "
+                    f"{self.scale}; name the scale it belongs to with --scale, or another file"
+                )
+            rows.append((query, document, grade, f"line {number}"))
+        if rows:
+            labels = collected(rows, str(self.path)).grades
+            self.grades.update((pair, int(grade)) for pair, grade in labels.items())
+
+    def put(self, pair: Pair, grade: int) -> None:
+        """Add a label, or change one, and write the file."""
+        self.grades.pop(pair, None)
+        self.grades[pair] = grade
+        self._write()
+
+    def take_back(self, pair: Pair) -> None:
+        """Remove a label, and write the file."""
+        del self.grades[pair]
+        self._write()
+
+    def _write(self) -> None:
+        lines = [f"{query} 0 {doc} {grade}\n" for (query, doc), grade in self.grades.items()]
+        part = self.path.with_name(self.path.name + ".part")
+        try:
+            with part.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(lines)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self.path)  # whole or not at all
+        except OSError as error:
+            raise UsageError(f"{self.path}: cannot be written: {error.strerror or error}") from None
+
+
+_NO_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|[\x00\xe0].")
+"""What an arrow or the like sends; on Windows two characters, of which this is the first."""
+
+
+@contextmanager
+def keyboard() -> Iterator[Iterator[str]]:
+    """The keys as they are pressed; the terminal is as before afterwards.
+
+    Ctrl-C raises KeyboardInterrupt, Ctrl-D ends. Where standard input is no terminal its characters
+    are keys, white space left out.
+    """
+    if not sys.stdin.isatty():
+        yield (key for key in iter(lambda: sys.stdin.read(1), "") if not key.isspace())
+        return
+    try:
+        import termios
+        import tty
+    except ImportError:
+        import typer
+
+        yield _keys(iter(typer.getchar, ""))
+        return
+    # typer.getchar would do here too, but it throws away what is typed while a pair is drawn.
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    try:
+        tty.setcbreak(terminal)
+        yield _keys(map(decoder.decode, iter(lambda: os.read(terminal, 256), b"")))
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _keys(sent: Iterable[str]) -> Iterator[str]:
+    """The keys in what was sent; one without a character of its own is passed over as a whole."""
+    with suppress(EOFError):  # Ctrl-Z on Windows
+        for characters in sent:
+            for key in _NO_KEY.sub("", characters):
+                if key == "\x04":  # Ctrl-D
+                    return
+                yield key
+
 
 QUIT, UNDO, SKIP, HELP, END = "q", "u", "s", "h", ""
 

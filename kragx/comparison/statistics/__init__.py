@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from kragx.comparison.statistics.correction import holm
-from kragx.comparison.statistics.intervals import (
+from kragx.comparison.statistics.bootstrap import (
     CONFIDENCE,
+    RESAMPLES,
+    SEED,
     Interval,
     check_confidence,
     expanded,
     expanded_intervals,
     mean_intervals,
     percentile_interval,
+    resampled,
+    resampled_means,
     student_t,
 )
 from kragx.comparison.statistics.paired import (
     TOLERANCE,
     effect_sizes,
+    holm,
     queries_needed,
     sign_flip_p,
     tally,
-)
-from kragx.comparison.statistics.resampling import (
-    RESAMPLES,
-    SEED,
-    resampled,
-    resampled_means,
 )
 
 __all__ = [

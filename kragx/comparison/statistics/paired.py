@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import ceil
+from statistics import NormalDist
+
 import numpy as np
 
-from kragx.comparison.statistics.exact import fixed_point
-from kragx.comparison.statistics.resampling import RESAMPLES, SEED, blocks
+from kragx.comparison.statistics.bootstrap import RESAMPLES, SEED, blocks, fixed_point
 from kragx.metrics.table import Floats
 
 TOLERANCE = 1e-9
@@ -15,9 +17,7 @@ _LAST_BITS = 2.0**-51
 """By how much a difference of two values between 0 and 1 may be off."""
 
 
-def sign_flip_p(
-    differences: Floats, count: int = RESAMPLES, seed: int = SEED, workers: int = 1
-) -> Floats:
+def sign_flip_p(differences: Floats, count: int = RESAMPLES, seed: int = SEED) -> Floats:
     """The two-sided p of the paired randomisation test of each column's mean difference.
 
     If two retrievers were equal, each difference might as well have had the other sign. So signs
@@ -28,8 +28,7 @@ def sign_flip_p(
     Args:
         differences: (q, c) one retriever's values minus another's; NaN where either has none.
         count: how many random flips.
-        seed: the same seed gives the same bits, at any number of workers.
-        workers: threads.
+        seed: the same seed gives the same bits.
 
     Returns:
         (c) values in (0, 1]; 1 where no query differs.
@@ -61,7 +60,7 @@ def sign_flip_p(
             extreme: Floats = (np.abs(sums) >= least).sum(axis=0)
             return extreme
 
-        extreme = sum(blocks(n, count, seed, work, workers), np.zeros(many.size))
+        extreme = sum(blocks(n, count, seed, work), np.zeros(many.size))
         p[many] = (extreme + 1) / (count + 1)
     return p
 
@@ -119,11 +118,31 @@ def queries_needed(effect: float, confidence: float, power: float = 0.8) -> int 
     Source: T. Sakai, Topic set size design, Information Retrieval Journal 19, 2016, section on the
     paired t test; this is its approximation by the normal distribution.
     """
-    from math import ceil
-    from statistics import NormalDist
-
     if not abs(effect) > TOLERANCE:
         return None
     normal = NormalDist()
     needed = normal.inv_cdf((1 + confidence) / 2) + normal.inv_cdf(power)
     return ceil((needed / effect) ** 2)
+
+
+def holm(p: Floats) -> Floats:
+    """Adjust the p of a family of m tests, so that the chance of any false alarm stays bounded.
+
+    Sorted from the least, the i-th is multiplied by m - i + 1, never below the one before it, at
+    most 1. It needs no independence of the tests.
+
+    Args:
+        p: (m); NaN for what was not tested, which does not count.
+
+    Returns:
+        (m); NaN stays NaN.
+
+    Source: S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal
+    of Statistics 6(2), 1979.
+    """
+    adjusted = np.full(p.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
+    return adjusted
