@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
 from itertools import cycle, islice
 from statistics import median
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from kragx.data.documents import Doc, as_docs
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import Mender
-from kragx.errors import DataError, KragxError, UsageError, nearest
+from kragx.errors import DataError, KragxError, UsageError, check_whole, nearest
 from kragx.evaluation.retriever_calls import (
     Call,
     asynchronous,
@@ -32,11 +32,6 @@ ON_ERROR: tuple[OnError, ...] = get_args(OnError)
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
-
-Steps = Generator[str | float, Any, Retrieved]
-"""What asking a question takes, one thing after the other: a text is a question to put to the
-retriever, whose answer or error is sent back; a number is how many seconds to wait. So it is
-written once, and carried out with and without awaiting."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +63,7 @@ class Asking:
 
     def __post_init__(self) -> None:
         for name, least in (("concurrency", 1), ("retries", 0), ("warmup", 0), ("repeat", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise UsageError(f"{name}: {value!r} is not a whole number of at least {least}")
+            check_whole(name, getattr(self, name), least)
         if self.timeout is not None and not 0 < self.timeout < float("inf"):
             raise UsageError(f"timeout: {self.timeout!r} is no number of seconds above 0")
         if self.on_error not in ON_ERROR:
@@ -105,27 +98,10 @@ def retrieve(
         UsageError: `retriever` cannot be asked, or cannot work at all (a package is missing).
         DataError: a query has no text; or one failed, and on_error is ``stop``.
     """
-    interview = _interview(retriever, dataset, name, {"concurrency": 1, **asking})
-    options = interview.asking
-    call = synchronous(retriever, options.callbacks, options.timeout)
-    if call is None:
-        return _run_coroutine(interview.run_async(retriever, progress))
-
-    def answer(query: Query) -> Retrieved:
-        return _carried_out(interview.answer(query), call)
-
-    for query in interview.warmup():
-        _carried_out(interview.attempt(query), call)
-    results: list[Retrieved] = []
-    with progress_bar(f"asking {interview.name}", len(dataset), progress) as advance:
-        if options.concurrency == 1:
-            answers: Iterator[Retrieved] = map(answer, dataset)
-        else:
-            answers = _at_once(answer, dataset.queries, options.concurrency)
-        for retrieved in answers:
-            results.append(retrieved)
-            advance()
-    return interview.run(results)
+    asking = {"concurrency": 1, **asking}
+    interview = _interview(retriever, dataset, name, asking, blocking=True)
+    answers = interview.run(progress)
+    return _run_coroutine(answers) if interview.awaited else _finished(answers)
 
 
 async def aretrieve(
@@ -140,34 +116,74 @@ async def aretrieve(
 
     Unless told otherwise it asks 8 questions at once.
     """
-    interview = _interview(retriever, dataset, name, {"concurrency": 8, **asking})
-    return await interview.run_async(retriever, progress)
+    asking = {"concurrency": 8, **asking}
+    return await _interview(retriever, dataset, name, asking, blocking=False).run(progress)
 
 
 @dataclass(frozen=True)
 class _Interview:
-    """All questions of a gold set put to one retriever: what both ways of asking share."""
+    """All questions of a gold set put to one retriever.
+
+    It is written once, as coroutines; those of a retriever whose calls are not awaited await
+    nothing, and need no event loop (`_finished`).
+    """
 
     name: str
     dataset: GoldDataset
     asking: Asking
+    call: Call
+    awaited: bool
     mender: Mender = field(default_factory=Mender)
 
-    def warmup(self) -> Iterator[Query]:
-        """The questions of the warm-up, from the beginning again where there are too few."""
-        if all(query.id in self.asking.known for query in self.dataset):
-            return iter(())
-        return islice(cycle(self.dataset), self.asking.warmup)
+    async def run(self, progress: bool | None) -> Run:
+        """Ask everything: the answers stand in the order of the questions."""
+        # The warm-up begins again where there are too few questions for it.
+        known = all(query.id in self.asking.known for query in self.dataset)
+        for query in islice(cycle(self.dataset), 0 if known else self.asking.warmup):
+            await self._attempt(query)
+        concurrency = self.asking.concurrency
+        with progress_bar(f"asking {self.name}", len(self.dataset), progress) as advance:
+            if self.awaited:
+                places = asyncio.Semaphore(concurrency)
 
-    def attempt(self, query: Query) -> Steps:
+                async def answer(query: Query) -> Retrieved:
+                    async with places:
+                        retrieved = await self._answer(query)
+                    advance()
+                    return retrieved
+
+                # Gathering keeps the order of the questions, whichever answer comes first.
+                results = await asyncio.gather(*map(answer, self.dataset))
+            else:
+                results = []
+                for retrieved in self._blocking(concurrency):
+                    results.append(retrieved)
+                    advance()
+        by_id = {query.id: retrieved for query, retrieved in zip(self.dataset, results)}
+        return Run(by_id, name=self.name, n_replaced_surrogates=self.mender.surrogates)
+
+    def _blocking(self, concurrency: int) -> Iterator[Retrieved]:
+        """The answers of a retriever that is not awaited."""
+
+        def answer(query: Query) -> Retrieved:
+            return _finished(self._answer(query))
+
+        if concurrency == 1:
+            return map(answer, self.dataset)
+        return _at_once(answer, self.dataset.queries, concurrency)
+
+    async def _attempt(self, query: Query) -> Retrieved:
         """Ask once, and again after errors as often as is allowed."""
         retrieved = Retrieved(error="not asked")
         for number in range(self.asking.retries + 1):
             if number:
-                yield min(FIRST_PAUSE * 2.0 ** (number - 1), 8.0)
+                pause = min(FIRST_PAUSE * 2.0 ** (number - 1), 8.0)
+                await asyncio.sleep(pause) if self.awaited else time.sleep(pause)
             started = time.perf_counter()
             try:
-                answer = yield query.text or ""
+                answer = self.call(query.text)
+                if self.awaited:
+                    answer = await answer
             except (KragxError, ImportError):
                 raise  # no single query's failure: the retriever cannot work at all
             except Exception as error:  # whatever else a user's retriever raises is that query's
@@ -180,13 +196,11 @@ class _Interview:
                 return _failed(error, seconds)
         return retrieved
 
-    def answer(self, query: Query) -> Steps:
+    async def _answer(self, query: Query) -> Retrieved:
         """What a question gets that is asked several times: the first answer, the median time."""
         if query.id in self.asking.known:
             return self.asking.known[query.id]
-        attempts: list[Retrieved] = []
-        for _ in range(self.asking.repeat):
-            attempts.append((yield from self.attempt(query)))  # noqa: PERF401  # it yields
+        attempts = [await self._attempt(query) for _ in range(self.asking.repeat)]
         answered = [attempt for attempt in attempts if attempt.error is None] or attempts
         retrieved = answered[0]
         if retrieved.error is not None and self.asking.on_error == "stop":
@@ -200,32 +214,16 @@ class _Interview:
             self.asking.on_answer(query, retrieved)
         return retrieved
 
-    async def run_async(self, retriever: Any, progress: bool | None) -> Run:
-        """Ask everything in an event loop."""
-        call = asynchronous(retriever, self.asking.callbacks, self.asking.timeout)
-        places = asyncio.Semaphore(self.asking.concurrency)
-        for query in self.warmup():
-            await _awaited(self.attempt(query), call)
-        with progress_bar(f"asking {self.name}", len(self.dataset), progress) as advance:
-
-            async def answer(query: Query) -> Retrieved:
-                async with places:
-                    retrieved = await _awaited(self.answer(query), call)
-                advance()
-                return retrieved
-
-            # Gathering keeps the order of the questions, whichever answer comes first.
-            return self.run(await asyncio.gather(*map(answer, self.dataset)))
-
-    def run(self, results: Sequence[Retrieved]) -> Run:
-        """The run of the answers, which stand in the order of the questions."""
-        by_id = {query.id: retrieved for query, retrieved in zip(self.dataset, results)}
-        return Run(by_id, name=self.name, n_replaced_surrogates=self.mender.surrogates)
-
 
 def _interview(
-    retriever: Any, dataset: GoldDataset, name: str | None, options: Mapping[str, Any]
+    retriever: Any,
+    dataset: GoldDataset,
+    name: str | None,
+    options: Mapping[str, Any],
+    *,
+    blocking: bool,
 ) -> _Interview:
+    """The questions and how to ask them: `blocking` where the retriever can be asked so."""
     known = [entry.name for entry in fields(Asking)]
     for option in options:
         if option not in known:
@@ -236,43 +234,27 @@ def _interview(
                 f"query {query.id!r} has no text to ask a retriever; "
                 "add 'query' to the gold file, or queries=[...] to from_documents"
             )
-    return _Interview(name or retriever_name(retriever), dataset, Asking(**options))
+    asking = Asking(**options)
+    call = synchronous(retriever, asking.callbacks, asking.timeout) if blocking else None
+    return _Interview(
+        name or retriever_name(retriever),
+        dataset,
+        asking,
+        call or asynchronous(retriever, asking.callbacks, asking.timeout),
+        awaited=call is None,
+    )
 
 
-def _carried_out(steps: Steps, call: Call) -> Retrieved:
-    """Take the steps one after the other."""
-    outcome, error = None, None
-    while True:
-        try:
-            step = steps.send(outcome) if error is None else steps.throw(error)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        outcome = error = None
-        try:
-            if isinstance(step, str):
-                outcome = call(step)
-            else:
-                time.sleep(step)
-        except Exception as raised:
-            error = raised
+_Result = TypeVar("_Result")
 
 
-async def _awaited(steps: Steps, call: Callable[[Any], Awaitable[Any]]) -> Retrieved:
-    """The same in an event loop."""
-    outcome, error = None, None
-    while True:
-        try:
-            step = steps.send(outcome) if error is None else steps.throw(error)
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        outcome = error = None
-        try:
-            if isinstance(step, str):
-                outcome = await call(step)
-            else:
-                await asyncio.sleep(step)
-        except Exception as raised:
-            error = raised
+def _finished(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
+    """What a coroutine gives that awaits nothing: it ends at the first step."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    raise AssertionError("it awaits something")
 
 
 def _at_once(
