@@ -84,7 +84,7 @@ def _curves(evaluation: Evaluation, ks: Sequence[int]) -> list[Curve]:
     of_matches = [spec for spec in evaluation.specs if spec.metric.from_matches is not None]
     bare = dict.fromkeys(replace(spec, k=None) for spec in of_matches)
     specs = [replace(spec, k=k) for spec in bare for k in ks]
-    scores = compute(evaluation.table, specs, evaluation.chosen_profile)
+    scores = compute(evaluation.table, specs, evaluation.profile)
     means = {score.spec: score.mean for score in scores}
     return [
         Curve(str(spec), tuple(ks), tuple(means[replace(spec, k=k)] for k in ks)) for spec in bare

@@ -15,11 +15,9 @@ from kragx.data.reading import read_dataset
 from kragx.data.tokenizers import tokenizer
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, deviations, versions
-from kragx.evaluation.evidence import GatheredEvidence
-from kragx.evaluation.facts import Facts, facts_depth, facts_matcher
+from kragx.evaluation.evidence import Facts, GatheredEvidence, Sizes, facts_depth, facts_matcher
 from kragx.evaluation.pooling import in_pool, judged, judging_counts
 from kragx.evaluation.retriever_calls import is_retriever
-from kragx.evaluation.sizes import Sizes
 from kragx.evaluation.source import source_of
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import MetricSpec, Profile, compute, parse_all, profile_for
@@ -119,8 +117,7 @@ def evaluate(
         },
         match_name=matchers.label(match_spec),
         table=table,
-        profile=replace(meant, no_gold=named.no_gold),
-        no_gold=meant.no_gold,
+        profile=meant,
         evidence=evidence,
         dataset=source.gold,
     )

@@ -12,11 +12,9 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from kragx.data.gold import GoldDataset
-from kragx.errors import UsageError, nearest
+from kragx.errors import UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
-from kragx.evaluation.labels import match_label, profile_label
 from kragx.evaluation.pooling import beyond
-from kragx.evaluation.remarks import remarks
 from kragx.evaluation.source import judged_share
 from kragx.evaluation.thresholds import (
     NEIGHBOURHOOD,
@@ -26,8 +24,8 @@ from kragx.evaluation.thresholds import (
     means_at,
     neighbours,
 )
+from kragx.evaluation.wording import match_label, profile_label, remarks
 from kragx.metrics import MetricScores, MetricSpec, Profile, compute, parse, parse_all
-from kragx.metrics.profiles import NoGold
 from kragx.metrics.scores import counted
 from kragx.metrics.table import MatchTable
 from kragx.plain import plain
@@ -50,8 +48,7 @@ class Evaluation(Result):
         settings: profile and deviations, match with tokenizer and version, metrics, data, versions.
         match_name: names the matcher where several stand side by side.
         table: the match table; `at_threshold` decides it anew without scoring again.
-        profile: what the numbers mean.
-        no_gold: what became of queries without gold: the profile's rule, or the one asked for.
+        profile: what the numbers mean, with the rule for queries without gold that was asked for.
         evidence: what metrics look at beside the matches; None if none was asked for that does.
         dataset: the gold set; None where it was read as a stream, or was a plain mapping.
     """
@@ -64,7 +61,6 @@ class Evaluation(Result):
     match_name: str
     table: MatchTable
     profile: Profile
-    no_gold: NoGold
     evidence: GatheredEvidence | None = field(default=None, repr=False, compare=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
 
@@ -141,8 +137,8 @@ class Evaluation(Result):
                 )
             if spec.metric.from_matches is not None and beyond(spec.k, depth):
                 raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
-        profile = self.chosen_profile
-        scores = compute(self.table, specs, profile, self.evidence)
+        named = replace(self.profile, no_gold=self.settings["profile"]["no_gold"])
+        scores = compute(self.table, specs, self.profile, self.evidence)
         return replace(
             self,
             scores=scores,
@@ -150,7 +146,7 @@ class Evaluation(Result):
             settings={
                 **self.settings,
                 "metrics": list(map(str, specs)),
-                "deviations": deviations(specs, self.profile, profile),
+                "deviations": deviations(specs, named, self.profile),
                 **({} if self.evidence is None else self.evidence.settings()),
             },
         )
@@ -159,11 +155,6 @@ class Evaluation(Result):
     def specs(self) -> tuple[MetricSpec, ...]:
         """The metrics that were computed."""
         return tuple(scores.spec for scores in self.scores)
-
-    @property
-    def chosen_profile(self) -> Profile:
-        """The profile with the rule for queries without gold that was asked for."""
-        return replace(self.profile, no_gold=self.no_gold)
 
     def at_threshold(self, threshold: float) -> Evaluation:
         """The same scores decided at another threshold; nothing is matched again."""
@@ -183,7 +174,7 @@ class Evaluation(Result):
             evidence = self.evidence.decided(table)
             if evidence.follows:
                 settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
-        scores = compute(table, self.specs, self.chosen_profile, evidence)
+        scores = compute(table, self.specs, self.profile, evidence)
         return replace(
             self,
             table=table,
@@ -196,7 +187,7 @@ class Evaluation(Result):
     def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
         """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
         listed = sorted(thresholds)
-        return means_at(listed, self.table, self.specs, self.chosen_profile, self.evidence)
+        return means_at(listed, self.table, self.specs, self.profile, self.evidence)
 
     @cached_property
     def nearby(self) -> Nearby | None:
@@ -227,7 +218,7 @@ class Evaluation(Result):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before trusting the numbers: everything that was left out."""
-        return tuple(remarks(self.counts, self.settings, self.chosen_profile))
+        return tuple(remarks(self.counts, self.settings, self.profile))
 
     def mean_cell(self, metric: str) -> str:
         """A mean as people read it, with what missing judgements leave open."""
@@ -286,12 +277,8 @@ class Evaluation(Result):
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
+        with needing("pandas", "to_pandas"):
             import pandas
-        except ImportError:
-            from kragx.errors import MissingExtraError
-
-            raise MissingExtraError("to_pandas", "pandas") from None
         columns = {str(scores.spec): scores.values for scores in self.scores}
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
@@ -307,15 +294,15 @@ def _range(low_high: tuple[float, float] | None) -> str:
 
 def deviations(specs: Sequence[MetricSpec], named: Profile, meant: Profile) -> dict[str, Any]:
     """What differs from the profile: options named in metric strings, and `no_gold`."""
-    deviations: dict[str, Any] = {}
-    for spec in specs:
-        changed = {
+    changes = {
+        str(spec): {
             name: value
             for name, value in spec.options.items()
             if spec.metric.options[name].by_profile and value != getattr(named, name)
         }
-        if changed:
-            deviations[str(spec)] = changed
+        for spec in specs
+    }
+    deviations: dict[str, Any] = {metric: changed for metric, changed in changes.items() if changed}
     if meant.no_gold != named.no_gold:
         deviations["no_gold"] = meant.no_gold
     return deviations

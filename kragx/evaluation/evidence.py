@@ -1,21 +1,227 @@
-"""What metrics may look at beside the match table, gathered from one evaluation."""
+"""What metrics may look at beside the match table: lists, facts, spans, and lengths for budgets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from kragx.evaluation.facts import Facts
-from kragx.evaluation.sizes import Sizes
+from kragx import matchers
+from kragx.data.documents import Doc
+from kragx.data.gold import Gold, Query
+from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer, describe
+from kragx.errors import DataError, UsageError, shorten
+from kragx.evaluation.pooling import judging_counts
 from kragx.evaluation.spans import Reader
+from kragx.matchers import MatchItem
+from kragx.matchers.matching import match as match_items
+from kragx.metrics import MetricSpec, Profile
 from kragx.metrics.evidence import RankedList
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.options import SpanOptions
+from kragx.metrics.spans.reading import reading
 from kragx.metrics.syntax import Cut, TextBudget
 from kragx.metrics.table import Floats, Ints, MatchTable
+
+FACTS_HAVE_NO_IDS = (
+    "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "
+    "another matcher, for example facts_match: text"
+)
+
+
+@dataclass
+class Sizes:
+    """The lengths of the documents of an evaluation, measured once for each unit.
+
+    A document is measured as it is read for spans, without wrappers and white space around it.
+
+    Attributes:
+        tokenizer: says what a token is.
+    """
+
+    tokenizer: Tokenizer = field(default_factory=UnicodeTokenizer)
+    _lengths: dict[str, list[Ints]] = field(default_factory=dict, repr=False)
+
+    def described(self) -> dict[str, Any] | None:
+        """What a result records of the tokenizer; None if no token was counted."""
+        return describe(self.tokenizer) if "tokens" in self._lengths else None
+
+    def depths(self, lists: Sequence[RankedList], budget: TextBudget) -> Ints:
+        """(q) how many documents of each list fit whole, up to the first that does not."""
+        lengths = self._of(lists, budget)
+        return np.array(
+            [int(np.searchsorted(np.cumsum(of), budget.n, "right")) for of in lengths], np.int64
+        )
+
+    def begun(self, lists: Sequence[RankedList], budget: TextBudget) -> Ints:
+        """(q) how many documents of each list are read, the one in which the budget ends too."""
+        lengths = self._of(lists, budget)
+        return np.array(
+            [min(len(of), int(np.searchsorted(np.cumsum(of), budget.n)) + 1) for of in lengths],
+            np.int64,
+        )
+
+    def read(self, lists: Sequence[RankedList], budget: TextBudget, spread: Spread) -> Ints:
+        """(q) how many tokens of each stream the budget pays for.
+
+        The document in which the budget is spent is cut there: a stream is read token by token, so
+        it does not matter how it was cut into chunks.
+        """
+        depths = self.depths(lists, budget)
+        cut = spread.after(depths)
+        crossing = [
+            (row, int(depth)) for row, depth in enumerate(depths) if depth < len(lists[row].docs)
+        ]
+        lengths = self._lengths[budget.unit]
+        rests = [budget.n - int(lengths[row][:cut_at].sum()) for row, cut_at in crossing]
+        if budget.unit == "tokens":
+            parts, wholes = rests, [int(lengths[row][cut_at]) for row, cut_at in crossing]
+        else:
+            texts = [_read(lists[row].docs[cut_at].text or "") for row, cut_at in crossing]
+            parts, wholes = self._counted(map(_whole_words, texts, rests)), self._counted(texts)
+        for (row, cut_at), part, whole in zip(crossing, parts, wholes):
+            doc = int(spread.ends[row][cut_at + 1] - spread.ends[row][cut_at])
+            # Another tokenizer, or wrappers: the same share of the document.
+            cut[row] += part if doc == whole else doc * part // max(whole, 1)
+        return cut
+
+    def _counted(self, texts: Iterable[str]) -> list[int]:
+        return [len(tokens) for tokens in self.tokenizer.tokens(texts)]
+
+    def _of(self, lists: Sequence[RankedList], budget: TextBudget) -> list[Ints]:
+        if budget.unit not in self._lengths:
+            texts = [[_text(a, rank, doc) for rank, doc in enumerate(a.docs, 1)] for a in lists]
+            distinct = list(dict.fromkeys(text for of in texts for text in of))
+            read = map(_read, distinct)
+            counts = self._counted(read) if budget.unit == "tokens" else map(len, read)
+            sizes = dict(zip(distinct, counts))
+            self._lengths[budget.unit] = [
+                np.array([sizes[text] for text in of], np.int64) for of in texts
+            ]
+        return self._lengths[budget.unit]
+
+
+def _text(ranked: RankedList, rank: int, doc: Doc) -> str:
+    if doc.text is None:
+        raise DataError(
+            f"query {ranked.query.id!r}, rank {rank}: document {doc.id!r} has no text, and a "
+            "budget counts its length; add it, or cut at a rank (ndcg@10)"
+        )
+    return doc.text
+
+
+def _read(text: str) -> str:
+    return reading(text).strip()
+
+
+def _whole_words(text: str, size: int) -> str:
+    """The first characters of a text, less the part of a word that they end in."""
+    end = size
+    if size < len(text) and text[size].isalnum():
+        while end and text[end - 1].isalnum():
+            end -= 1
+    return text[:end]
+
+
+def facts_matcher(
+    specs: Sequence[MetricSpec],
+    spec: object,
+    matcher: matchers.BaseMatcher,
+    named: Profile,
+) -> matchers.BaseMatcher | None:
+    """What matches facts; None where no metric reads them."""
+    if not any(spec.metric.reads_facts for spec in specs):
+        return None
+    of_facts = matcher if spec is None else matchers.matcher(spec, named.match_options)
+    if of_facts.reads == "ids":
+        raise UsageError(f"facts_match: {FACTS_HAVE_NO_IDS}")
+    return of_facts.against_gold()
+
+
+def facts_depth(specs: Sequence[MetricSpec]) -> int | None:
+    """How far down a list facts are looked for; None for to its end."""
+    cuts = [spec.k for spec in specs if spec.metric.reads_facts]
+    known = [k for k in cuts if isinstance(k, int)]
+    return max(known) if known and len(known) == len(cuts) else None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Which facts the documents of each query hold; matched once, for every k.
+
+    Attributes:
+        rows: (f) the evaluation's row of each query that has facts.
+        matches: the matches of these queries, whose facts stand as its gold.
+        follows: whether gold and facts have one matcher, and so one threshold.
+        judging: what judging took, as counts hold it.
+    """
+
+    rows: Ints
+    matches: MatchTable
+    follows: bool
+    judging: Mapping[str, Any]
+
+    @classmethod
+    def matched(
+        cls,
+        lists: Sequence[RankedList],
+        matcher: matchers.BaseMatcher,
+        depth: int | None,
+        *,
+        follows: bool,
+    ) -> Facts:
+        """Match the facts with the first `depth` documents; None for all of them."""
+        rows, items = [], []
+        for row, ranked in enumerate(lists):
+            gold = tuple(Gold(text=fact) for fact in facts_of(ranked.query))
+            if gold:
+                query = replace(ranked.query, gold=gold)
+                items.append(MatchItem(query, ranked.top(depth), ranked.status))
+                rows.append(row)
+        notes = matchers.Notes()
+        table = match_items(items, matcher, notes)
+        counts = judging_counts(matcher, notes)
+        judging = {f"{name}_facts": count for name, count in counts.items()}
+        return cls(np.array(rows, np.int64), table, follows, judging)
+
+    def at_threshold(self, threshold: float) -> Facts:
+        """The same scores, decided at another threshold."""
+        return replace(self, matches=self.matches.at_threshold(threshold))
+
+    def shares(self, depths: Ints) -> Floats:
+        """(q) the share of each query's facts in its first documents, so many of each list.
+
+        NaN for a query without facts, or with a fact that a judge could not rate.
+        """
+        table = self.matches.first(depths[self.rows])
+        held, open_ = np.zeros((2, len(table.grade)), bool)
+        held[table.pair_gold[table.matched]] = True
+        # A fact that was found is held, whatever could not be said of other documents.
+        open_[table.pair_gold[np.isnan(table.pair_score)]] = True
+        shares = np.full(len(depths), np.nan)
+        shares[self.rows] = np.bincount(table.gold_query, held, table.n_queries) / table.n_gold
+        shares[self.rows[table.gold_query[open_ & ~held]]] = np.nan
+        return shares
+
+
+def facts_of(query: Query) -> list[str]:
+    """The facts that an answer to a query needs: its ``metadata.facts``.
+
+    Raises:
+        DataError: they are no list of texts.
+    """
+    facts = query.metadata.get("facts")
+    if facts is None:
+        return []
+    if not isinstance(facts, (list, tuple)) or not all(
+        isinstance(fact, str) and fact.strip() for fact in facts
+    ):
+        raise DataError(
+            f"query {query.id!r}: metadata.facts must be a list of texts, not {shorten(facts)}"
+        )
+    return list(facts)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from kragx.data.runs import Status
 from kragx.evaluation.highlights import Spans
-from kragx.evaluation.labels import method_label
+from kragx.evaluation.wording import method_label
 from kragx.matchers.reasons import Reason
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, number, warning
 

@@ -19,7 +19,7 @@ from kragx.data.documents import Doc, as_docs, clean_number
 from kragx.data.formats.corpus import read_corpus
 from kragx.data.text import Mender
 from kragx.data.tokenizers import Tokenizer, tokenizer
-from kragx.errors import DataError, MissingExtraError, UsageError
+from kragx.errors import DataError, UsageError, needing
 
 
 class Bm25Index:
@@ -35,10 +35,8 @@ class Bm25Index:
     """
 
     def __init__(self, texts: Iterable[str], tokenizer: Tokenizer, what: str) -> None:
-        try:
+        with needing("bm25", what):
             import bm25s
-        except ImportError:
-            raise MissingExtraError(what, "bm25") from None
         self._tokenizer = tokenizer
         self._index = bm25s.BM25(method="lucene")
         tokens = list(tokenizer.tokens(texts))

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from kragx.errors import MissingExtraError, UsageError
+from kragx.errors import UsageError, needing
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.labels import method_label
 from kragx.evaluation.thresholds import checked_threshold
+from kragx.evaluation.wording import method_label
 from kragx.printing import Cell, Line, Part, Result, Table, number
 
 if TYPE_CHECKING:
@@ -123,10 +123,8 @@ class Sweep(Result):
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
+        with needing("pandas", "to_pandas"):
             import pandas
-        except ImportError:
-            raise MissingExtraError("to_pandas", "pandas") from None
         columns = {"n_matches": self.n_matches, **self.values}
         return pandas.DataFrame(columns, index=pandas.Index(self.thresholds, name="threshold"))
 

@@ -43,7 +43,7 @@ def run(
     from kragx.app import config as configs
     from kragx.app import pipeline
     from kragx.data.formats.jsonl import make_folder
-    from kragx.evaluation.judging_plan import judging_plan
+    from kragx.evaluation.wording import judging_plan
     from kragx.printing import show
 
     limits = {"cost": budget, "calls": max_calls}

@@ -13,7 +13,7 @@ from kragx.app.config.values import filled
 from kragx.comparison import gate_problems, parse_gates
 from kragx.data.tokenizers import tokenizer
 from kragx.errors import KragxError, UsageError, nearest
-from kragx.evaluation.facts import FACTS_HAVE_NO_IDS
+from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
 from kragx.matchers import METHODS, label, matcher, needed
 from kragx.metrics import KRAGX, parse, parse_all, profile_for
 

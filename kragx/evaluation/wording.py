@@ -1,12 +1,15 @@
-"""What a reader must know before trusting an evaluation's numbers: all that was left out."""
+"""In words what an evaluation records: its matcher, its profile, and all that was left out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from kragx.metrics import Profile
-from kragx.printing import percent
+from kragx.printing import Line, percent
+
+if TYPE_CHECKING:
+    from kragx.evaluation.evaluation import Evaluation
 
 _NO_GOLD = {
     "skip": "left out",
@@ -16,6 +19,45 @@ _NO_GOLD = {
 }
 _MISSING = {"empty": "scored as empty lists", "left_out": "left out"}
 _REPEATS = {"once": "the first one counts", "count": "each one counts", "error": "refused"}
+
+
+def match_label(match: Mapping[str, Any], name: str) -> str:
+    """How matches were decided: the method, with the name under which it was asked for."""
+    label = method_label(match)
+    return label if name == match["method"] or _is_combination(match) else f"{name}: {label}"
+
+
+def method_label(match: Mapping[str, Any]) -> str:
+    """A matcher as results record it."""
+    options = dict(match)
+    method = options.pop("method")
+    if _is_combination(match):
+        own = f", threshold {match['threshold']}" if "threshold" in match else ""
+        return f"{method} of {'; '.join(map(method_label, match['of']))}{own}"
+    shown = ", ".join(
+        f"{name} {_shown(value)}" for name, value in options.items() if value is not False
+    )
+    return f"{method} ({shown})" if shown else str(method)
+
+
+def _is_combination(match: Mapping[str, Any]) -> bool:
+    return isinstance(match.get("of"), (list, tuple))  # a span's `of` is a word
+
+
+def _shown(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return " ".join(str(value[key]) for key in ("name", "version") if key in value)
+
+
+def profile_label(settings: Mapping[str, Any]) -> str:
+    """The profile of some settings and what deviates from it."""
+    name = str(settings["profile"]["name"])
+    changed = [
+        f"{option}={value}" if isinstance(value, str) else option
+        for option, value in settings["deviations"].items()
+    ]
+    return f"{name}, with {', '.join(changed)}" if changed else name
 
 
 def remarks(
@@ -92,3 +134,23 @@ def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iter
             f"relative to pool {pool['hash']} of {pool['documents']} documents; relevant from "
             f"grade {pool['rel']} on"
         )
+
+
+def judging_plan(evaluations: Iterable[Evaluation]) -> Iterator[Line]:
+    """A line for each judged evaluation of a dry run: calls, tokens and cost."""
+    for evaluation in evaluations:
+        judging = evaluation.counts.get("judging")
+        if judging is None:
+            continue
+        plan = judging["plan"]
+        cost = (
+            f"about {plan['cost']:.4f} {judging['currency']}"
+            if plan["cost"] is not None
+            else f"no price of {judging['model']!r} is given"
+        )
+        yield Line(
+            f"{evaluation.match_name}, {evaluation.name}: {plan['n_calls']} calls to make, "
+            f"{judging['n_stored']} judgements stored; about {plan['prompt_tokens']} tokens "
+            f"to send and {plan['completion_tokens']} to get; {cost}"
+        )
+    yield Line("a dry run: nothing was asked; what retrievers share is counted for each")
