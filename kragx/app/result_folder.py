@@ -18,8 +18,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from kragx.app.config import RunConfig, load
 from kragx.app.partial import partial_path
 from kragx.data.formats.gold import write_gold, write_results
@@ -50,8 +48,7 @@ def write_folder(report: RunReport, folder: Path) -> None:
         _write_queries(folder / "queries.parquet", report.evaluations)
     write_text(folder / "means.csv", means_csv(report.evaluations))
     write_text(folder / "queries.csv", queries_csv(report.evaluations, report.dataset))
-    config = yaml.safe_dump(report.config.resolved(), allow_unicode=True, sort_keys=False)
-    write_text(folder / "config.yaml", config)
+    write_text(folder / "config.yaml", report.config.to_yaml())
     # Last, as earlier results may turn out not to be comparable; what was retrieved is kept.
     write_text(folder / "report.json", to_json(report.to_dict(), indent=2))
     write_text(folder / "report.md", report.to_markdown())

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import end, show, write_summary, written
 from kragx.errors import UsageError
-
-if TYPE_CHECKING:
-    from kragx.app.config import RunConfig
 
 
 def run(
@@ -59,7 +56,7 @@ def run(
     if folder is not None and not dry_run:
         make_folder(folder / "results")  # before the work, lest it be done for nothing
     if full:
-        _print_config(loaded)
+        typer.echo(loaded.to_yaml(), nl=False)  # what will be done, before any work
     found = pipeline.run(loaded, judging=judging, folder=None if dry_run else folder, anyway=anyway)
     if dry_run:
         show(judging_plan(found.evaluations))
@@ -128,31 +125,6 @@ def report(
         written(found.draw(figures, language=language or "en"))
     write_summary(found, summary)
     end(found.gates)
-
-
-def _print_config(config: RunConfig) -> None:
-    """Print what will be done, every default filled in, before any work.
-
-    It is the config as the result folder keeps it, a line for each key, retriever and matcher;
-    variables in ``args`` stay names.
-    """
-    for key, value in config.resolved().items():
-        if key in ("retrievers", "matchers"):
-            typer.echo(f"{key}:")
-            for name, part in value.items():
-                typer.echo(f"  {_inline(name)}: {_inline(part)}")
-        else:
-            typer.echo(f"{key}: {_inline(value)}")
-
-
-def _inline(value: Any) -> str:
-    """A value as YAML on one line."""
-    import yaml
-
-    listed: str = yaml.safe_dump(
-        [value], default_flow_style=True, allow_unicode=True, sort_keys=False, width=float("inf")
-    )
-    return listed.strip()[1:-1]
 
 
 def _short(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,7 @@ def parse_config(
         problems.clear()
     config: RunConfig | None = None
     try:
-        config = RunConfig.model_validate(filled)
+        config = RunConfig.model_validate(filled, context={"here": here})
     except ValidationError as error:
         problems += readable(error, filled)
     problems += semantic(filled)
@@ -76,7 +75,7 @@ def parse_config(
         problems += of_gates(config)
     if problems or config is None:
         raise ConfigError(name, problems)
-    return _anchored(config, here)
+    return config
 
 
 def match_spec(text: str | None) -> object:
@@ -121,37 +120,3 @@ def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
     if problems:
         raise ConfigError("gates", problems)
     return changed
-
-
-def _anchored(config: RunConfig, here: Path) -> RunConfig:
-    """The config with relative paths made to start at the config file's folder."""
-
-    def anchor(path: Path | None) -> Path | None:
-        return None if path is None else Path(os.path.normpath(here / path.expanduser()))
-
-    return config.model_copy(
-        update={
-            "dataset": config.dataset.model_copy(
-                update={
-                    "path": anchor(config.dataset.path),
-                    "corpus": anchor(config.dataset.corpus),
-                }
-            ),
-            "retrievers": {
-                name: each.model_copy(
-                    update={"results": anchor(each.results), "run": anchor(each.run)}
-                )
-                for name, each in config.retrievers.items()
-            },
-            "output": anchor(config.output),
-            "earlier": anchor(config.earlier),
-            "judge": None
-            if config.judge is None
-            else {
-                name: str(anchor(Path(value)))
-                if name in ("store", "rubric") and isinstance(value, str)
-                else value
-                for name, value in config.judge.items()
-            },
-        }
-    )

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+import yaml
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.data.validation import target_problems
 from kragx.metrics import Profile, parse_all, profile_for
+
+
+def _anchor(path: Path, info: ValidationInfo) -> Path:
+    here = (info.context or {}).get("here", "")
+    return Path(os.path.normpath(here / path.expanduser()))
+
+
+LocalPath = Annotated[Path, AfterValidator(_anchor)]
+"""A path; a relative one starts at the config file's folder."""
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
@@ -25,7 +44,7 @@ class _Model(BaseModel):
 class DatasetConfig(_Model):
     """The gold set: a file of any format that `kragx.read_dataset` knows."""
 
-    path: Path = Field(description="JSON Lines, JSON, CSV, TSV, Excel, Parquet or qrels")
+    path: LocalPath = Field(description="JSON Lines, JSON, CSV, TSV, Excel, Parquet or qrels")
     name: str | None = Field(default=None, description="in results; default: the file's")
     version: str | None = Field(default=None, description="recorded in results")
     format: (
@@ -35,7 +54,7 @@ class DatasetConfig(_Model):
         default=None, description="of tables: for each field the column that holds it"
     )
     encoding: str | None = Field(default=None, description="of CSV; default: utf-8, then cp949")
-    corpus: Path | None = Field(
+    corpus: LocalPath | None = Field(
         default=None, description="for 'kragx gold validate': where gold texts and ids come from"
     )
     targets: dict[str, dict[str, float]] | None = Field(
@@ -91,8 +110,12 @@ class RetrieverConfig(_Model):
         default=None,
         description="arguments of the class; ${NAME} in them is an environment variable",
     )
-    results: Path | None = Field(default=None, description="a results file, instead of a class")
-    run: Path | None = Field(default=None, description="a TREC run (also .gz), instead of a class")
+    results: LocalPath | None = Field(
+        default=None, description="a results file, instead of a class"
+    )
+    run: LocalPath | None = Field(
+        default=None, description="a TREC run (also .gz), instead of a class"
+    )
     concurrency: int = Field(default=1, ge=1, description="questions asked at once")
     timeout: float | None = Field(
         default=None, gt=0, description="seconds after which an attempt has failed"
@@ -119,14 +142,14 @@ class RetrieverConfig(_Model):
     @model_validator(mode="after")
     def _one_source(self) -> RetrieverConfig:
         sources = {"class": self.factory, "results": self.results, "run": self.run}
-        given = [name for name, source in sources.items() if source is not None]
-        if len(given) != 1:
+        named = [name for name, source in sources.items() if source is not None]
+        if len(named) != 1:
             raise ValueError("give either 'class' or 'results' or 'run'")
         if self.factory is None:
             for name in ("args", *ASKING):
                 # A resolved config spells out the defaults, which do no harm.
                 if getattr(self, name) not in (type(self).model_fields[name].default, {}, []):
-                    raise ValueError(f"{name!r} belongs to 'class'; {given[0]!r} takes none")
+                    raise ValueError(f"{name!r} belongs to 'class'; {named[0]!r} takes none")
         return self
 
     @property
@@ -189,7 +212,7 @@ class RunConfig(_Model):
     )
     profile: str | None = None
     no_gold: Literal["skip", "zero", "error", "abstain"] | None = None
-    output: Path | None = Field(default=None, description="the folder for JSON and CSV")
+    output: LocalPath | None = Field(default=None, description="the folder for JSON and CSV")
     html: bool | HtmlConfig = Field(
         default=True, description="write report.html beside them; false leaves it out"
     )
@@ -207,7 +230,7 @@ class RunConfig(_Model):
     gates: dict[str, Any] | None = Field(
         default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparison.md)'
     )
-    earlier: Path | None = Field(
+    earlier: LocalPath | None = Field(
         default=None, description="a result folder that this run is compared with"
     )
 
@@ -225,6 +248,16 @@ class RunConfig(_Model):
             if isinstance(value.get(name), str):
                 value[name] = [value[name]]
         return value
+
+    @field_validator("judge")
+    @classmethod
+    def _local_files(cls, value: Any, info: ValidationInfo) -> Any:
+        anchored = {
+            name: str(_anchor(Path(value[name]), info))
+            for name in ("store", "rubric")
+            if isinstance((value or {}).get(name), str)
+        }
+        return {**value, **anchored} if anchored else value
 
     @model_validator(mode="after")
     def _one_kind_of_match(self) -> RunConfig:
@@ -265,3 +298,10 @@ class RunConfig(_Model):
         if self.matchers is None:
             plain["match"] = self.named_matchers[None]
         return plain
+
+    def to_yaml(self) -> str:
+        """The same as a config file; variables in ``args`` stay names."""
+        text: str = yaml.safe_dump(
+            self.resolved(), allow_unicode=True, sort_keys=False, default_flow_style=None, width=100
+        )
+        return text

@@ -37,10 +37,10 @@ def yaml_problem(error: yaml.YAMLError) -> str:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
         return f"not valid YAML: {error}"
     mark = error.problem_mark
-    said = f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
+    problem = f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
     if error.context == "while scanning a block scalar":
-        said += '; a value that begins with > or | needs quotes, for example ">= 0.75"'
-    return said
+        problem += '; a value that begins with > or | needs quotes, for example ">= 0.75"'
+    return problem
 
 
 def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
@@ -59,16 +59,19 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
             value = yaml.load(text, Loader=Loader)
         except yaml.YAMLError as error:
             raise UsageError(f"--set {setting}: {yaml_problem(error)}") from None
-        at: Any = changed
-        for depth, key in enumerate(keys[:-1]):
-            if isinstance(at, dict) and isinstance(at.get(key), str):
-                at[key] = _long_form(keys[:depth], key, at[key])
-            at = _step(at, key, setting, ".".join(keys[: depth + 1]), make=True)
-        if isinstance(at, list):
-            _step(at, keys[-1], setting, path, make=False)
-            at[int(keys[-1])] = value
-        else:
-            at[keys[-1]] = value
+        place: Any = changed
+        for depth, key in enumerate(keys):
+            index = _index(place, keys[: depth + 1], setting)
+            if depth == len(keys) - 1:
+                place[index] = value
+                continue
+            inner = place.get(index) if isinstance(place, dict) else place[index]
+            if inner is None:
+                inner = {}
+            elif isinstance(inner, str):
+                inner = _long_form(keys[:depth], key, inner)
+            place[index] = inner
+            place = inner
     return changed
 
 
@@ -84,18 +87,18 @@ def _long_form(parents: Sequence[str], key: str, value: str) -> Any:
     return value
 
 
-def _step(at: Any, key: str, setting: str, path: str, *, make: bool) -> Any:
-    if isinstance(at, list):
-        if not key.isdecimal() or int(key) >= len(at):
-            raise UsageError(f"--set {setting}: {path}: the list has items 0 to {len(at) - 1}")
-        found = at[int(key)]
-    else:
-        found = (
-            at.setdefault(key, {}) if at.get(key) is not None else at.update({key: {}}) or at[key]
-        )
-    if make and not isinstance(found, (dict, list)):
-        raise UsageError(f"--set {setting}: {path} is {shorten(found)}, which has no parts")
-    return found
+def _index(place: Any, path: Sequence[str], setting: str) -> str | int:
+    """Where the last part of a path is in a mapping or list."""
+    *parents, key = path
+    if isinstance(place, dict):
+        return key
+    if not isinstance(place, list):
+        where = ".".join(parents)
+        raise UsageError(f"--set {setting}: {where} is {shorten(place)}, which has no parts")
+    if not key.isdecimal() or int(key) >= len(place):
+        where = ".".join(path)
+        raise UsageError(f"--set {setting}: {where}: the list has items 0 to {len(place) - 1}")
+    return int(key)
 
 
 # Whose ``args`` keep variables as they are until they are used, so that no result holds a secret.
