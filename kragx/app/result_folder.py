@@ -28,7 +28,7 @@ from kragx.data.runs import Run
 from kragx.data.text import file_names
 from kragx.errors import DataError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.report.files import means_csv, queries_csv, write_text
+from kragx.report.csv_files import means_csv, queries_csv, write_text
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport

@@ -8,7 +8,7 @@ import io
 import pytest
 
 from kragx import Gold, GoldDataset, Query, Run, evaluate
-from kragx.report.files import queries_csv, write_text
+from kragx.report.csv_files import queries_csv, write_text
 from tests.app.commands.conftest import here, jsonl, kragx
 from tests.report.test_page import parts
 

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def gold():
     """Ten queries with a gold text of ten words each."""
     return GoldDataset(
@@ -120,37 +120,38 @@ def test_times_leave_failures_out(gold):
     assert times(lists_of_run(plain, gold, bare)) is None
 
 
-def test_each_figure_is_written_and_the_same_every_time(gold, tmp_path):
+def drawn(gold, folder):
+    """All four figures of two retrievers with Korean words."""
+    runs = {name: run(gold, name, skill) for name, skill in {"하나": 7, "two $x$ _y_": 4}.items()}
+    results = evaluated(gold, *runs.values())
+    write_figures([compare(results)], results, folder, dataset=gold, runs=runs, language="ko")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def figures(gold, tmp_path_factory):
+    """The folder with all four figures."""
+    return drawn(gold, tmp_path_factory.mktemp("figures"))
+
+
+def test_each_figure_is_written_and_the_same_every_time(gold, figures, tmp_path):
     """PNG and SVG of all four, byte for byte the same on a second call, and without a date."""
-    runs = [run(gold, "하나", 7), run(gold, "two $x$ _y_", 4)]
-    results = evaluated(gold, *runs)
-    named = {each.name: each for each in runs}
-    for folder in ("a", "b"):
-        files = write_figures(
-            [compare(results)], results, tmp_path / folder, dataset=gold, runs=named, language="ko"
-        )
     names = {
         f"{stem}.{kind}"
         for stem in ("metrics", "metric_at_k", "scores", "seconds")
         for kind in ("png", "svg")
     }
-    assert {each.name for each in files} == names
-    for name in names:
-        first, second = ((tmp_path / folder / name).read_bytes() for folder in "ab")
-        assert first == second
-    assert b"<dc:date>" not in (tmp_path / "a" / "metrics.svg").read_bytes()
+    drawn(gold, tmp_path)
+    assert {path.name for path in figures.iterdir()} == names
+    assert all((figures / name).read_bytes() == (tmp_path / name).read_bytes() for name in names)
+    assert b"<dc:date>" not in (figures / "metrics.svg").read_bytes()
 
 
-def test_korean_is_drawn_with_the_font_that_comes_along(gold, tmp_path):
+def test_korean_is_drawn_with_the_font_that_comes_along(figures):
     """Letters are shapes of NanumGothic in the SVG, so no font of the system is needed."""
-    one = run(gold, "검색기", 7)
-    results = evaluated(gold, one)
-    write_figures(
-        [compare(results)], results, tmp_path, dataset=gold, runs={"검색기": one}, language="ko"
-    )
-    drawn = (tmp_path / "metrics.svg").read_text(encoding="utf-8")
-    assert re.search(r'id="NanumGothic-', drawn)
-    assert "<text" not in drawn
+    svg = (figures / "metrics.svg").read_text(encoding="utf-8")
+    assert re.search(r'id="NanumGothic-', svg)
+    assert "<text" not in svg
 
 
 def test_a_matcher_that_says_yes_or_no_has_no_figure_of_scores(gold, tmp_path):
@@ -175,9 +176,15 @@ def test_an_unknown_language_is_refused(gold, tmp_path):
 @pytest.mark.parametrize(
     "names", [["검색기 " + "가나다 " * 20 + "일"], [f"아주 긴 이름의 검색기 {n}" for n in range(8)]]
 )
-def test_nothing_written_reaches_over_the_edge(gold, tmp_path, names):
+def test_nothing_written_reaches_over_the_edge(gold, tmp_path, monkeypatch, names):
     """Names of any length and number stand within the picture."""
+    from kragx.report.figures import comparison
+
     pixels = pytest.importorskip("matplotlib.image")
+    save = comparison.save  # an SVG shows the same, and takes longer to draw
+    monkeypatch.setattr(
+        comparison, "save", lambda figure, path: path.suffix == ".svg" or save(figure, path)
+    )
     results = evaluated(gold, *(run(gold, name, at + 2) for at, name in enumerate(names)))
     write_figures([compare(results)], results, tmp_path)
     for path in sorted(tmp_path.glob("*.png")):

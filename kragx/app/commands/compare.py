@@ -52,7 +52,7 @@ def compare(
     gate fails.
     """
     from kragx.app.compare_folders import compare_folders
-    from kragx.report.files import write_text
+    from kragx.report.csv_files import write_text
     from kragx.report.markdown import changes_markdown, summary_markdown
 
     compared = compare_folders(

@@ -110,13 +110,13 @@ def _systems(runs: list[Path] | None, more: list[Path] | None) -> list[Run]:
 
 def _write_labels(filled: Filled, path: Path) -> None:
     from kragx.data.formats.jsonl import open_text, write_records
-    from kragx.report.files import csv_text, write_text
+    from kragx.report.csv_files import csv_text, write_text
 
     if path.suffix == ".jsonl":
         write_records(filled.rows(), path)
     elif path.suffix == ".csv":
         rows = list(filled.rows())
-        write_text(path, csv_text(list(rows[0]), (list(row.values()) for row in rows)))
+        write_text(path, csv_text(rows, list(rows[0])))
     else:
         # The second column, which no reader of qrels looks at, says whose label it is.
         with open_text(path) as file:

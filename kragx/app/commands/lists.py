@@ -27,7 +27,7 @@ def init(
 
 def metrics(format: opt.TableJsonOrCsv = "table") -> None:  # noqa: A002
     """List the metrics: what each answers, range and options."""
-    from kragx.report.metrics import metrics_csv, metrics_parts, metrics_plain
+    from kragx.report.metrics_list import metrics_csv, metrics_parts, metrics_plain
 
     show(format, metrics_parts, metrics_plain, csv=metrics_csv)
 

@@ -55,7 +55,7 @@ def write_summary(report: RunReport, path: Path | None) -> None:
     """Write the summary of a run, if a file is named for it."""
     if path is None:
         return
-    from kragx.report.files import write_text
+    from kragx.report.csv_files import write_text
     from kragx.report.markdown import summary_markdown
 
     text = summary_markdown(report.comparisons, report.changes, report.gates)

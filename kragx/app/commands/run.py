@@ -100,7 +100,7 @@ def report(
     Ends with 1 if a gate fails.
     """
     from kragx.app import pipeline
-    from kragx.report.files import means_csv
+    from kragx.report.csv_files import means_csv
 
     of_html = {"--out": out, "--max-docs": max_docs, "--max-chars": max_chars}
     for option, value in of_html.items():

@@ -59,7 +59,7 @@ def score(
     """Score a results file, TREC runs or a competition's file."""
     from kragx.data.reading import read_dataset, read_runs
     from kragx.evaluation.evaluate import evaluate, evaluate_submission
-    from kragx.report.files import means_csv, queries_csv
+    from kragx.report.csv_files import means_csv, queries_csv
 
     _check_sources(file, submission, qrels, run, profile)
     spec = _spec(

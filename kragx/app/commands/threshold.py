@@ -45,8 +45,8 @@ def sweep(
     """Show metrics against the threshold, and where they are stable."""
     from kragx.app.config import match_spec
     from kragx.evaluation import sweep as sweeping
+    from kragx.report.csv_files import sweeps_csv
     from kragx.report.figures.sweep import sweep_figure
-    from kragx.report.files import sweeps_csv
 
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")
@@ -166,7 +166,7 @@ def calibrate(
     """Choose matcher and threshold by labelled pairs."""
     from kragx.agreement import calibration, read_labels
     from kragx.app.config import match_spec
-    from kragx.report.files import write_text
+    from kragx.report.csv_files import write_text
 
     if not results.is_file() and str(results) != "-":
         raise DataError(f"{results}: there is no such results file")

@@ -154,7 +154,7 @@ def _retrievers(
     dataset: GoldDataset | None,
     runs: Mapping[str, Run],
 ) -> list[_Retriever]:
-    compared = [each for each in evaluations if each.match_name == comparison.match]
+    compared = [result for result in evaluations if result.match_name == comparison.match]
     shares = [name for name in comparison.metrics if metric_named(name).is_share]
     retrievers = []
     for series, (evaluation, of_metric) in enumerate(zip(compared, curves(compared), strict=True)):
@@ -179,8 +179,8 @@ def _metrics(
 ) -> Figure | None:
     metrics = [
         metric
-        for metric in dict.fromkeys(metric for each in retrievers for metric in each.means)
-        if any(each.means[metric].value is not None for each in retrievers)
+        for metric in dict.fromkeys(name for retriever in retrievers for name in retriever.means)
+        if any(retriever.means[metric].value is not None for retriever in retrievers)
     ]
     if not metrics:
         return None
@@ -213,7 +213,7 @@ def _metrics(
 
 
 def _metric_at_k(retrievers: Sequence[_Retriever], words: Mapping[str, str]) -> Figure | None:
-    metrics = list(dict.fromkeys(metric for each in retrievers for metric in each.curves))
+    metrics = list(dict.fromkeys(name for retriever in retrievers for name in retriever.curves))
     if not metrics:
         return None
     figure, axes = panels(
@@ -242,7 +242,7 @@ def _metric_at_k(retrievers: Sequence[_Retriever], words: Mapping[str, str]) -> 
 
 
 def _scores(retrievers: Sequence[_Retriever], words: Mapping[str, str]) -> Figure | None:
-    known = [(each.name, each.histogram) for each in retrievers if each.histogram is not None]
+    known = [(own.name, own.histogram) for own in retrievers if own.histogram is not None]
     if not known:
         return None
     figure, axes = panels(words["scores"], len(known), 3, 3.6, 2.4)
@@ -286,7 +286,7 @@ def _scores(retrievers: Sequence[_Retriever], words: Mapping[str, str]) -> Figur
 
 
 def _seconds(retrievers: Sequence[_Retriever], words: Mapping[str, str]) -> Figure | None:
-    known = [(each, each.times) for each in retrievers if each.times is not None]
+    known = [(own, own.times) for own in retrievers if own.times is not None]
     if not known:
         return None
     figure, [axes] = panels(words["seconds"], 1, 1, 8.0, 1.2 + 0.42 * len(known))

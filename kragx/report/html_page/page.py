@@ -88,7 +88,8 @@ def write_html(
         UsageError: there is no evaluation, they cannot be compared, or the file cannot be written.
     """
     listed = list(evaluations)
-    gold = _gold(listed, dataset)
+    kept = (evaluation.dataset for evaluation in listed)
+    gold = next(filter(None, kept), None) if dataset is None else read_dataset(dataset)
     sources = Sources(
         dataset=gold,
         runs=_runs(runs or {}, gold),
@@ -119,18 +120,18 @@ def page(packed: Payload, name: str) -> str:
     """
     style = _part("style.css")
     script = "\n".join(
-        ['"use strict";', "(() => {", *(_part(f"script/{each}.js") for each in _SCRIPTS), "})();"]
+        ['"use strict";', "(() => {", *(_part(f"script/{name}.js") for name in _SCRIPTS), "})();"]
     )
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     blocks = [("index", packed.index)]
-    blocks += [(f"detail-{at}", each) for at, each in enumerate(packed.details)]
-    blocks += [(f"texts-{at}", each) for at, each in enumerate(packed.texts)]
+    blocks += [(f"detail-{number}", block) for number, block in enumerate(packed.details)]
+    blocks += [(f"texts-{number}", block) for number, block in enumerate(packed.texts)]
     data = "\n".join(
-        f'<script type="application/octet-stream" id="{each}">{block}</script>'
-        for each, block in blocks
+        f'<script type="application/octet-stream" id="{id_}">{block}</script>'
+        for id_, block in blocks
     )
     parts = {
         "policy": policy,
@@ -139,7 +140,7 @@ def page(packed: Payload, name: str) -> str:
         "data": data,
         "script": script,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _part("template.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _part("template.html"))
 
 
 def _part(name: str) -> str:
@@ -150,25 +151,16 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
-def _gold(evaluations: Sequence[Evaluation], dataset: object) -> GoldDataset | None:
-    if dataset is not None:
-        return read_dataset(dataset)
-    return next((each.dataset for each in evaluations if each.dataset is not None), None)
-
-
 def _runs(runs: Mapping[str, Any], dataset: GoldDataset | None) -> dict[str, Run]:
     if runs and dataset is None:
         raise UsageError(
             "dataset: the evaluations did not keep the gold set, which says how queries and runs "
             "belong together; pass it as dataset=..."
         )
-    found = {}
     for name, run in runs.items():
         if not isinstance(run, (Run, str, Path, Mapping, Sequence)) and is_retriever(run):
             raise UsageError(
                 f"runs.{name}: {type(run).__name__} is a retriever, which would have to be asked "
                 "again; pass what it returned (kragx.retrieve)"
             )
-        assert dataset is not None
-        found[name] = as_run(run, dataset)
-    return found
+    return {name: as_run(run, dataset) for name, run in runs.items() if dataset is not None}

@@ -30,8 +30,8 @@ def standings(
             for flips in comparison.flips
         ]
         # The page says itself what these flips mean.
-        said = flips_warning(comparison.flips)
-        own["cautions"] = [caution for caution in comparison.cautions if caution != said]
+        of_flips = flips_warning(comparison.flips)
+        own["cautions"] = [caution for caution in comparison.cautions if caution != of_flips]
         own["advice"] = plain(comparison.recommendations)
         values[comparison.match] = short(own)
     return values

@@ -18,8 +18,8 @@ from kragx.comparison.flips import all_flips, flips_warning
 from kragx.evaluation.sweep import plateau
 from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
+from kragx.report.csv_files import sweeps_csv
 from kragx.report.figures.sweep import sweep_figure
-from kragx.report.files import sweeps_csv
 from tests.thoroughness import examples
 
 from .support import given

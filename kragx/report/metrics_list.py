@@ -7,7 +7,7 @@ from typing import Any
 
 from kragx.metrics import METRICS, Metric
 from kragx.printing import Cell, Line, Part, Table
-from kragx.report.files import csv_text
+from kragx.report.csv_files import csv_text
 
 
 def metrics_parts() -> Iterator[Part]:
@@ -41,8 +41,8 @@ def metrics_plain() -> list[dict[str, Any]]:
 
 def metrics_csv() -> str:
     """The metrics as CSV."""
-    rows = metrics_plain()
-    return csv_text(list(rows[0]), ([_flat(value) for value in row.values()] for row in rows))
+    rows = [{name: _flat(value) for name, value in row.items()} for row in metrics_plain()]
+    return csv_text(rows, list(rows[0]))
 
 
 def _described(metric: Metric) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""CSV, and files in general."""
+"""CSV files, and how every text file of a report is written."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -19,18 +19,17 @@ from kragx.evaluation.sweep import Sweep
 def means_csv(evaluations: Sequence[Evaluation]) -> str:
     """A line for each run and matcher, a column for each metric, then the micro averages."""
     metrics = metric_names(evaluations)
-    micro = [name for name in metrics if name in evaluations[0].micro]
-    header = ["retriever", "match", *metrics, *(f"micro {name}" for name in micro)]
+    micro = [f"micro {name}" for name in metrics if name in evaluations[0].micro]
     rows = (
-        [
-            each.name,
-            each.match_name,
-            *(each.mean.get(name) for name in metrics),
-            *(each.micro.get(name) for name in micro),
-        ]
-        for each in evaluations
+        {
+            "retriever": evaluation.name,
+            "match": evaluation.match_name,
+            **evaluation.mean,
+            **{f"micro {name}": value for name, value in evaluation.micro.items()},
+        }
+        for evaluation in evaluations
     )
-    return csv_text(header, rows)
+    return csv_text(rows, ["retriever", "match", *metrics, *micro])
 
 
 def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None = None) -> str:
@@ -38,17 +37,20 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
 
     With the gold set, the question and its type stand at the end of each line.
     """
-    metrics = metric_names(evaluations)
-
-    def rows() -> Iterator[list[Any]]:
-        for each in evaluations:
-            for query_id, values in each.queries.items():
-                about = [] if dataset is None else [of(dataset[query_id]) for of in more.values()]
-                of_metrics = (values.get(name) for name in metrics)
-                yield [query_id, each.name, each.match_name, *of_metrics, *about]
-
     more = {} if dataset is None else QUESTION_COLUMNS
-    return csv_text(["query_id", "retriever", "match", *metrics, *more], rows())
+    rows = (
+        {
+            "query_id": query_id,
+            "retriever": evaluation.name,
+            "match": evaluation.match_name,
+            **values,
+            **{name: of(dataset[query_id]) for name, of in more.items() if dataset is not None},
+        }
+        for evaluation in evaluations
+        for query_id, values in evaluation.queries.items()
+    )
+    metrics = metric_names(evaluations)
+    return csv_text(rows, ["query_id", "retriever", "match", *metrics, *more])
 
 
 QUESTION_COLUMNS: Mapping[str, Callable[[Query], object]] = {
@@ -60,20 +62,20 @@ QUESTION_COLUMNS: Mapping[str, Callable[[Query], object]] = {
 
 def sweeps_csv(sweeps: Sequence[Sweep]) -> str:
     """A line for each retriever, matcher and threshold, a column for each metric."""
-    metrics = list(dict.fromkeys(name for sweep in sweeps for name in sweep.values))
-
-    def rows() -> Iterator[list[Any]]:
-        for sweep in sweeps:
-            for position, threshold in enumerate(sweep.thresholds):
-                chosen = int(threshold == sweep.chosen)
-                settings = (sweep.retriever, sweep.match_name, threshold, chosen)
-                values = [
-                    sweep.values[name][position] if name in sweep.values else None
-                    for name in metrics
-                ]
-                yield [*settings, sweep.n_matches[position], *values]
-
-    return csv_text(["retriever", "match", "threshold", "chosen", "n_matches", *metrics], rows())
+    rows = (
+        {
+            "retriever": sweep.retriever,
+            "match": sweep.match_name,
+            "threshold": threshold,
+            "chosen": int(threshold == sweep.chosen),
+            "n_matches": sweep.n_matches[position],
+            **{name: values[position] for name, values in sweep.values.items()},
+        }
+        for sweep in sweeps
+        for position, threshold in enumerate(sweep.thresholds)
+    )
+    metrics = dict.fromkeys(name for sweep in sweeps for name in sweep.values)
+    return csv_text(rows, ["retriever", "match", "threshold", "chosen", "n_matches", *metrics])
 
 
 def write_text(path: Path, text: str) -> None:
@@ -82,16 +84,16 @@ def write_text(path: Path, text: str) -> None:
         file.write(text if text.endswith("\n") else text + "\n")
 
 
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """CSV with a header, lines ended by a line feed.
+def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
+    """CSV with a header, lines ended by a line feed; empty where a row lacks a column.
 
     A text that a spreadsheet would take for a formula has an apostrophe before it: a question that
     begins with ``=`` must not be computed, less still one that a stranger has typed.
     """
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([_harmless(cell) for cell in row] for row in rows)
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _harmless(cell) for name, cell in row.items()} for row in rows)
     return out.getvalue()
 
 
