@@ -65,7 +65,7 @@ class CombinedMatcher(BaseMatcher):
         filters = (
             self.kind == "cascade"
             and all(step.accept is None for step in self.steps[:-1])
-            and not (members[-1].yes_or_no or members[-1].may_not_know)
+            and not (members[-1].yes_or_no or members[-1].judges or members[-1].members)
         )
         self._set(
             name=self.kind,
@@ -149,8 +149,9 @@ class CombinedMatcher(BaseMatcher):
         for step in self.steps:
             last = step is self.steps[-1]
             accept = step.matcher.threshold if last else step.accept
-            # The members of `any` and `all`, and the last of a cascade, say yes or no.
-            limits = None if last or self.kind != "cascade" else (step.accept, step.reject)
+            # The members of `any` and `all`, the last of a cascade and combinations say yes or no.
+            says = last or self.kind != "cascade" or step.matcher.members
+            limits = None if says else (step.accept, step.reject)
             if step.matcher.judges and not step.matcher.members:
                 notes.judging.n_calls_saved += _spared(items, wanted, open_)
             for query, trace in enumerate(step.matcher.traces(zip(items, open_), notes)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,37 @@ def test_a_cascade_that_filters_keeps_the_last_score():
     assert result.at_threshold(0.2).mean == other.mean
     assert result.at_threshold(0.2).settings["match"] == other.settings["match"]
     assert result.match_label.endswith("threshold 0.7")
+
+
+class Unsure:
+    """A matcher that scores .6, and does not know documents of upper case."""
+
+    threshold = 0.5
+    may_not_know = True
+
+    def scores(self, items: Iterable[Any], notes: Any) -> Iterator[Any]:
+        """Yield NaN for what it does not know."""
+        for one in items:
+            of_docs = [np.nan if doc.text.isupper() else 0.6 for doc in one.docs]
+            yield np.array(of_docs)[:, None].repeat(len(one.targets), axis=1)
+
+
+def test_a_cascade_that_filters_keeps_the_score_of_one_that_may_not_know():
+    """What its last matcher does not know stays unknown; what it knows keeps its score."""
+    chosen = matcher({"cascade": [{"method": "contains", "reject": 0.5}, Unsure()]})
+    assert chosen.threshold == chosen.settings["threshold"] == 0.5
+    np.testing.assert_array_equal(
+        scored(chosen, ["a b", "B", "q"], ["a b", "B"]), [[0.6, 0], [0, np.nan], [0, 0]]
+    )
+
+
+def test_a_combination_within_a_cascade_says_yes_or_no_itself():
+    """It has its own threshold, whatever the limits are by which the cascade goes on."""
+    spec = {"cascade": [{"any": ["exact", "contains"], "accept": 1}, "overlap"]}
+    (reason,) = reasons(matcher(spec), item(["a b c d"], ["a b c e"]))[0]
+    inner, last = reason.parts
+    assert (inner.verdict, inner.accept, inner.reject) == ("no match", None, None)
+    assert (reason.verdict, last.verdict, last.decides) == ("match", "match", True)
 
 
 @pytest.mark.parametrize(
