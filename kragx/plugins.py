@@ -191,6 +191,20 @@ def whole(least: int, most: int | None = None) -> Read:
     return read
 
 
+def number(fits: Callable[[float], bool], name: str) -> Read:
+    """Numbers that fit; `name` says which: ``number above 0``."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and fits(value):
+            return value
+        raise UsageError(f"{value!r} is not a {name}")
+
+    return read
+
+
+above_zero = number(lambda value: value > 0, "number above 0")
+
+
 def optional(read: Read) -> Read:
     """None, or what `read` takes."""
     return lambda value: None if value is None else read(value)

@@ -26,7 +26,7 @@ from kragx.data.formats.trec import iter_qrels
 from kragx.data.text import Mender
 from kragx.errors import DataError, nearest, shorten
 from kragx.judging import Store
-from kragx.judging.exchange import one_judge
+from kragx.judging.records import one_judge
 
 _FIELDS = ("query_id", "doc_id", "rank", "gold_id", "gold", "label")
 _WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}

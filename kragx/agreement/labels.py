@@ -15,7 +15,7 @@ from kragx.data.formats.jsonl import file_name
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.reading import read_dataset
 from kragx.errors import DataError, UsageError, nearest, shorten
-from kragx.judging.keys import key_of
+from kragx.judging.prompt import key_of
 
 Pair = tuple[str, str]
 """A query id and a document id."""
@@ -270,7 +270,7 @@ def _of_dataset(dataset: GoldDataset, name: str) -> Labels:
 def _of_store(
     path: Path, side: Side, asks: str | None, model: str | None, rubric: str | None
 ) -> Labels:
-    from kragx.judging import Store, exchange
+    from kragx.judging import Store, records
 
     with Store(path) as store:
         if side == "human":
@@ -281,7 +281,7 @@ def _of_store(
                     "kragx judge store import HUMAN.qrels"
                 )
         else:
-            grades = exchange.grades(
+            grades = records.grades(
                 store, asks=asks or asked_in(store), model=model, rubric=rubric, human=False
             )
     return Labels({pair: float(grade) for pair, grade in grades.items()}, str(path))

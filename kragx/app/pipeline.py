@@ -24,7 +24,7 @@ from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.pooling import pooled
 from kragx.judging import read_judge
-from kragx.judging.setup import adjusted
+from kragx.judging.judge import adjusted
 from kragx.matchers import BaseMatcher, MatchItem, label, matcher
 
 

@@ -10,18 +10,14 @@ See docs/judging.md.
 
 from __future__ import annotations
 
-from kragx.judging.client import Answer, Client, Failure, Request
-from kragx.judging.judge import Judge
+from kragx.judging.judge import DEFAULT_STORE, Judge, read_judge
 from kragx.judging.langchain import LangChainClient
-from kragx.judging.ledger import Budget, Price
+from kragx.judging.ledger import Budget, Price, Spent, Tally
 from kragx.judging.openai import OpenAIClient
-from kragx.judging.question import Judgement, Question, Usage
+from kragx.judging.question import Answer, Client, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
 from kragx.judging.runner import Judged, JudgeWarning
-from kragx.judging.settings import DEFAULT_STORE
-from kragx.judging.setup import read_judge
 from kragx.judging.store import Store
-from kragx.judging.tally import Spent, Tally
 
 __all__ = [
     "DEFAULT_STORE",

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.errors import UsageError
-from kragx.judging.client import Answer, Failure, Request, outcome
-from kragx.judging.question import Usage
+from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 
 _NAMES = ("model", "model_name", "model_id", "deployment_name", "azure_deployment")
 _OPTIONS = ("temperature", "seed", "top_p", "max_tokens", "reasoning_effort")

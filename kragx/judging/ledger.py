@@ -1,18 +1,112 @@
-"""What judging costs: tokens as providers count them, priced by a table that the user gives."""
+"""What judging took, what is missing, what it costs and what it may cost.
+
+Tokens are counted as providers count them, and priced by a table that the user gives. A failed
+judgement is counted here, nowhere else.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from kragx.errors import UsageError, nearest
-from kragx.judging.client import Message
-from kragx.judging.question import Usage
-from kragx.judging.tally import Spent
+from kragx.judging.question import FailureKind, Judgement, Message, Usage
+from kragx.plain import HIDDEN, plain_fields
+from kragx.plugins import number
 
-_PER = 1_000_000
+
+@dataclass
+class Spent:
+    """What calls used, retries and failures included.
+
+    Attributes:
+        n_calls: requests.
+        n_calls_without_usage: those of which the provider does not say what they used.
+        prompt_tokens, completion_tokens: as providers count them.
+        cached_tokens: the part of the prompts that the provider had cached.
+    """
+
+    n_calls: int = 0
+    n_calls_without_usage: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+    @classmethod
+    def of(cls, usage: Usage) -> Spent:
+        """One call."""
+        unknown = usage.prompt is None and usage.completion is None
+        return Spent(1, int(unknown), usage.prompt or 0, usage.completion or 0, usage.cached or 0)
+
+    def add(self, other: Spent) -> None:
+        """Count what another one counted, too."""
+        counts = vars(self)
+        for name, more in vars(other).items():
+            counts[name] = counts[name] + more
+
+    def __neg__(self) -> Spent:
+        """What takes this off where it is added."""
+        return Spent(*(-count for count in vars(self).values()))
+
+    def __add__(self, other: Spent) -> Self:
+        total = type(self)()
+        total.add(self)
+        total.add(other)
+        return total
+
+
+@dataclass
+class Tally(Spent):
+    """What judging took, and what is missing.
+
+    Attributes:
+        n_judgements: how many were wanted.
+        n_missing: those without a grade.
+        failures: how many distinct questions have no grade, by what went wrong.
+        n_distinct: distinct questions that a judge is needed for.
+        n_stored: those that the store answered.
+        n_joined: those that another run was asking just then.
+        n_human: judgements that people's labels took the place of.
+        n_retries: calls that were no first ones.
+        n_calls_saved: calls that cheaper matchers of a combination made unnecessary.
+        planned: of a dry run, what asking would take.
+    """
+
+    n_judgements: int = 0
+    n_missing: int = 0
+    failures: Counter[FailureKind] = field(default_factory=Counter)
+    n_distinct: int = 0
+    n_stored: int = 0
+    n_joined: int = 0
+    n_human: int = 0
+    n_retries: int = 0
+    n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
+    planned: Spent = field(default_factory=Spent, metadata=HIDDEN)
+
+    def count(self, judgements: Iterable[Judgement]) -> None:
+        """Count judgements; one question asked for several of them fails once."""
+        failed: dict[str, FailureKind] = {}
+        for judgement in judgements:
+            self.n_judgements += 1
+            self.n_human += judgement.source == "human"
+            if judgement.failure is not None:
+                self.n_missing += 1
+                failed[judgement.key] = judgement.failure
+        self.failures.update(failed.values())
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of the judgements that have a grade; None if none was wanted."""
+        total = self.n_judgements
+        return (total - self.n_missing) / total if total else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, failures by name."""
+        failures = dict(sorted(self.failures.items()))
+        return plain_fields(self) | {"failures": failures, "coverage": self.coverage}
 
 
 @dataclass(frozen=True)
@@ -36,7 +130,7 @@ class Price:
             (spent.prompt_tokens - spent.cached_tokens) * self.input
             + spent.cached_tokens * cached_price
             + spent.completion_tokens * self.output
-        ) / _PER
+        ) / 1_000_000
 
 
 @dataclass(frozen=True)
@@ -54,56 +148,54 @@ class Budget:
     tokens: int | None = None
 
 
-def read_prices(prices: object) -> dict[str, Price]:
+def read_prices(prices: Any) -> dict[str, Price]:
     """A price table from ``{model: {input, output, cached_input?}}``, per million tokens.
 
     Raises:
         UsageError: a price is missing or no number of at least 0.
     """
-    if not isinstance(prices, Mapping):
-        raise UsageError("judge.prices: a mapping {model: {input: 0.4, output: 1.6}} is expected")
+    if not isinstance(prices or {}, Mapping):
+        raise UsageError("a mapping {model: {input: 0.4, output: 1.6}} is expected", field="prices")
     return {
-        str(model): price if isinstance(price, Price) else _price(str(model), price)
-        for model, price in prices.items()
+        str(model): price if isinstance(price, Price) else _price(price, f"prices.{model}")
+        for model, price in (prices or {}).items()
     }
 
 
-def _price(model: str, price: object) -> Price:
-    where = f"judge.prices.{model}"
+def _price(price: object, where: str) -> Price:
     if not isinstance(price, Mapping):
-        raise UsageError(f"{where}: write {{input: 0.4, output: 1.6}}, per million tokens")
-    _check_numbers(price, Price, where)
+        raise UsageError("write {input: 0.4, output: 1.6}, per million tokens", field=where)
+    _check_amounts(price, Price, where)
     for name in ("input", "output"):
         if name not in price:
-            raise UsageError(f"{where}.{name}: missing; a price needs input and output")
+            raise UsageError("missing; a price needs input and output", field=f"{where}.{name}")
     return Price(**price)
 
 
 def read_budget(budget: object) -> Budget:
     """A budget from a number (cost) or ``{cost, calls, tokens}``."""
-    if budget is None:
-        return Budget()
     if isinstance(budget, Budget):
         return budget
     if not isinstance(budget, Mapping):
-        return Budget(cost=check_number(budget, "judge.budget"))
-    _check_numbers(budget, Budget, "judge.budget")
+        return Budget(cost=None if budget is None else _amount(budget))
+    _check_amounts(budget, Budget, "budget")
     return Budget(**budget)
 
 
-def _check_numbers(numbers: Mapping[str, Any], kind: type[Budget | Price], where: str) -> None:
+_amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
+
+
+def _check_amounts(amounts: Mapping[str, Any], kind: type[Budget | Price], where: str) -> None:
     names = [field.name for field in fields(kind)]
-    for name, value in numbers.items():
+    for name, value in amounts.items():
         if name not in names:
-            raise UsageError(f"{where}.{name}: unknown field; {nearest(str(name), names)}")
-        check_number(value, f"{where}.{name}")
-
-
-def check_number(value: object, where: str) -> float:
-    """`value` if it is a finite number of at least 0; else a `UsageError`."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e300:
-        raise UsageError(f"{where}: {value!r} is not a number of at least 0")
-    return float(value)
+            raise UsageError(
+                "unknown field", field=f"{where}.{name}", remedy=nearest(str(name), names)
+            )
+        try:
+            _amount(value)
+        except UsageError as error:
+            raise error.within(f"{where}.{name}") from None
 
 
 class Ledger:
@@ -132,35 +224,30 @@ class Ledger:
         prompt = sum(len(text.encode("utf-8")) + 8 for _, text in messages) + 16
         call = Spent(1, prompt_tokens=prompt, completion_tokens=self._max_output)
         with self._lock:
-            if self._budget != Budget() and self._exceeds(self.spent + self._reserved + call):
+            if self._exceeds(self.spent + self._reserved + call):
                 return None
             self._reserved.add(call)
         return call
 
     def _exceeds(self, spent: Spent) -> bool:
         budget, price = self._budget, self._price
-        tokens = spent.prompt_tokens + spent.completion_tokens
-        return (
-            (budget.calls is not None and spent.n_calls > budget.calls)
-            or (budget.tokens is not None and tokens > budget.tokens)
-            or (budget.cost is not None and price is not None and price.of(spent) > budget.cost)
+        used_of_limits = (
+            (spent.n_calls, budget.calls),
+            (spent.prompt_tokens + spent.completion_tokens, budget.tokens),
+            (price.of(spent) if price else 0.0, budget.cost),
         )
+        return any(limit is not None and used > limit for used, limit in used_of_limits)
 
-    def settle(self, reserved: Spent, usage: Usage) -> Spent:
-        """Replace a reservation by what was used, which is returned.
+    def settle(self, reserved: Spent, usage: Usage | None) -> Spent:
+        """Replace a reservation by what was used, which is returned; None if no call was made.
 
         A call whose usage is unknown counts as a call; its tokens cannot be counted.
         """
-        used = Spent.of(usage)
+        used = Spent() if usage is None else Spent.of(usage)
         with self._lock:
-            self._reserved.take_off(reserved)
+            self._reserved.add(-reserved)
             self.spent.add(used)
         return used
-
-    def release(self, reserved: Spent) -> None:
-        """Give a reservation back: the call was not made, or was broken off by the user."""
-        with self._lock:
-            self._reserved.take_off(reserved)
 
 
 def about_tokens(messages: tuple[Message, ...]) -> int:

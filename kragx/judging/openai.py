@@ -12,8 +12,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from kragx.errors import UsageError
-from kragx.judging.client import Answer, Failure, Request, outcome
-from kragx.judging.question import Usage
+from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncOpenAI

@@ -7,15 +7,14 @@ anyone. So they carry the pool's hash, and numbers of different pools are not co
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.judging.keys import canonical_json
+from kragx.judging.ledger import Tally
+from kragx.judging.prompt import canonical_json, key_of
 from kragx.judging.question import Judgement
-from kragx.judging.tally import Tally
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,11 @@ class Pool:
         content = [
             [
                 query_id,
-                sorted(
-                    [hashlib.sha256(text.encode("utf-8")).hexdigest(), judgement.grade]
-                    for text, judgement in of_query.items()
-                ),
+                sorted([key_of(text), judgement.grade] for text, judgement in of_query.items()),
             ]
             for query_id, of_query in sorted(self.judgements.items())
         ]
-        digest = hashlib.sha256(canonical_json([content, self.cut]).encode("utf-8"))
-        object.__setattr__(self, "hash", digest.hexdigest()[:16])
+        object.__setattr__(self, "hash", key_of(canonical_json([content, self.cut]))[:16])
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""What is judged: a question, and the judgement that answers it."""
+"""What is judged and how it is asked: questions, judgements, and the client in between."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from kragx.judging.rubric import Rubric
 
@@ -89,3 +90,120 @@ class Judgement:
     def text(self) -> str:
         """The judge's reason; without a grade what went wrong."""
         return self.reason or self.detail or self.failure or ""
+
+
+# -- asking -----------------------------------------------------------------------------------
+
+Message = tuple[str, str]
+"""(role, content); roles are ``system`` and ``user``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One attempt to get an answer.
+
+    Attributes:
+        messages: what the model reads.
+        schema: the JSON schema that the answer must fit.
+        timeout: seconds after which the client should give up.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any]
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model said.
+
+    Attributes:
+        text: its words; the runner reads the JSON in them.
+        usage: what it cost.
+        model: the model that served the answer, which may differ from the one asked for.
+        fingerprint: of the system behind it, if the provider tells.
+    """
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+    fingerprint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no answer.
+
+    Attributes:
+        kind: one of `FAILURE_KINDS`.
+        detail: the provider's words.
+        text: what the model said all the same.
+        usage: what it cost all the same.
+        again: whether another attempt may succeed.
+        retry_after: seconds to wait before it, if the server says.
+        fatal: nothing else can succeed either (a wrong key, an unknown model): stop asking.
+        model, fingerprint: as for `Answer`.
+    """
+
+    kind: FailureKind
+    detail: str = ""
+    text: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    again: bool = False
+    retry_after: float | None = None
+    fatal: bool = False
+    model: str | None = None
+    fingerprint: str | None = None
+
+
+_ENDINGS: Mapping[str, tuple[FailureKind, str]] = {
+    "refusal": ("refusal", "the model declined"),
+    "content_filter": ("content_filter", "withheld by the content filter"),
+    "length": ("length", "cut off: raise the most output tokens (max_output_tokens)"),
+    "max_tokens": ("length", "cut off: raise the model's limit of output tokens"),
+}
+
+
+def outcome(
+    text: str | None,
+    finish: str | None,
+    refusal: object,
+    usage: Usage,
+    model: str | None,
+    fingerprint: str | None,
+) -> Answer | Failure:
+    """What a model's answer is, from why it ended.
+
+    Args:
+        text: the answer, if there is one.
+        finish: the provider's word for why it ended.
+        refusal: what the model said instead of an answer, if it refused.
+        usage: what it cost.
+        model: what served it.
+        fingerprint: of the system behind it.
+    """
+    kind, detail = _ENDINGS.get("refusal" if refusal else finish or "", (None, ""))
+    if kind is None and text is None:
+        kind, detail = "invalid_json", f"no content (finish_reason {finish})"
+    if kind is None:
+        return Answer(text or "", usage, model, fingerprint)
+    detail = str(refusal or detail)
+    return Failure(kind, detail, text, usage, model=model, fingerprint=fingerprint)
+
+
+@runtime_checkable
+class Client(Protocol):
+    """Asks a model. Expected failures are values; an exception is a mistake and ends the run.
+
+    A client that also has ``async def aclose()`` is closed at the end of each batch, in the event
+    loop that used it; it must open again by itself.
+    """
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What an answer depends on: provider, base_url, model, sampling; part of every key."""
+        ...
+
+    async def ask(self, request: Request) -> Answer | Failure:
+        """Ask once, without retrying."""
+        ...

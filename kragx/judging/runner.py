@@ -10,23 +10,31 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+import uuid
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 from kragx.errors import DataError, JudgingError
-from kragx.judging.client import Answer, Failure, Request
-from kragx.judging.keys import canonical_json, digest, key_of, material
-from kragx.judging.ledger import about_tokens
-from kragx.judging.prompt import messages, read_answer, schema
-from kragx.judging.question import SETTLED, Judgement, Question, Usage
+from kragx.judging.ledger import Spent, Tally, about_tokens
+from kragx.judging.prompt import (
+    canonical_json,
+    digest,
+    key_of,
+    material,
+    messages,
+    read_answer,
+    schema,
+)
+from kragx.judging.question import SETTLED, Answer, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import Rubric
-from kragx.judging.settings import JudgeSettings
-from kragx.judging.store import Attempt, Store, new_uid, now
-from kragx.judging.tally import Spent, Tally
+from kragx.judging.store import Attempt, Store, now
 from kragx.judging.traffic import wait_before
 from kragx.printing import progress_bar
+
+if TYPE_CHECKING:
+    from kragx.judging.judge import Judge
 
 _LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for
 _TOGETHER = 0.005  # seconds; one commit for what arrives within them costs as much as for one row
@@ -54,7 +62,7 @@ class Judged:
 class Batch:
     """Questions that are judged together: their keys, what the store has, and what is asked."""
 
-    def __init__(self, settings: JudgeSettings, questions: Sequence[Question]) -> None:
+    def __init__(self, settings: Judge, questions: Sequence[Question]) -> None:
         self.settings = settings
         self.tally = Tally()
         client = dict(settings.client.settings)
@@ -62,16 +70,15 @@ class Batch:
         self.keys: list[str] = []
         self.wanted: dict[str, tuple[Question, str]] = {}
         for question in questions:
-            rubric = digests.get(id(question.rubric))
-            if rubric is None:
-                rubric = digests[id(question.rubric)] = digest(question.rubric)
+            rubric = digests.get(id(question.rubric)) or digest(question.rubric)
+            digests[id(question.rubric)] = rubric
             canonical = canonical_json(material(question, client, settings.repeat, rubric))
             key = key_of(canonical)
             self.keys.append(key)
             self.wanted.setdefault(key, (question, canonical))
         self.questions = questions
         self.done: dict[str, Judgement] = {}
-        self.served: set[tuple[str | None, str | None]] = set()
+        self.served: dict[str, set[str]] = {"models": set(), "system fingerprints": set()}
         self.over_budget = False
         self.attempts: list[Attempt] = []  # not yet committed
         self.write_error: sqlite3.Error | None = None
@@ -92,7 +99,7 @@ class Batch:
             else:
                 self.store.note(((key, self.wanted[key][1]) for key in todo), self._pairs())
                 await self._ask_all(todo)
-        self._report_changes()
+        self._warn_of_changes()
         if self.over_budget:
             left = sum(judgement.failure == "not_asked" for judgement in self.done.values())
             raise JudgingError(
@@ -158,8 +165,9 @@ class Batch:
         self._note_served(attempt)
 
     def _note_served(self, attempt: Attempt) -> None:
-        if attempt.model or attempt.fingerprint:
-            self.served.add((attempt.model, attempt.fingerprint))
+        for names, name in zip(self.served.values(), (attempt.model, attempt.fingerprint)):
+            if name:
+                names.add(name)
 
     def _plan(self, todo: Sequence[str]) -> None:
         for key in todo:
@@ -278,34 +286,27 @@ class Batch:
 
     async def _once(self, request: Request, room: Spent) -> tuple[Answer | Failure, float]:
         settings = self.settings
-        sent = False
+        usage = None
         try:
             await settings.pace.pass_through()
             started = time.perf_counter()
-            sent = True
+            usage = Usage()  # whatever ends the call, it was made
             try:
                 async with asyncio.timeout(settings.timeout + _GRACE):
                     answer = await settings.client.ask(request)
             except TimeoutError:
                 answer = Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
-            seconds = time.perf_counter() - started
-        except BaseException:
-            if sent:
-                self.tally.add(settings.ledger.settle(room, Usage()))
-            else:
-                settings.ledger.release(room)
-            raise
-        self.tally.add(settings.ledger.settle(room, answer.usage))
-        return answer, seconds
+            usage = answer.usage
+            return answer, time.perf_counter() - started
+        finally:
+            self.tally.add(settings.ledger.settle(room, usage))
 
     # -- after asking ------------------------------------------------------------------------
 
-    def _report_changes(self) -> None:
-        models = {model for model, _ in self.served if model}
-        fingerprints = {fingerprint for _, fingerprint in self.served if fingerprint}
+    def _warn_of_changes(self) -> None:
         changed = [
             f"{what} ({', '.join(sorted(names))})"
-            for what, names in (("models", models), ("system fingerprints", fingerprints))
+            for what, names in self.served.items()
             if len(names) > 1
         ]
         if changed:
@@ -320,23 +321,19 @@ class Batch:
 
 def _attempt(key: str, answer: Answer | Failure, rubric: Rubric, seconds: float) -> Attempt:
     """What is kept of an answer: its grade, or why it has none."""
-    usage = answer.usage
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
-    outcome: dict[str, Any]
-    if isinstance(read, Failure):
-        outcome = {"failure": read.kind, "detail": read.detail}
-    else:
-        outcome = dict(zip(("grade", "reason"), read))
+    outcome: dict[str, Any] = (
+        {"failure": read.kind, "detail": read.detail}
+        if isinstance(read, Failure)
+        else {"grade": read[0], "reason": read[1]}
+    )
     return Attempt(
         key=key,
-        uid=new_uid(),
+        uid=uuid.uuid4().hex,
         at=now(),
-        **outcome,
         raw=answer.text,
-        prompt_tokens=usage.prompt,
-        completion_tokens=usage.completion,
-        cached_tokens=usage.cached,
-        reasoning_tokens=usage.reasoning,
+        **outcome,
+        **{f"{kind}_tokens": count for kind, count in asdict(answer.usage).items()},
         seconds=round(seconds, 4),
         model=answer.model,
         fingerprint=answer.fingerprint,

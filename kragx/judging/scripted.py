@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.judging.client import Answer, Failure, Request
-from kragx.judging.question import Usage
+from kragx.judging.question import Answer, Failure, Request, Usage
 
 Reply = int | str | Answer | Failure | BaseException
 

@@ -10,18 +10,16 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from kragx.errors import DataError
-from kragx.judging.keys import canonical_json, key_of
+from kragx.judging.prompt import canonical_json, key_of
 from kragx.judging.question import FailureKind, Judgement
 
 _VERSION = 1
@@ -72,6 +70,11 @@ CREATE INDEX IF NOT EXISTS labels_by_query ON labels (query_id);
 """
 
 
+def now() -> str:
+    """The time in UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One row: a grade, or a failure with its kind, and what it cost.
@@ -116,16 +119,6 @@ _INSERT = (
 )
 
 
-def new_uid() -> str:
-    """A name for an attempt that no other process gives."""
-    return uuid.uuid4().hex
-
-
-def now() -> str:
-    """The time in UTC, to the millisecond."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
 class Store:
     """A judgement store, to be used as a context manager in one thread.
 
@@ -154,13 +147,10 @@ class Store:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._db.close()
+        if isinstance(error, sqlite3.Error):
+            raise DataError(f"{self.path}: the judgement store failed: {error}") from error
 
     # -- writing -----------------------------------------------------------------------------
 

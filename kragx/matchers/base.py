@@ -19,8 +19,8 @@ from kragx.metrics.table import Bools, Floats, MatchTable
 
 if TYPE_CHECKING:
     from kragx.data.tokens import TokenCorpus
+    from kragx.judging.ledger import Tally
     from kragx.judging.pool import Pool
-    from kragx.judging.tally import Tally
 
 
 @runtime_checkable

@@ -21,7 +21,7 @@ from kragx.metrics.profiles import Profile
 from kragx.metrics.table import Bools, Floats
 
 if TYPE_CHECKING:
-    from kragx.judging.tally import Tally
+    from kragx.judging.ledger import Tally
 
 Kind = Literal["any", "all", "cascade"]
 KINDS: tuple[Kind, ...] = ("any", "all", "cascade")

@@ -18,8 +18,8 @@ from kragx.plugins import optional, whole
 
 if TYPE_CHECKING:
     from kragx.judging import Judge, Judgement, Question
+    from kragx.judging.ledger import Tally
     from kragx.judging.pool import Pool
-    from kragx.judging.tally import Tally
 
 Mode = Literal["auto", "support", "relevance"]
 
@@ -242,8 +242,8 @@ class JudgeMatcher(BaseMatcher):
             DataError: a query or a document has no text.
             JudgingError: as for `scores`.
         """
+        from kragx.judging.ledger import Tally
         from kragx.judging.pool import Pool
-        from kragx.judging.tally import Tally
 
         places: dict[tuple[str, str], Question] = {}
         query_ids: dict[str, None] = {}

@@ -12,7 +12,7 @@ from kragx.agreement import Scale, agree, read_labels
 from kragx.agreement.labels import read_scale
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question, Store
-from kragx.judging.keys import key_of
+from kragx.judging.prompt import key_of
 from kragx.judging.rubric import RELEVANCE_EN, SUPPORT_EN
 from kragx.judging.scripted import ScriptedClient
 

@@ -12,7 +12,7 @@ from kragx.agreement.labelling import read_sample, with_grades
 from kragx.data.reading import read_results
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question
-from kragx.judging.keys import key_of
+from kragx.judging.prompt import key_of
 from kragx.judging.rubric import RELEVANCE_EN, SUPPORT_EN
 from kragx.judging.scripted import ScriptedClient
 

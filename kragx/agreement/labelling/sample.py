@@ -247,7 +247,7 @@ def from_store(
         UsageError: an option does not fit, or the store holds grades of several kinds.
     """
     from kragx.judging import Store
-    from kragx.judging.exchange import grades
+    from kragx.judging.records import grades
 
     documents: dict[Pair, str] = {}
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once

@@ -162,7 +162,7 @@ def probe(
     from kragx.app import pipeline
     from kragx.app.config import filled, load
     from kragx.judging import read_judge
-    from kragx.judging.setup import adjusted
+    from kragx.judging.judge import adjusted
 
     loaded = load(config, settings or ())
     if loaded.judge is None:

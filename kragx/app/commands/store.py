@@ -22,7 +22,7 @@ DEFAULT = Path(".kragx/judgements.sqlite")
 @group.command(cls=opt.Command)
 def stats(store: opt.StoreFile = DEFAULT, format: opt.TableOrJson = "table") -> None:  # noqa: A002
     """Count judgements, failures and tokens by model and rubric; say what served them."""
-    from kragx.judging.statistics import statistics
+    from kragx.judging.records import statistics
 
     with _existing(store) as opened:
         counts = statistics(opened.records())
@@ -49,7 +49,7 @@ def export(
     The last three options are of qrels.
     """
     from kragx.data.formats.jsonl import write_records
-    from kragx.judging.exchange import qrels
+    from kragx.judging.records import qrels
 
     with _existing(store) as opened:
         if file.suffix == ".jsonl":
