@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from kragx.comparison import compare as compare
     from kragx.comparison.flips import flips as flips
     from kragx.data.documents import Doc as Doc
-    from kragx.data.formats.corpus import read_corpus as read_corpus
     from kragx.data.formats.gold import write_gold as write_gold
     from kragx.data.formats.gold import write_results as write_results
     from kragx.data.formats.goldset import write_goldset as write_goldset
     from kragx.data.gold import Gold as Gold
     from kragx.data.gold import GoldDataset as GoldDataset
     from kragx.data.gold import Query as Query
+    from kragx.data.reading import read_corpus as read_corpus
     from kragx.data.reading import read_dataset as read_dataset
     from kragx.data.reading import read_gold as read_gold
     from kragx.data.reading import read_results as read_results
@@ -79,11 +79,10 @@ _PUBLIC = {
     "comparison": ("Comparison", "compare"),
     "comparison.flips": ("flips",),
     "data.documents": ("Doc",),
-    "data.formats.corpus": ("read_corpus",),
     "data.formats.gold": ("write_gold", "write_results"),
     "data.formats.goldset": ("write_goldset",),
     "data.gold": ("Gold", "GoldDataset", "Query"),
-    "data.reading": ("read_dataset", "read_gold", "read_results", "read_rows"),
+    "data.reading": ("read_corpus", "read_dataset", "read_gold", "read_results", "read_rows"),
     "data.runs": ("Retrieved", "Run"),
     "data.tokenizers": ("Tokenizer", "tokenizer"),
     "data.validation": ("validate",),

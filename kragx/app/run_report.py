@@ -24,8 +24,8 @@ from kragx.comparison import (
     compare_by_matcher,
 )
 from kragx.data.documents import Doc
-from kragx.data.formats.corpus import read_corpus
 from kragx.data.gold import GoldDataset
+from kragx.data.reading import read_corpus
 from kragx.data.runs import Run
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.source import arranged

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kragx.data.documents import value_at
 from kragx.data.gold import GoldDataset, Query
-from kragx.data.metadata import value_at
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest
 

@@ -1,4 +1,4 @@
-"""The one way in for data: a file, table or Python value as a gold set, a run, or both."""
+"""The one way in for data: a file, table or Python value as a gold set, a run, or both; corpora."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from kragx.data.documents import Doc, as_doc
 from kragx.data.formats import FORMATS, tabular, trec
-from kragx.data.formats.jsonl import file_name
+from kragx.data.formats.jsonl import file_name, read_records
 from kragx.data.gold import GoldDataset
 from kragx.data.runs import Run
 from kragx.data.source import Reading, first_line
+from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
 
 
@@ -129,6 +131,34 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
         )
     rows, run = read_rows(source)
     return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
+
+
+def read_corpus(path: str | Path) -> list[Doc]:
+    """Read a corpus: JSON Lines of ``{"id", "text", "metadata"?}``.
+
+    Raises:
+        DataError: the file is empty, a document in it has no id or no text, or an id stands twice.
+    """
+    mender = Mender()
+    docs: list[Doc] = []
+    lines: dict[str, int] = {}
+    for number, record in read_records(path, mender):
+        try:
+            doc = as_doc(record, mender)
+        except DataError as error:
+            raise error.within(path=f"{path}:{number}") from None
+        if doc.id is None or doc.text is None:
+            raise DataError(f"{path}:{number}: a document of a corpus needs 'id' and 'text'")
+        if doc.id in lines:
+            raise DataError(
+                f"{path}:{number}: id {doc.id!r} stands twice (first in line {lines[doc.id]}); "
+                "give each document its own"
+            )
+        lines[doc.id] = number
+        docs.append(doc)
+    if not docs:
+        raise DataError(f"{path}: the corpus is empty; one JSON object a line is expected")
+    return docs
 
 
 def read_runs(paths: Sequence[str | Path]) -> list[Run]:

@@ -12,9 +12,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kragx.data.formats import FORMATS, tabular, trec
-from kragx.data.formats.format import Fields, Format, Place
-from kragx.data.formats.jsonl import file_name, open_bytes, read_records
-from kragx.data.formats.whole import Part, read_whole
+from kragx.data.formats.format import Fields, Format
+from kragx.data.formats.jsonl import (
+    Part,
+    Place,
+    file_name,
+    open_bytes,
+    read_records,
+    read_whole,
+)
 from kragx.data.gold import Query
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.runs import Retrieved

@@ -12,9 +12,9 @@ from itertools import chain
 from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.data.formats.corpus import read_corpus
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problem, Problems
+from kragx.data.reading import read_corpus
 from kragx.data.source import Reading
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten

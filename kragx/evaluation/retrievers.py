@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 
 from kragx.data import chunking
 from kragx.data.documents import Doc, as_docs, clean_number
-from kragx.data.formats.corpus import read_corpus
+from kragx.data.reading import read_corpus
 from kragx.data.text import Mender
 from kragx.data.tokenizers import Tokenizer, tokenizer
 from kragx.errors import DataError, UsageError, needing

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.data.gold import GoldDataset
 from kragx.data.runs import Retrieved
-from kragx.errors import DataError, MissingExtraError, UsageError, nearest, shorten
+from kragx.errors import DataError, UsageError, nearest, needing, shorten
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.retrievers import fuse, fusion_weights
@@ -83,10 +83,8 @@ def evaluate_retrieval_at_K(  # noqa: N802  # K-RAG's name
         DataError: the table lacks a column, or a cell cannot be used.
         MissingExtraError: pandas is not installed.
     """
-    try:
+    with needing("pandas", "evaluate_retrieval_at_K"):
         import pandas
-    except ImportError:
-        raise MissingExtraError("evaluate_retrieval_at_K", "pandas") from None
     _check(k, retrievers, ensemble, ensemble_weights)
     evaluator = partial(
         _evaluator_of(rouge_method, threshold),

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from kragx.data.documents import Doc
-from kragx.data.metadata import value_at
+from kragx.data.documents import Doc, value_at
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import MatchItem, Notes, Target

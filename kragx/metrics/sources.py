@@ -7,7 +7,7 @@ from math import log2
 
 import numpy as np
 
-from kragx.data.metadata import value_at
+from kragx.data.documents import value_at
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.spec import Metric, MetricSpec, Option
 from kragx.metrics.table import Floats

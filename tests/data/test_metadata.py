@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kragx.data.metadata import value_at
+from kragx.data.documents import value_at
 
 METADATA = {"page": 1, "file": {"page": 3, "of.all": 9, "deep": {"er": 4}}, "a.b": 5, "none": None}
 

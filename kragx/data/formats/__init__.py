@@ -1,15 +1,13 @@
-"""Every format of gold sets and results, one file and one line each, in order of recognition."""
+"""Every format of gold sets and results, a line each, in order of recognition."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kragx.data.formats.autorag import AUTORAG
 from kragx.data.formats.format import Format
 from kragx.data.formats.gold import GOLD
 from kragx.data.formats.goldset import GOLDSET
-from kragx.data.formats.llamaindex import LLAMAINDEX
-from kragx.data.formats.ragas import RAGAS
+from kragx.data.formats.libraries import AUTORAG, LLAMAINDEX, RAGAS
 from kragx.data.formats.science_qa import SCIENCE_QA
 from kragx.data.formats.trec import QRELS
 

@@ -15,6 +15,7 @@ from kragx.data.documents import (
     refuse_strings,
     unknown_field,
 )
+from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, as_gold
 from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
@@ -23,9 +24,6 @@ from kragx.errors import DataError, shorten
 
 Read = Iterator[tuple[Query, Retrieved | None]]
 """Queries, each with what the record says was retrieved; an id "" has been reported."""
-
-Place = tuple[str | int, ...]
-"""The keys and positions that lead to a part of a JSON value: ``("queries", "q1")``."""
 
 _Cleaned = TypeVar("_Cleaned")
 

@@ -1,4 +1,4 @@
-"""JSON Lines, and files in general: opened, read as a stream, and written.
+"""JSON, whole or in lines, and files in general: opened, read, and written.
 
 ``-`` is standard input or output; a file whose name ends with .gz is unpacked.
 """
@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -16,6 +17,14 @@ from typing import IO, Any
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, shorten
+
+Place = tuple[str | int, ...]
+"""The keys and positions that lead to a part of a JSON value: ``("queries", "q1")``."""
+
+Part = tuple[int, Any, Mapping[Place, int]]
+"""A value, the line on which it begins, and those on which its own parts do."""
+
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|\n')
 
 
 def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -77,6 +86,86 @@ def _record(line: str, mender: Mender) -> dict[str, Any]:
         message = f"not valid JSON: {error}; each line must hold one whole JSON object"
         raise DataError(message) from None
     return record
+
+
+def read_whole(path: str | Path, first: str, mender: Mender, *, lines: bool) -> list[Part] | None:
+    """A file that is one JSON value: an object, or the items of a list.
+
+    None if it is JSON Lines, also if those are broken.
+
+    Args:
+        path: the file.
+        first: its first line.
+        mender: replaces lone surrogates.
+        lines: whether its name says that it holds JSON Lines.
+
+    Raises:
+        DataError: it is neither one value nor JSON Lines.
+    """
+    lines = lines and not first.startswith("[")
+    if lines and _is_json(first):
+        return None  # read as a stream
+    with open_bytes(path) as file:
+        raw = file.read()
+    try:
+        text = raw.decode("utf-8-sig", "surrogatepass")
+        value = mended(json.loads(text, object_pairs_hook=unique_keys), text, mender)
+    except UnicodeDecodeError:
+        return None  # reading line by line will name the line
+    except DataError as error:
+        raise error.within(path=str(path)) from None
+    except (ValueError, RecursionError) as error:
+        if lines or _is_json(first):
+            return None
+        line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")
+        raise DataError(f"not valid JSON: {reason}", path=f"{path}:{line}") from None
+    places = lines_of(text)
+    if isinstance(value, list):
+        return [(places[number,], item, {}) for number, item in enumerate(value)]
+    return [(1, value, places)]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def lines_of(text: str, depth: int = 2) -> dict[Place, int]:
+    """The line (from 1) of every part of a valid JSON text, down to a depth.
+
+    A part of an object begins with its key. Of a key that stands twice the last one counts, as for
+    `json.loads`.
+    """
+    lines: dict[Place, int] = {}
+    path: list[str | int] = []  # a key or position for each object or list that is open
+    line, key_next = 1, False
+    for match in _TOKENS.finditer(text):
+        token = match.group()
+        if token == "\n":
+            line += 1
+            continue
+        if token in "}]":
+            path.pop()
+        elif token == ",":
+            key_next = isinstance(path[-1], str)
+            if not key_next:
+                path[-1] = int(path[-1]) + 1
+        elif token == ":":
+            key_next = False
+        elif key_next:
+            path[-1] = json.loads(token)
+            if len(path) <= depth:
+                lines[tuple(path)] = line
+        else:
+            if path and not isinstance(path[-1], str) and len(path) <= depth:
+                lines[tuple(path)] = line
+            if token in "{[":
+                path.append("" if token == "{" else 0)
+                key_next = token == "{"
+    return lines
 
 
 def mended(value: Any, text: str, mender: Mender) -> Any:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.documents import Doc
-from kragx.data.formats.autorag import any_of
 from kragx.data.formats.format import Fields, Format, Read
 from kragx.data.formats.jsonl import file_name, read_records
+from kragx.data.formats.libraries import any_of
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
 
-from kragx.errors import MissingExtraError, UsageError
+from kragx.errors import MissingExtraError, UsageError, needing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,11 +69,9 @@ def drawing(what: str) -> Iterator[None]:
     Raises:
         MissingExtraError: matplotlib or koreanize-matplotlib is not installed; `what` needs it.
     """
-    try:
+    with needing("plot", what):
         import matplotlib
         from matplotlib import font_manager
-    except ImportError:
-        raise MissingExtraError(what, "plot") from None
     font = str(font_file(what))
     # By its file, so that a second call does not list the font twice.
     if all(entry.fname != font for entry in font_manager.fontManager.ttflist):

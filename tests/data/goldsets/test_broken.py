@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kragx import DataError, read_dataset, validate
-from kragx.data.formats.whole import lines_of
+from kragx.data.formats.jsonl import lines_of
 
 
 def errors(path):

@@ -1,0 +1,166 @@
+"""The evaluation sets of other libraries: AutoRAG, ragas and LlamaIndex.
+
+AutoRAG's questions are ``{"qid", "query", "retrieval_gt", "generation_gt"}``; `retrieval_gt` is a
+list of ids, or of lists of ids of which any one serves.
+
+ragas' rows are ``{"user_input", "reference_contexts", "retrieved_contexts", "reference", ...}``.
+
+LlamaIndex's sets are one JSON object ``{"queries", "corpus", "relevant_docs"}``, which
+`EmbeddingQAFinetuneDataset.save_json` writes: the questions by id, the texts by id, and for each
+question the ids of the texts that answer it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from kragx.data.documents import Doc
+from kragx.data.formats.format import Fields, Format, Read
+from kragx.data.formats.jsonl import Place
+from kragx.data.gold import Gold, Query
+from kragx.data.runs import Retrieved
+from kragx.errors import shorten
+
+
+def _autorag(fields: Fields) -> Read:
+    """Its query; what else it holds goes to the metadata."""
+    answers = fields.texts("generation_gt")
+    if "retrieval_gt" not in fields.record:
+        fields.report("retrieval_gt", "missing; write [] where a question has no gold")
+    query = Query(
+        id=fields.id("qid"),
+        text=fields.text("query", needed=True),
+        gold=any_of(fields.id_groups("retrieval_gt")),
+        answerable=fields.flag("answerable"),
+        reference=answers[0] if answers else None,
+        metadata=fields.metadata(**fields.rest(), other_references=answers[1:]),
+    )
+    yield query, None
+
+
+AUTORAG = Format(
+    "autorag",
+    fields={
+        "qid": "word",
+        "query": "text",
+        "retrieval_gt": "gold ids",
+        "generation_gt": "texts",
+        "answerable": "flag",
+        "metadata": "json",
+    },
+    marks=("retrieval_gt", "qid"),
+    read=_autorag,
+    key="qid",
+)
+"""The format of AutoRAG's ``qa.parquet``."""
+
+
+def any_of(groups: Iterable[Sequence[str]]) -> tuple[Gold, ...]:
+    """A gold item for each group of ids, of which any one serves."""
+    return tuple(Gold(first, alternatives=tuple(map(Doc, rest))) for first, *rest in groups)
+
+
+def _ragas(fields: Fields) -> Read:
+    """Its query, and what was retrieved for it; what else it holds goes to the metadata."""
+    if isinstance(fields.record.get("user_input"), list):
+        fields.report("user_input", "a conversation; kragx evaluates single questions")
+        return
+    texts, ids = fields.texts("reference_contexts"), fields.ids("reference_context_ids")
+    if not texts and not ids and "reference_contexts" not in fields.record:
+        fields.report("reference_contexts", "missing; they are the gold", "warning")
+    if texts and ids and len(texts) != len(ids):
+        fields.report(
+            "reference_context_ids",
+            f"{len(ids)} ids for {len(texts)} contexts; give one for each",
+        )
+        ids = []
+    # ragas has no ids of queries; rows are numbered, which joins nothing but this very file.
+    numbered = fields.record.get("query_id") in (None, "")
+    query = Query(
+        id=f"q{fields.number}" if numbered else fields.id("query_id"),
+        text=fields.text("user_input", needed=True),
+        gold=tuple(Gold(doc_id, text) for doc_id, text in zip_longest(ids, texts)),
+        answerable=fields.flag("answerable"),
+        reference=fields.text("reference"),
+        metadata=fields.metadata(**fields.rest(), response=fields.text("response")),
+    )
+    yield query, _ragas_retrieved(fields)
+
+
+def _ragas_retrieved(fields: Fields) -> Retrieved | None:
+    texts, ids = fields.texts("retrieved_contexts"), fields.ids("retrieved_context_ids")
+    if "retrieved_contexts" in fields.record:
+        named = ids if len(ids) == len(texts) else [None] * len(texts)
+        return Retrieved(tuple(map(Doc, named, texts)))
+    if "retrieved_context_ids" in fields.record:
+        return Retrieved(tuple(map(Doc, ids)))
+    return None
+
+
+RAGAS = Format(
+    "ragas",
+    fields={
+        "user_input": "text",
+        "reference_contexts": "gold texts",
+        "reference_context_ids": "gold ids",
+        "retrieved_contexts": "texts",
+        "retrieved_context_ids": "ids",
+        "reference": "text",
+        "response": "text",
+        "answerable": "flag",
+        "query_id": "word",
+        "metadata": "json",
+    },
+    marks=("user_input", "reference_contexts"),
+    read=_ragas,
+)
+"""The format of ragas' evaluation datasets, of single turns."""
+
+
+def _llamaindex(fields: Fields) -> Read:
+    """Its queries; gold has the id and, where the corpus holds it, the text."""
+
+    def report(message: str, *place: str) -> None:
+        fields.line = fields.lines.get(place)
+        fields.query_id = place[1] if place[1:] else None
+        fields.report(".".join(place), message)
+
+    parts: dict[str, Mapping[str, Any]] = {}
+    for name in fields.format.fields:
+        part = fields.record.get(name, {})
+        if not isinstance(part, Mapping):
+            report(f"must be an object by id, not {shorten(part)}", name)
+            part = {}
+        parts[name] = part
+    questions, corpus, relevant = parts.values()
+    for query_id in relevant:
+        if query_id not in questions:
+            report("no question has this id", "relevant_docs", query_id)
+    for query_id, text in questions.items():
+        if not isinstance(text, str):
+            report(f"must be a text, not {shorten(text)}", "queries", query_id)
+            continue
+        ids = relevant.get(query_id, [])
+        if not isinstance(ids, list):
+            report(f"must be a list of ids, not {shorten(ids)}", "relevant_docs", query_id)
+            ids = []
+        gold = []
+        for doc_id in map(str, ids):
+            if corpus and doc_id not in corpus:
+                report(f"id {doc_id!r} is not in the corpus", "relevant_docs", query_id)
+            known = corpus.get(doc_id)
+            gold.append(Gold(doc_id, fields.mender.mend(known) if isinstance(known, str) else None))
+        place: Place = ("queries", query_id)
+        fields.line = fields.lines.get(place)
+        yield Query(str(query_id), fields.mender.mend(text), tuple(gold)), None
+
+
+LLAMAINDEX = Format(
+    "llamaindex",
+    fields=dict.fromkeys(("queries", "corpus", "relevant_docs"), "json"),
+    marks=("relevant_docs",),
+    read=_llamaindex,
+)
+"""The format of `EmbeddingQAFinetuneDataset`: all queries in one record."""
