@@ -1,1 +1,1 @@
-"""What people and programs read: text for a terminal, HTML, Markdown, figures, CSV."""
+"""What people read that is more than a printed table: the HTML page, figures, Markdown, CSV."""

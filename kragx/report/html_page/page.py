@@ -73,7 +73,7 @@ def write_html(
         dataset: the gold set, as for `evaluate`; None for the one that the evaluations keep.
         runs: what each retriever returned, by the evaluations' names: a `Run`, the path of a
             results file, or lists of documents. Without it the page shows texts only where the
-            evaluations kept them, as they do for measures.
+            evaluations kept them, as they do for metrics that look at documents.
         comparisons: what the statistics say, one for each matcher; None to compare here.
         settings: of the statistics, where they are computed here.
         baseline: of the same, the retriever that others are set against; None for the first.
