@@ -83,7 +83,7 @@ def compare_folders(
     )
     looked_at = {change.retriever for change in changed} if retrievers else set(after.retrievers)
     results = check_gates(conditions, comparisons, changed)
-    return Compared(changed, tuple(each for each in results if each.retriever in looked_at))
+    return Compared(changed, tuple(result for result in results if result.retriever in looked_at))
 
 
 def _gates_of(options: Sequence[str], config: RunConfig) -> tuple[Gate, ...]:
@@ -97,7 +97,7 @@ def _gates_of(options: Sequence[str], config: RunConfig) -> tuple[Gate, ...]:
                 f"--gate {text!r}: write metric: condition, for example ndcg@10: >= 0.75"
             )
         block = {metric.strip(): condition.strip()}
-        gates += parse_gates(block, problems, config.chosen_profile, path="--gate")
+        gates += parse_gates(block, problems, config.resolved_profile, path="--gate")
     if problems:
         raise UsageError("\n".join(problems))
     return tuple(gates)

@@ -168,7 +168,7 @@ def _evaluated(
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         deciding = named
         if named.needs_pool(MatchItem(query, ()) for query in dataset):
-            deciding = pooled(dataset, runs.values(), match=named, profile=config.chosen_profile)
+            deciding = pooled(dataset, runs.values(), match=named, profile=config.resolved_profile)
         for run in runs.values():
             try:
                 evaluation = evaluate(
@@ -191,7 +191,7 @@ def _match_reader(
     config: RunConfig, judging: Mapping[str, Any] | None = None
 ) -> Callable[[object], BaseMatcher]:
     """Makes matchers of specs, with the profile's options and the config's judge."""
-    options = dict(config.chosen_profile.match_options)
+    options = dict(config.resolved_profile.match_options)
     if config.judge is not None:
         options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
     return lambda spec: matcher(filled(spec), options)

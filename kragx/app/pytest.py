@@ -46,14 +46,14 @@ def assert_gates(
     __tracebackhide__ = True  # pytest shows the caller's line
     from kragx.comparison import failed
 
-    found = _results(results, gates, None if earlier is None else Path(earlier))
-    if not found:
+    checked = _results(results, gates, None if earlier is None else Path(earlier))
+    if not checked:
         raise UsageError("gates: none is given; pass gates={'ndcg@10': '>= 0.75'}")
-    bad = failed(found)
+    bad = failed(checked)
     if bad:
         lines = "\n".join(map(str, bad))
-        raise AssertionError(f"{len(bad)} of {len(found)} gates failed\n{lines}")
-    return found
+        raise AssertionError(f"{len(bad)} of {len(checked)} gates failed\n{lines}")
+    return checked
 
 
 def _results(

@@ -95,11 +95,18 @@ def _result_rows(dataset: GoldDataset, run: Run) -> Iterator[dict[str, Any]]:
 
 def _write_queries(path: Path, evaluations: Sequence[Evaluation]) -> None:
     rows = [
-        {"query_id": query_id, "retriever": each.name, "match": each.match_name, **values}
-        for each in evaluations
-        for query_id, values in each.queries.items()
+        {
+            "query_id": query_id,
+            "retriever": evaluation.name,
+            "match": evaluation.match_name,
+            **values,
+        }
+        for evaluation in evaluations
+        for query_id, values in evaluation.queries.items()
     ]
-    metrics = dict.fromkeys((name for each in evaluations for name in each.mean), "float64")
+    metrics = dict.fromkeys(
+        (name for evaluation in evaluations for name in evaluation.mean), "float64"
+    )
     words = dict.fromkeys(("query_id", "retriever", "match"), "string")
     _write_parquet(path, rows, {**words, **metrics})
 

@@ -139,7 +139,7 @@ class RunReport(Result):
             max_docs: how many documents of each list it holds; None for the config's (50).
             max_chars: how many characters of each text; None for the config's (all).
         """
-        given = self.config.html if isinstance(self.config.html, HtmlConfig) else HtmlConfig()
+        limits = self.config.html if isinstance(self.config.html, HtmlConfig) else HtmlConfig()
         write_html(
             self.evaluations,
             path,
@@ -152,8 +152,8 @@ class RunReport(Result):
             corpus=self._corpus,
             reasons=self._reasons,
             matchers=self.matchers,
-            max_docs=given.max_docs if max_docs is None else max_docs,
-            max_chars=given.max_chars if max_chars is None else max_chars,
+            max_docs=limits.max_docs if max_docs is None else max_docs,
+            max_chars=limits.max_chars if max_chars is None else max_chars,
         )
 
     def draw(self, folder: str | Path, *, language: str = "en") -> list[Path]:
@@ -182,7 +182,7 @@ class RunReport(Result):
     @property
     def _reasons(self) -> dict[str, Reasons]:
         """What judges said, by the matcher's name, from their stores."""
-        in_order = arranged(self.config.chosen_profile)
+        in_order = arranged(self.config.resolved_profile)
         pooled = {
             evaluation.match_name
             for evaluation in self.evaluations

@@ -41,7 +41,7 @@ def screen(report: RunReport) -> Iterator[Part]:
     yield Line(
         f"match: {evaluations[0].match_label}; profile: {evaluations[0].profile_label}", "dim"
     )
-    failures = [each for each in report.evaluations if each.counts["n_failed"]]
+    failures = [result for result in report.evaluations if result.counts["n_failed"]]
     yield from (warning(line) for line in _first(_remarks(failures)))
     yield from (replace(line, style="bold") for line in verdict.describe())
     yield _means(comparison, evaluations)
@@ -49,13 +49,13 @@ def screen(report: RunReport) -> Iterator[Part]:
         yield _first_metric(report.comparisons)
     yield from _gates(report.gates)
     yield from (Line(line) for line in _first([*map(_change, report.changes)]))
-    rest = [each for each in advice if each.supported]
-    yield from (Line(line, item="-") for line in _first([visible(each.text) for each in rest]))
+    rest = [visible(advised.text) for advised in advice if advised.supported]
+    yield from (Line(line, item="-") for line in _first(rest))
     for field in comparison.fields[:LINES]:
         yield Line(_slices(comparison, field), item="-")
-    others = [each for each in report.evaluations if not each.counts["n_failed"]]
+    others = [result for result in report.evaluations if not result.counts["n_failed"]]
     compared = [comparison, *(change.comparison for change in report.changes)]
-    cautions = dict.fromkeys(caution for each in compared for caution in each.cautions)
+    cautions = dict.fromkeys(caution for comparison in compared for caution in comparison.cautions)
     yield from (warning(line) for line in _first([*cautions, *_remarks(others)]))
 
 
@@ -83,7 +83,9 @@ def _dataset(report: RunReport) -> Line:
 
 
 def _by_matcher(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
-    return [list(group) for _, group in groupby(evaluations, lambda each: each.match_name)]
+    return [
+        list(group) for _, group in groupby(evaluations, lambda evaluation: evaluation.match_name)
+    ]
 
 
 def _first(lines: Sequence[str]) -> list[str]:

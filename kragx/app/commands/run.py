@@ -57,18 +57,20 @@ def run(
         make_folder(folder / "results")  # before the work, lest it be done for nothing
     if full:
         typer.echo(loaded.to_yaml(), nl=False)  # what will be done, before any work
-    found = pipeline.run(loaded, judging=judging, folder=None if dry_run else folder, anyway=anyway)
+    outcome = pipeline.run(
+        loaded, judging=judging, folder=None if dry_run else folder, anyway=anyway
+    )
     if dry_run:
-        show(judging_plan(found.evaluations))
+        show(judging_plan(outcome.evaluations))
         return
     if folder is not None:
-        found.write(folder)  # before anything is shown: what was retrieved is not lost
-    printing.show(found.describe(full=full))
+        outcome.write(folder)  # before anything is shown: what was retrieved is not lost
+    printing.show(outcome.describe(full=full))
     if folder is not None:
         page = f"; open {_short(folder / 'report.html')}" if loaded.html else ""
         typer.echo(f"written to {_short(folder)}{page}", err=True)
-    write_summary(found, summary)
-    end(found.gates)
+    write_summary(outcome, summary)
+    end(outcome.gates)
 
 
 def report(
@@ -108,23 +110,23 @@ def report(
             raise UsageError(f"{option}: belongs to --format html")
     if language is not None and figures is None:
         raise UsageError("--language: belongs to --figures")
-    found = pipeline.recompute(folder, earlier=earlier, anyway=anyway)
+    outcome = pipeline.recompute(folder, earlier=earlier, anyway=anyway)
     if format == "html":
         page = folder / "report.html" if out is None else out
-        found.to_html(page, max_docs=max_docs, max_chars=max_chars)
+        outcome.to_html(page, max_docs=max_docs, max_chars=max_chars)
         written([page])
     else:
         show(
             format,
-            lambda: found.describe(full=full),
-            found.to_dict,
-            csv=lambda: means_csv(found.evaluations),
-            markdown=found.to_markdown,
+            lambda: outcome.describe(full=full),
+            outcome.to_dict,
+            csv=lambda: means_csv(outcome.evaluations),
+            markdown=outcome.to_markdown,
         )
     if figures is not None:
-        written(found.draw(figures, language=language or "en"))
-    write_summary(found, summary)
-    end(found.gates)
+        written(outcome.draw(figures, language=language or "en"))
+    write_summary(outcome, summary)
+    end(outcome.gates)
 
 
 def _short(path: Path) -> str:

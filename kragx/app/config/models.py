@@ -241,7 +241,9 @@ class RunConfig(_Model):
             return value
         value = {key: item for key, item in value.items() if item is not None}
         if isinstance(value.get("retrievers"), Mapping):
-            value["retrievers"] = {str(name): each for name, each in value["retrievers"].items()}
+            value["retrievers"] = {
+                str(name): config for name, config in value["retrievers"].items()
+            }
         if isinstance(value.get("dataset"), str):
             value["dataset"] = {"path": value["dataset"]}
         for name in ("metrics", "slices"):
@@ -266,7 +268,7 @@ class RunConfig(_Model):
         return self
 
     @property
-    def chosen_profile(self) -> Profile:
+    def resolved_profile(self) -> Profile:
         """The profile named, else the one that the metric strings imply."""
         return profile_for(self.profile, self.metrics)
 
@@ -275,7 +277,7 @@ class RunConfig(_Model):
         """The match specs by name; a single `match` has no name."""
         named: dict[str | None, Any] = {}
         if self.matchers is None:
-            named[None] = self.chosen_profile.match if self.match is None else self.match
+            named[None] = self.resolved_profile.match if self.match is None else self.match
         else:
             named.update(self.matchers)
         return named
@@ -283,17 +285,17 @@ class RunConfig(_Model):
     @property
     def parsed_gates(self) -> tuple[Gate, ...]:
         """The gates; the config was checked, so they hold no mistake."""
-        return parse_gates(self.gates or {}, [], self.chosen_profile)
+        return parse_gates(self.gates or {}, [], self.resolved_profile)
 
     @property
     def metric_names(self) -> list[str]:
         """The canonical names of what is computed."""
-        return list(map(str, parse_all(self.metrics, self.chosen_profile)))
+        return list(map(str, parse_all(self.metrics, self.resolved_profile)))
 
     def resolved(self) -> dict[str, Any]:
         """The config as plain values with every default filled in."""
         plain: dict[str, Any] = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        plain["profile"] = self.chosen_profile.name
+        plain["profile"] = self.resolved_profile.name
         plain["metrics"] = self.metric_names
         if self.matchers is None:
             plain["match"] = self.named_matchers[None]

@@ -137,7 +137,7 @@ def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[s
 def of_gates(config: RunConfig) -> list[str]:
     """What is wrong with the gates of a config that is right in all else."""
     problems: list[str] = []
-    gates = parse_gates(config.gates or {}, problems, config.chosen_profile)
+    gates = parse_gates(config.gates or {}, problems, config.resolved_profile)
     problems += gate_problems(
         gates,
         metrics=config.metric_names,
@@ -151,11 +151,11 @@ def of_gates(config: RunConfig) -> list[str]:
 
 def of_facts(config: RunConfig) -> list[str]:
     """What is wrong with how facts are matched, known before anything is retrieved."""
-    specs = parse_all(config.metrics, config.chosen_profile)
-    if not any(spec.metric.reads_facts for spec in specs):
+    metrics = parse_all(config.metrics, config.resolved_profile)
+    if not any(spec.metric.reads_facts for spec in metrics):
         return []
     named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
-    methods = (each.get("method") if isinstance(each, dict) else each for each in named)
+    methods = (spec.get("method") if isinstance(spec, dict) else spec for spec in named)
     return [f"facts_match: {FACTS_HAVE_NO_IDS}"] if "id" in methods else []
 
 
@@ -170,14 +170,14 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Itera
             needs = needed(spec["method"])
             base |= {key: spec[key] for key in spec if key in (*needs, "args" if needs else "")}
         tries = [base, *({**base, key: spec[key]} for key in spec if key not in base), spec]
-    said: set[str] = set()
-    for each in tries:
+    lines: set[str] = set()
+    for attempt in tries:
         try:
-            matcher(each, defaults, field=where)
+            matcher(attempt, defaults, field=where)
         except KragxError as error:
             line = str(error)
-            if line not in said:
+            if line not in lines:
                 yield line
-            said.add(line)
-            if each is tries[0] and not needs:
+            lines.add(line)
+            if attempt is tries[0] and not needs:
                 return  # with an unknown method nothing more can be said

@@ -60,7 +60,13 @@ def _matchers() -> dict[str, Any]:
             {"enum": list(METHODS)},
             own,
             *(
-                of({"method": {"const": name}, **{each: {} for each in option_names(name)}, **more})
+                of(
+                    {
+                        "method": {"const": name},
+                        **{option: {} for option in option_names(name)},
+                        **more,
+                    }
+                )
                 for name in METHODS
             ),
             of({"method": own, "args": {"type": "object"}, **more}),

@@ -109,21 +109,21 @@ _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool = False) -> Any:
     """`value` with ``${...}`` replaced in every string; `late` leaves variables as they are."""
 
-    def replacement(found: re.Match[str]) -> str:
-        name = found[1]
+    def replacement(variable: re.Match[str]) -> str:
+        name = variable[1]
         if name == "here":
             return str(here)
         if name not in os.environ:
             problems.append(f"{path}: the environment variable {name!r} is not set")
-        return found[0] if late else os.environ.get(name, "")
+        return variable[0] if late else os.environ.get(name, "")
 
     match value:
         case str():
             return _VARIABLE.sub(replacement, value)
         case list():
             return [
-                fill(item, here, f"{path}[{at}]", problems, late=late)
-                for at, item in enumerate(value)
+                fill(item, here, f"{path}[{position}]", problems, late=late)
+                for position, item in enumerate(value)
             ]
         case dict():
             return {
