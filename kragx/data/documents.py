@@ -84,23 +84,29 @@ def as_docs(values: Iterable[object], mender: Mender, where: str = "") -> tuple[
 
 
 def _from_mapping(value: Mapping[str, Any], mender: Mender) -> Doc:
-    check_fields(value, _FIELDS)
-    text = value["text"] if "text" in value else value.get("page_content")
-    doc = Doc(
-        clean_id(value.get("id"), mender),
-        None if text is None else clean_text(text, mender),
-        clean_metadata(value.get("metadata")),
-        clean_number(value.get("score"), "score"),
-    )
+    fields = clean_fields(value, _FIELDS, mender)
+    doc = Doc(*fields, clean_number(value.get("score"), "score"))
     if doc.id is None and doc.text is None:
         raise DataError("a document needs 'id' or 'text'; this one has neither")
     return doc
 
 
-def check_fields(value: Mapping[str, Any], known: KeysView[str]) -> None:
-    """Raise a `DataError` for the first field of `value` that is not among the `known` ones."""
+def clean_fields(
+    value: Mapping[str, Any], known: KeysView[str], mender: Mender
+) -> tuple[str | None, str | None, Mapping[str, Any]]:
+    """The id, text and metadata of a mapping.
+
+    Raises:
+        DataError: one of them is broken, or `value` has a field that is not among the `known` ones.
+    """
     if not value.keys() <= known:
         raise unknown_field(next(str(name) for name in value if name not in known), known)
+    text = value["text"] if "text" in value else value.get("page_content")
+    return (
+        clean_id(value.get("id"), mender),
+        None if text is None else clean_text(text, mender),
+        clean_metadata(value.get("metadata")),
+    )
 
 
 def unknown_field(name: str, known: Iterable[str]) -> DataError:

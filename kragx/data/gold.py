@@ -10,15 +10,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from kragx.data.documents import (
-    Doc,
-    as_doc,
-    check_fields,
-    clean_id,
-    clean_metadata,
-    clean_number,
-    clean_text,
-)
+from kragx.data.documents import Doc, as_doc, clean_fields, clean_number, clean_text
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
 
@@ -233,14 +225,9 @@ def as_golds(items: object, mender: Mender, where: str) -> tuple[Gold, ...]:
     return tuple(golds)
 
 
-_GOLD_FIELDS = {
-    "id": 0,
-    "text": 0,
-    "page_content": 0,
-    "grade": 0,
-    "alternatives": 0,
-    "metadata": 0,
-}.keys()
+_GOLD_FIELDS = dict.fromkeys(
+    ("id", "text", "page_content", "grade", "alternatives", "metadata")
+).keys()
 
 
 def as_gold(value: object, mender: Mender) -> Gold:
@@ -254,18 +241,17 @@ def as_gold(value: object, mender: Mender) -> Gold:
     if not isinstance(value, Mapping):
         doc = as_doc(value, mender)
         return Gold(id=doc.id, text=doc.text, metadata=doc.metadata)
-    check_fields(value, _GOLD_FIELDS)
-    text = value.get("text", value.get("page_content"))
+    doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, mender)
     grade = clean_number(value.get("grade"), "grade")
     alternatives = value.get("alternatives") or ()
     if isinstance(alternatives, (str, Mapping)) or not isinstance(alternatives, Iterable):
         raise DataError("must be a list of {'id'?, 'text'?}", field="alternatives")
     gold = Gold(
-        id=clean_id(value.get("id"), mender),
-        text=None if text is None else clean_text(text, mender),
+        id=doc_id,
+        text=text,
         grade=1.0 if grade is None else grade,
         alternatives=tuple(as_doc(alternative, mender) for alternative in alternatives),
-        metadata=clean_metadata(value.get("metadata")),
+        metadata=metadata,
     )
     if gold.id is None and gold.text is None and not gold.alternatives:
         raise DataError("a gold item needs 'id', 'text' or 'alternatives'; this one has none")

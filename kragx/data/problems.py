@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kragx.errors import DataError
@@ -40,18 +40,19 @@ class Problem:
         return str(self.error())
 
 
+@dataclass
 class Problems:
     """Collects the problems of one file in the order in which they are found.
 
-    Args:
+    Attributes:
         file: the file's path.
         strict: an error is raised instead, so that reading ends there; warnings are passed over.
+        found: what was added.
     """
 
-    def __init__(self, file: str, *, strict: bool = False) -> None:
-        self.file = file
-        self.strict = strict
-        self.found: list[Problem] = []
+    file: str
+    strict: bool = field(default=False, kw_only=True)
+    found: list[Problem] = field(default_factory=list, init=False)
 
     def add(
         self,

@@ -26,8 +26,7 @@ class Mender:
     cannot be encoded as UTF-8, so it becomes U+FFFD where text enters kragx.
     """
 
-    def __init__(self) -> None:
-        self.surrogates = 0
+    surrogates = 0
 
     def mend(self, text: str) -> str:
         """`text` with each lone surrogate replaced by U+FFFD."""

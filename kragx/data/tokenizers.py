@@ -176,8 +176,8 @@ class KragTokenizer:
     name: ClassVar[str] = "krag"
 
     def __post_init__(self) -> None:
-        if self.forms not in ("kiwi", "whitespace", "nltk"):
-            valid = ("kiwi", "whitespace", "nltk")
+        valid = ("kiwi", "whitespace", "nltk")
+        if self.forms not in valid:
             hint = nearest(str(self.forms), valid)
             raise UsageError(f"unknown value {self.forms!r}", field="forms", remedy=hint)
 
@@ -279,7 +279,7 @@ def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
 def _tokenizer(spec: object) -> Tokenizer:
     match spec:
         case str():
-            return _named(spec, {})
+            name, options = spec, {}
         case Mapping():
             options = {str(key): value for key, value in spec.items()}
             name = options.pop("name", None)
@@ -287,15 +287,12 @@ def _tokenizer(spec: object) -> Tokenizer:
                 raise UsageError(
                     f"{dict(spec)!r} has no 'name'", remedy="write for example {name: char, n: 3}"
                 )
-            return _named(name, options)
         case Tokenizer() if not isinstance(spec, type):
             return spec
         case _ if callable(spec) and not isinstance(spec, type):
             return FunctionTokenizer(spec)
-    raise UsageError(f"{spec!r} is not a tokenizer", remedy=nearest("", TOKENIZERS))
-
-
-def _named(name: str, options: Mapping[str, Any]) -> Tokenizer:
+        case _:
+            raise UsageError(f"{spec!r} is not a tokenizer", remedy=nearest("", TOKENIZERS))
     if ":" in name:
         return _tokenizer(plugins.build(name, options or None))
     factory = TOKENIZERS.get(name)

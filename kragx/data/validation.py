@@ -342,10 +342,13 @@ def _meaning(golds: Sequence[Gold]) -> set[tuple[object, ...]]:
     }
 
 
-def _values(query: Query, name: str) -> list[str]:
-    value = getattr(query, name) if hasattr(query, name) else query.metadata.get(name)
-    values = value if isinstance(value, tuple) else (value,)
-    return [str(entry) for entry in values if entry is not None]
+def _counts(queries: Sequence[Query], name: str) -> Counter[str]:
+    """How many queries have each value of a slice."""
+    values = (getattr(query, name, query.metadata.get(name)) for query in queries)
+    entries = chain.from_iterable(
+        value if isinstance(value, tuple) else (value,) for value in values
+    )
+    return Counter(str(entry) for entry in entries if entry is not None)
 
 
 def _summary(queries: Sequence[Query]) -> dict[str, Any]:
@@ -355,10 +358,7 @@ def _summary(queries: Sequence[Query]) -> dict[str, Any]:
         "n_unanswerable": sum(query.answerable is False for query in queries),
         "n_gold": sum(grades.values()),
         "grades": {f"{grade:g}": grades[grade] for grade in sorted(grades, reverse=True)},
-        **{
-            name: dict(Counter(value for query in queries for value in _values(query, name)))
-            for name in SLICES
-        },
+        **{name: dict(_counts(queries, name)) for name in SLICES},
     }
 
 
@@ -366,11 +366,9 @@ def _targets(
     queries: Sequence[Query], targets: Mapping[str, Mapping[str, float]]
 ) -> dict[str, dict[str, dict[str, float | None]]]:
     """For each slice with targets: the count, share and target of each value."""
-    compared = {}
     total = len(queries)
-    for name, shares in targets.items():
-        counts = Counter(value for query in queries for value in _values(query, name))
-        compared[name] = {
+    return {
+        name: {
             value: {
                 "count": float(counts[value]),
                 "share": counts[value] / total if total else None,
@@ -378,4 +376,6 @@ def _targets(
             }
             for value in dict.fromkeys([*shares, *counts])
         }
-    return compared
+        for name, shares in targets.items()
+        for counts in [_counts(queries, name)]
+    }

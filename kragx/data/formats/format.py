@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -106,6 +106,19 @@ class Fields:
         for name in self.rest():
             self._refused(unknown_field(str(name), self.format.fields))
 
+    def query(self, query_id: str, text: str | None, gold: Iterable[Gold]) -> Query:
+        """The query, with the fields that all of kragx's own formats have."""
+        return Query(
+            id=query_id,
+            text=text,
+            gold=tuple(gold),
+            query_type=self.text("query_type"),
+            expected_doc_types=tuple(self.texts("expected_doc_types", single=False)),
+            answerable=self.flag("answerable"),
+            reference=self.text("reference"),
+            metadata=self.metadata(),
+        )
+
     def rest(self) -> dict[str, Any]:
         """What a record holds besides the format's fields."""
         known = self.format.fields
@@ -173,11 +186,11 @@ class Fields:
         elif doc_id is not None:
             yield doc_id
 
-    def golds(self, name: str = "gold") -> list[Gold]:
+    def golds(self) -> list[Gold]:
         """Gold items as in a gold file; the broken ones are reported and left out."""
         golds = (
-            self._cleaned(f"{name}[{position}]", _gold_in_file, item, self.mender)
-            for position, item in enumerate(self._list(name, "gold items", null=False))
+            self._cleaned(f"gold[{position}]", _gold_in_file, item, self.mender)
+            for position, item in enumerate(self._list("gold", "gold items", null=False))
         )
         return [gold for gold in golds if gold is not None]
 
@@ -192,8 +205,7 @@ class Fields:
             cleaned = self._cleaned("retrieved", _docs_in_file, docs, self.mender)
             return Retrieved(cleaned or (), seconds)
         if self.record.get("retrieved_chunk_ids") is not None:
-            ids = self.ids("retrieved_chunk_ids")
-            return Retrieved(tuple(Doc(id=doc_id) for doc_id in ids), seconds)
+            return Retrieved(tuple(map(Doc, self.ids("retrieved_chunk_ids"))), seconds)
         return None
 
     def _of_type(self, name: str, kind: type[_Cleaned], words: str) -> _Cleaned | None:

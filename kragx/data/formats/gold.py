@@ -44,16 +44,7 @@ RESULT_FIELDS: Mapping[str, Kind] = {
 def _read(fields: Fields) -> Read:
     """Its query, and what was retrieved for it."""
     fields.only()
-    query = Query(
-        id=fields.id("query_id"),
-        text=fields.text("query"),
-        gold=tuple(fields.golds()),
-        query_type=fields.text("query_type"),
-        expected_doc_types=tuple(fields.texts("expected_doc_types", single=False)),
-        answerable=fields.flag("answerable"),
-        reference=fields.text("reference"),
-        metadata=fields.metadata(),
-    )
+    query = fields.query(fields.id("query_id"), fields.text("query"), fields.golds())
     yield query, fields.retrieved()
 
 

@@ -19,7 +19,7 @@ from kragx.data.documents import Doc
 from kragx.data.formats.format import Fields, Format, Read
 from kragx.data.formats.gold import QUERY_FIELDS, RESULT_FIELDS, doc_record, query_record
 from kragx.data.formats.jsonl import write_records
-from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.gold import Gold, GoldDataset
 
 IRRELEVANT = "irrelevant_chunk_ids"
 GRADES = {"highly_relevant_chunk_ids": 2.0, "relevant_chunk_ids": 1.0, IRRELEVANT: 0.0}
@@ -34,18 +34,8 @@ def _read(fields: Fields) -> Read:
         fields.report("relevant_chunk_ids", "missing; write [] where a query has no gold")
     if "query_type" not in fields.record:
         fields.report("query_type", "missing; the summary by type leaves it out", "warning")
-    metadata = fields.metadata()
-    _check_created(metadata, fields)
-    query = Query(
-        id=query_id,
-        text=text,
-        gold=_graded(fields),
-        query_type=fields.text("query_type"),
-        expected_doc_types=tuple(fields.texts("expected_doc_types", single=False)),
-        answerable=fields.flag("answerable"),
-        reference=fields.text("reference"),
-        metadata=metadata,
-    )
+    query = fields.query(query_id, text, _graded(fields))
+    _check_created(query.metadata, fields)
     yield query, fields.retrieved()
 
 
@@ -65,10 +55,9 @@ GOLDSET = Format(
 
 def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:
     created = metadata.get("created_at")
-    if created is None:
-        return
     try:
-        date.fromisoformat(str(created)[:10])
+        if created is not None:
+            date.fromisoformat(str(created)[:10])
     except ValueError:
         fields.report(
             "metadata.created_at", f"{created!r} is no date; write it as 2026-01-31", "warning"

@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any
@@ -172,19 +172,11 @@ def mended(value: Any, text: str, mender: Mender) -> Any:
     """A JSON value without lone surrogates, keys included; `text` is what it was read from."""
     # They come as \\udXXX escapes or as bytes that strict UTF-8 would refuse; rare, so the whole
     # value is walked only where one may be.
-    if "\\ud" in text or "\\uD" in text or not _encodable(text):
-        return _mended(value, mender)
-    return value
-
-
-def _encodable(line: str) -> bool:
-    if line.isascii():
-        return True
-    try:
-        line.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    with suppress(UnicodeEncodeError):
+        text.encode()
+        if "\\ud" not in text and "\\uD" not in text:
+            return value
+    return _mended(value, mender)
 
 
 def _mended(value: Any, mender: Mender) -> Any:
@@ -264,10 +256,10 @@ def open_text(path: str | Path, encoding: str = "utf-8") -> IO[str]:
         return Path(path).open("w", encoding=encoding, errors="replace", newline="")
 
 
-def open_binary(path: str | Path) -> IO[bytes]:
-    """Open a file for writing bytes; a `UsageError` says why it cannot."""
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write a file; a `UsageError` says why it cannot be written."""
     with _refused(path, "written"):
-        return Path(path).open("wb")
+        Path(path).write_bytes(data)
 
 
 def make_folder(path: Path) -> None:

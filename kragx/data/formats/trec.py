@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kragx.data.documents import Doc
 from kragx.data.formats.format import Fields, Format, Read
-from kragx.data.formats.jsonl import file_name, open_binary, open_bytes, open_text
+from kragx.data.formats.jsonl import file_name, open_bytes, write_bytes
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run, rank_by_score
@@ -216,9 +216,5 @@ def _query_column(query_id: str) -> str:
 def _write(lines: list[str], path: str | Path) -> None:
     if str(path) == "-":
         raise UsageError("a TREC file is written to a path, not to standard output")
-    if str(path).endswith(".gz"):
-        with open_binary(path) as file:
-            file.write(gzip.compress("".join(lines).encode("utf-8", "replace")))
-    else:
-        with open_text(path) as text:
-            text.writelines(lines)
+    data = "".join(lines).encode("utf-8", "replace")
+    write_bytes(path, gzip.compress(data) if str(path).endswith(".gz") else data)
