@@ -19,7 +19,7 @@ from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.matchers import BaseMatcher, MatchItem, Notes
-from kragx.matchers.equal_ids import IdArrays, match_id_arrays, read_id_arrays
+from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
 from kragx.metrics import Profile

@@ -7,18 +7,16 @@ overlap, accept: 0.8, reject: 0.2}, {method: llm}]}``.
 
 from __future__ import annotations
 
-from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
+from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted, check_threshold
 from kragx.matchers.combine import CombinedMatcher, Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
 from kragx.matchers.items import MatchItem, MatchWarning, Notes, Target
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
 from kragx.matchers.methods import METHODS
-from kragx.matchers.options import check_threshold
-from kragx.matchers.rouge import RougeMatcher
-from kragx.matchers.span import SpanMatcher
 from kragx.matchers.specs import asks, label, matcher, needed, option_names
 from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
+from kragx.matchers.tokenwise import RougeMatcher, SpanMatcher
 
 __all__ = [
     "METHODS",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kragx import plugins
+from kragx.data import tokenizers
 from kragx.data.tokenizers import Tokenizer
-from kragx.data.tokenizers import describe as describe_tokenizer
 from kragx.errors import UsageError
 from kragx.matchers.items import MatchItem, Notes
 from kragx.metrics.profiles import Profile
@@ -71,6 +71,8 @@ class Trace:
 class BaseMatcher:
     """A matcher, with everything that one may also be able to do; derive from it to say so.
 
+    A subclass gives `scores` or, to be asked for some pairs only, `scores_where`.
+
     Attributes:
         threshold: the least score that counts as a match.
         name: of the method, in results; empty for the class's import path.
@@ -86,6 +88,7 @@ class BaseMatcher:
         pool: the judged documents that are the gold instead.
         tokenizer: what cuts texts into tokens, if anything does.
         members: of a combination, in the order in which they are asked.
+        inner: the object that this one adapts.
     """
 
     threshold: float = 1.0
@@ -101,10 +104,11 @@ class BaseMatcher:
     pool: Pool | None = None
     tokenizer: Tokenizer | None = None
     members: tuple[BaseMatcher, ...] = ()
+    inner: Any = None
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Yield n x t scores for each item in order; see `Matcher.scores`."""
-        raise NotImplementedError
+        return self.scores_where(((item, None) for item in items), notes)
 
     def scores_where(
         self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
@@ -124,7 +128,14 @@ class BaseMatcher:
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the method and every option, the tokenizer with its version."""
-        return _settings(self, self)
+        made = self if self.inner is None else self.inner
+        settings: dict[str, Any] = {"method": self.name or _import_path(made)}
+        for option, value in plugins.options(made).items():
+            is_tokenizer = isinstance(value, Tokenizer)
+            settings[option] = tokenizers.describe(value) if is_tokenizer else value
+        if not self.yes_or_no:
+            settings.setdefault("threshold", self.threshold)
+        return settings
 
     def offline(self) -> Self:
         """This matcher with judges that answer from their store alone, so that asking is free."""
@@ -188,7 +199,7 @@ class BaseMatcher:
     @property
     def class_name(self) -> str:
         """For messages about what it gave."""
-        return type(self).__name__
+        return type(self if self.inner is None else self.inner).__name__
 
     def __post_init__(self) -> None:
         plugins.check_options(self)
@@ -212,17 +223,7 @@ class Adapted(BaseMatcher):
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Those of the object."""
-        return self.inner.scores(items, notes)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The object's name and options."""
-        return _settings(self, self.inner)
-
-    @property
-    def class_name(self) -> str:
-        """The object's class."""
-        return type(self.inner).__name__
+        return self.inner.scores(items, notes)  # type: ignore[no-any-return]
 
 
 def adapted(matcher: Matcher) -> BaseMatcher:
@@ -234,14 +235,27 @@ def _import_path(value: object) -> str:
     return f"{type(value).__module__}:{type(value).__qualname__}"
 
 
-def _settings(matcher: BaseMatcher, made: object) -> dict[str, Any]:
-    """The method, and the options of what a user, or kragx, made."""
-    settings: dict[str, Any] = {"method": matcher.name or _import_path(made)}
-    for option, value in plugins.options(made).items():
-        settings[option] = describe_tokenizer(value) if isinstance(value, Tokenizer) else value
-    if not matcher.yes_or_no:
-        settings.setdefault("threshold", matcher.threshold)
-    return settings
+# -- options that several matchers have --------------------------------------------------------
 
 
-__all__ = ["Adapted", "BaseMatcher", "Matcher", "Trace", "adapted"]
+def check_threshold(value: object) -> float:
+    """A threshold as a float in (0, 1].
+
+    Raises:
+        UsageError: it is no number, or outside that range (a threshold of 0 matches everything).
+    """
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_number and 0 < float(value) <= 1:  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]
+    raise UsageError(
+        f"{value!r} is out of range",
+        field="threshold",
+        remedy="give a number above 0 and at most 1",
+    )
+
+
+Threshold = Annotated[float, check_threshold]
+"""A number in (0, 1]."""
+
+TokenizerOption = Annotated[Tokenizer, tokenizers.tokenizer]
+"""A tokenizer, made from its name, mapping or import path."""

@@ -115,14 +115,10 @@ class CombinedMatcher(BaseMatcher):
             for pair, grade in member.said(items, relevance=relevance).items()
         }
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield n x t arrays of 1, 0 and NaN."""
-        return self.scores_where(((item, None) for item in items), notes)
-
     def scores_where(
         self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
     ) -> Iterator[Floats]:
-        """`scores` of the pairs that a mask asks for; the others are 0."""
+        """Yield n x t arrays of 1, 0 and NaN; pairs that a mask does not ask for are 0."""
         return (trace.scores for trace in self.traces(items, notes))
 
     def traces(
@@ -148,7 +144,10 @@ class CombinedMatcher(BaseMatcher):
         logs: list[list[Trace]] = [[] for _ in batch]
         for step in self.steps:
             last = step is self.steps[-1]
-            accept = step.matcher.threshold if last else step.accept
+            accept, reject = (
+                np.nan if limit is None else limit  # nothing is at or above NaN, or below it
+                for limit in (step.matcher.threshold if last else step.accept, step.reject)
+            )
             # The members of `any` and `all`, the last of a cascade and combinations say yes or no.
             says = last or self.kind != "cascade" or step.matcher.members
             limits = None if says else (step.accept, step.reject)
@@ -158,8 +157,8 @@ class CombinedMatcher(BaseMatcher):
                 rest = trace.open
                 missing = np.isnan(trace.scores) & rest
                 unknown[query] |= missing
-                match = _reaches(trace.scores, accept) & rest
-                gone = _below(trace.scores, step.reject) & rest
+                match = (trace.scores >= accept) & rest
+                gone = (trace.scores < reject) & rest
                 if last and not self.yes_or_no:
                     scores[query][rest] = trace.scores[rest]
                 else:
@@ -173,14 +172,6 @@ class CombinedMatcher(BaseMatcher):
                 unknown[query] &= scores[query] == 0
             scores[query][unknown[query]] = np.nan
             yield Trace(self, scores[query], wanted[query], members=tuple(logs[query]))
-
-
-def _reaches(scores: Floats, limit: float | None) -> Bools:
-    return np.zeros(scores.shape, bool) if limit is None else scores >= limit
-
-
-def _below(scores: Floats, limit: float | None) -> Bools:
-    return np.zeros(scores.shape, bool) if limit is None else scores < limit
 
 
 def _spared(items: Sequence[MatchItem], wanted: Sequence[Bools], open_: Sequence[Bools]) -> int:

@@ -16,9 +16,9 @@ import numpy as np
 from kragx import plugins
 from kragx.data.text import normalise
 from kragx.errors import UsageError, shorten
-from kragx.matchers.base import BaseMatcher
+from kragx.matchers.base import BaseMatcher, check_threshold
+from kragx.matchers.ids import equal
 from kragx.matchers.items import MatchItem, MatchWarning, Notes
-from kragx.matchers.options import check_threshold
 from kragx.metrics.table import Floats
 from kragx.plugins import whole
 
@@ -219,11 +219,7 @@ class EmbeddingMatcher(BaseMatcher):
 def _cosines(left: Floats, right: Floats, docs: Sequence[str], golds: Sequence[str]) -> Floats:
     """Cosines of unit vectors, in [0, 1]; rounding must not keep equal texts from scoring 1."""
     cosines: Floats = np.clip(left @ right.T, 0.0, 1.0)
-    first = {text: column for column, text in enumerate(golds)}
-    for row, text in enumerate(docs):
-        if text in first and left[row].any():
-            columns = [column for column, gold in enumerate(golds) if gold == text]
-            cosines[row, columns] = 1.0
+    cosines[(equal(docs, golds) > 0) & np.any(left, axis=1, keepdims=True)] = 1.0
     return cosines
 
 

@@ -80,10 +80,7 @@ class MatchItem:
         texts: list[str] = []
         for rank, doc in enumerate(self.docs, start=1):
             if doc.text is None:
-                raise DataError(
-                    f"query {self.query.id!r}, rank {rank}: document {doc.id!r} has no text, "
-                    f"and the match method {method!r} compares texts; add it, or match by 'id'"
-                )
+                raise self._textless(f"rank {rank}: document {doc.id!r}", method)
             texts.append(doc.text)
         return texts
 
@@ -101,8 +98,11 @@ class MatchItem:
         with_text = {self.targets[column].gold for column in texts}
         for position, gold in enumerate(self.query.gold):
             if position not in with_text:
-                raise DataError(
-                    f"query {self.query.id!r}, gold {position + 1}: {gold.id!r} has no text, "
-                    f"and the match method {method!r} compares texts; add it, or match by 'id'"
-                )
+                raise self._textless(f"gold {position + 1}: {gold.id!r}", method)
         return texts
+
+    def _textless(self, place: str, method: str) -> DataError:
+        return DataError(
+            f"query {self.query.id!r}, {place} has no text, and the match method {method!r} "
+            "compares texts; add it, or match by 'id'"
+        )

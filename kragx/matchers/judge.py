@@ -96,19 +96,17 @@ class JudgeMatcher(BaseMatcher):
         """The same, judging support whatever there is."""
         return replace(self, mode="support")
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield n x t grades; NaN where a judgement failed, 0 for a target without text.
+    def scores_where(
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
+    ) -> Iterator[Floats]:
+        """Yield n x t grades of the pairs that a mask asks for; the others are 0.
+
+        A grade is NaN where a judgement failed, and 0 for a target without text.
 
         Raises:
             JudgingError: more judgements are missing than `max_missing` allows, or judging had to
                 stop; what was judged is stored.
         """
-        return self.scores_where(((item, None) for item in items), notes)
-
-    def scores_where(
-        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
-    ) -> Iterator[Floats]:
-        """`scores` of the pairs that a mask (n x t) asks for; the others are 0."""
         stream = iter(items)
         while batch := list(_up_to(stream, _BATCH)):
             questions: list[Question] = []
@@ -136,18 +134,9 @@ class JudgeMatcher(BaseMatcher):
         docs = item.doc_texts(self.name)
         for column, gold in item.target_texts(self.name).items():
             rubric = self.judge.rubric_for("support", gold)
-            for row, text in enumerate(docs):
-                yield (
-                    row,
-                    column,
-                    Question(
-                        rubric,
-                        text,
-                        gold=gold,
-                        query_id=item.query.id,
-                        document_id=item.docs[row].id,
-                    ),
-                )
+            for row, (doc, text) in enumerate(zip(item.docs, docs)):
+                ids = {"query_id": item.query.id, "document_id": doc.id}
+                yield row, column, Question(rubric, text, gold=gold, **ids)
 
     def _relevance(self, item: MatchItem) -> Iterator[Question]:
         from kragx.judging import Question
@@ -174,12 +163,13 @@ class JudgeMatcher(BaseMatcher):
         self, items: Iterable[MatchItem], *, relevance: bool = False
     ) -> dict[tuple[str, str, str], tuple[int | None, str]]:
         """What the judge has said of these pairs, from its store; see `BaseMatcher.said`."""
-        questions: list[Question] = []
-        for item in items:
-            if relevance:
-                questions += self._relevance(item)
-            else:
-                questions += (question for _, _, question in self._support(item))
+        questions = [
+            question
+            for item in items
+            for question in (
+                self._relevance(item) if relevance else (last for *_, last in self._support(item))
+            )
+        ]
         return {
             (question.query_id or "", question.document, question.gold or ""): (
                 judgement.grade,
@@ -336,6 +326,3 @@ def _up_to(
         pairs -= len(item.docs) * len(item.targets) if mask is None else int(mask.sum())
         if pairs <= 0:
             return
-
-
-__all__ = ["JudgeMatcher", "Mode", "PoolMatcher"]

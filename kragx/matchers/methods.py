@@ -22,9 +22,8 @@ from kragx.matchers.base import BaseMatcher
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
 from kragx.matchers.judge import JudgeMatcher
-from kragx.matchers.rouge import RougeMatcher
-from kragx.matchers.span import SpanMatcher
 from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
+from kragx.matchers.tokenwise import RougeMatcher, SpanMatcher
 
 METHODS: Mapping[str, Callable[..., BaseMatcher]] = {
     "id": IdMatcher,

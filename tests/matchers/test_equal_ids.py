@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kragx import DataError, GoldDataset, evaluate
-from kragx.matchers.equal_ids import read_id_arrays
+from kragx.matchers.ids import read_id_arrays
 
 GOLD = {"q1": {"a": 1}, "q2": {"b": 2, "c": 0}}
 RUN = {"q1": {"x": 1.0, "a": 0.5, "y": 0.0}, "q2": {"b": 3, "z": 2}}

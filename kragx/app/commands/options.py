@@ -186,8 +186,8 @@ def _choices() -> dict[str, str]:
 
     from kragx.data.tokenizers import TOKENIZERS
     from kragx.matchers import METHODS
-    from kragx.matchers.rouge import Measure as RougeMeasure
     from kragx.matchers.texts import Direction as ContainsDirection
+    from kragx.matchers.tokenwise import Measure as RougeMeasure
     from kragx.metrics import PROFILES
     from kragx.metrics.profiles import NO_GOLD
 
