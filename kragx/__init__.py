@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     from kragx.evaluation.evaluate import aevaluate as aevaluate
     from kragx.evaluation.evaluate import evaluate as evaluate
     from kragx.evaluation.evaluate import match_pairs as match_pairs
+    from kragx.evaluation.evaluate import pooled as pooled
     from kragx.evaluation.evaluation import Evaluation as Evaluation
     from kragx.evaluation.explain import explain as explain
     from kragx.evaluation.explanation import Explanation as Explanation
-    from kragx.evaluation.pooling import pooled as pooled
     from kragx.evaluation.retrieve import aretrieve as aretrieve
     from kragx.evaluation.retrieve import retrieve as retrieve
-    from kragx.evaluation.sweep import Sweep as Sweep
-    from kragx.evaluation.sweep import sweep as sweep
+    from kragx.evaluation.thresholds import Sweep as Sweep
+    from kragx.evaluation.thresholds import sweep as sweep
     from kragx.krag.document import KragDocument as KragDocument
     from kragx.krag.embedding_evaluator import (
         EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,
@@ -87,13 +87,12 @@ _PUBLIC = {
     "data.tokenizers": ("Tokenizer", "tokenizer"),
     "data.validation": ("validate",),
     "errors": ("ConfigError", "DataError", "KragxError", "MissingExtraError", "UsageError"),
-    "evaluation.evaluate": ("aevaluate", "evaluate", "match_pairs"),
+    "evaluation.evaluate": ("aevaluate", "evaluate", "match_pairs", "pooled"),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.explain": ("explain",),
     "evaluation.explanation": ("Explanation",),
-    "evaluation.pooling": ("pooled",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
-    "evaluation.sweep": ("Sweep", "sweep"),
+    "evaluation.thresholds": ("Sweep", "sweep"),
     "krag.document": ("KragDocument",),
     "krag.embedding_evaluator": ("EmbeddingRougeOfflineRetrievalEvaluators",),
     "krag.evaluators": (

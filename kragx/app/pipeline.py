@@ -18,11 +18,10 @@ from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_dataset
 from kragx.data.runs import Run
 from kragx.errors import DataError, UsageError, nearest
-from kragx.evaluation.evaluate import evaluate
+from kragx.evaluation.evaluate import evaluate, pooled
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
-from kragx.evaluation.pooling import pooled
 from kragx.judging import read_judge
 from kragx.judging.judge import adjusted
 from kragx.matchers import BaseMatcher, MatchItem, label, matcher

@@ -182,7 +182,7 @@ class RunReport(Result):
     @property
     def _reasons(self) -> dict[str, Reasons]:
         """What judges said, by the matcher's name, from their stores."""
-        in_order = arranged(self.config.resolved_profile)
+        profile = self.config.resolved_profile
         pooled = {
             evaluation.match_name
             for evaluation in self.evaluations
@@ -191,7 +191,7 @@ class RunReport(Result):
         return {
             name: matcher.said(
                 (
-                    in_order(MatchItem(query, retrieved.documents))
+                    arranged(MatchItem(query, retrieved.documents), profile)
                     for run in self.runs.values()
                     for query in self.dataset
                     if (retrieved := run.results.get(query.id)) is not None

@@ -75,7 +75,7 @@ def _differing(one: Result, other: Result) -> Iterator[str]:
     if _differ(pools):
         yield (
             f"they were judged in different pools ({pools[0]} and {pools[1]}); judge both in one "
-            "pool: one config file with both retrievers, or kragx.evaluation.pooling.pooled(...)"
+            "pool: one config file with both retrievers, or kragx.pooled(...)"
         )
 
 

@@ -1,4 +1,4 @@
-"""`evaluate`: from a gold set, a run and a matcher to an `Evaluation`."""
+"""`evaluate`: from a gold set, a run and a matcher to an `Evaluation`; `pooled`: without gold."""
 
 from __future__ import annotations
 
@@ -14,9 +14,15 @@ from kragx.data.formats.science_qa import read_submission
 from kragx.data.reading import read_dataset
 from kragx.data.tokenizers import tokenizer
 from kragx.errors import UsageError, nearest
-from kragx.evaluation.evaluation import Evaluation, deviations, versions
-from kragx.evaluation.evidence import Facts, GatheredEvidence, Sizes, facts_depth, facts_matcher
-from kragx.evaluation.pooling import in_pool, judged, judging_counts
+from kragx.evaluation.evaluation import Evaluation, check_depth, deviations, versions
+from kragx.evaluation.evidence import (
+    Facts,
+    GatheredEvidence,
+    Sizes,
+    facts_depth,
+    facts_matcher,
+    judging_counts,
+)
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.source import source_of
 from kragx.matchers.matching import match as match_items
@@ -67,9 +73,15 @@ def evaluate(
     match_spec = named.match if match is None else match
     matcher = matchers.matcher(match_spec, named.match_options)
     named = matcher.profile_for(named)
-    meant = named if no_gold is None else replace(named, no_gold=_checked_no_gold(no_gold))
+    if not (no_gold is None or no_gold in NO_GOLD):
+        raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
+    meant = replace(named, no_gold=no_gold or named.no_gold)
     specs = parse_all(metrics, named)
-    _check_gains(specs, matcher)
+    for spec in specs:
+        if spec["gain_from"] == "judge" and matcher.top is None:
+            raise UsageError(
+                f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match llm"
+            )
     facts_by = facts_matcher(specs, facts_match, matcher, named)
     sizes = Sizes() if budget_tokenizer is None else Sizes(tokenizer(budget_tokenizer))
 
@@ -80,8 +92,14 @@ def evaluate(
     notes = matchers.Notes()
     if matcher.judges:
         items = list(source.items(meant, leave_out_missing=meant.missing == "left_out"))
-        matcher, items, meant = judged(matcher, items, meant)
-        specs = in_pool(matcher, specs, meant)
+        matcher, items, meant = _judged(matcher, items, meant)
+        if matcher.pool is not None:
+            check_depth(specs, matcher.pool.depth)
+            # A metric string that says no rel gets the pool's.
+            specs = tuple(
+                spec.with_options(rel=meant.rel) if not spec.options.get("rel", True) else spec
+                for spec in specs
+            )
         table = matcher.graded(match_items(items, matcher, notes), items)
     else:
         table = source.match(matcher, meant, notes)
@@ -123,18 +141,21 @@ def evaluate(
     )
 
 
-def _checked_no_gold(no_gold: NoGold) -> NoGold:
-    if no_gold not in NO_GOLD:
-        raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
-    return no_gold
-
-
-def _check_gains(specs: Iterable[MetricSpec], matcher: matchers.BaseMatcher) -> None:
-    for spec in specs:
-        if spec["gain_from"] == "judge" and matcher.top is None:
-            raise UsageError(
-                f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match llm"
-            )
+def _judged(
+    matcher: matchers.BaseMatcher, items: list[matchers.MatchItem], meant: Profile
+) -> tuple[matchers.BaseMatcher, list[matchers.MatchItem], Profile]:
+    """The matcher, queries and profile of a judged evaluation: pooled, if there is no gold."""
+    if meant.name == "krag":
+        raise UsageError(
+            "match 'llm': K-RAG has no judge, so profile krag cannot reproduce one; use profile "
+            "kragx"
+        )
+    if matcher.pool is None and matcher.needs_pool(items):
+        matcher = matcher.pooled([items])
+    if matcher.pool is None:
+        return matcher.against_gold(), items, meant
+    rel = meant.rel or float(matcher.pool.cut)
+    return matcher, [matcher.with_gold(item) for item in items], replace(meant, rel=rel)
 
 
 def evaluate_submission(
@@ -157,6 +178,31 @@ def evaluate_submission(
     dataset, run, left_out = read_submission(submission, read_dataset(gold, "science-qa"))
     evaluation = evaluate(dataset, run, metrics=metrics, profile="science-qa")
     return replace(evaluation, counts={**evaluation.counts, "n_missing": len(left_out)})
+
+
+def pooled(
+    dataset: object,
+    runs: Iterable[object],
+    *,
+    match: object = "llm",
+    profile: str | Profile = "kragx",
+) -> matchers.BaseMatcher:
+    """Judge what several runs found, without gold; evaluate each run with the matcher returned.
+
+    Args:
+        dataset: as for `evaluate`; its gold is not used.
+        runs: what each retriever returned, as for `evaluate`.
+        match: the `llm` matcher, by name, mapping or itself.
+        profile: as for `evaluate`.
+
+    Raises:
+        UsageError: the matcher is no judge of its own.
+        JudgingError: more judgements are missing than allowed; what was judged is stored.
+    """
+    meant = profile_named(profile)
+    matcher = matchers.matcher(match, meant.match_options)
+    gold = read_dataset(dataset)
+    return matcher.pooled([source_of(gold, run, meant).items(meant) for run in runs])
 
 
 async def aevaluate(

@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 from kragx.data.gold import GoldDataset
 from kragx.errors import UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
-from kragx.evaluation.pooling import beyond
 from kragx.evaluation.source import judged_share
 from kragx.evaluation.thresholds import (
     NEIGHBOURHOOD,
     Means,
     Nearby,
-    checked_threshold,
     means_at,
     neighbours,
 )
 from kragx.evaluation.wording import match_label, profile_label, remarks
+from kragx.matchers import check_threshold
 from kragx.metrics import MetricScores, MetricSpec, Profile, compute, parse, parse_all
 from kragx.metrics.scores import counted
 from kragx.metrics.table import MatchTable
@@ -128,15 +127,13 @@ class Evaluation(Result):
                 not keep them.
         """
         specs = parse_all(metrics, self.profile)
-        depth = self.settings.get("pool", {}).get("depth")
+        check_depth(specs, self.settings.get("pool", {}).get("depth"))
         for spec in specs:
             if spec.needs_evidence and self.evidence is None:
                 raise UsageError(
                     f"metric {str(spec)!r} looks at documents, which are kept only where a metric "
                     "that does is asked for; name it when you call evaluate"
                 )
-            if spec.metric.from_matches is not None and beyond(spec.k, depth):
-                raise UsageError(f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}")
         named = replace(self.profile, no_gold=self.settings["profile"]["no_gold"])
         scores = compute(self.table, specs, self.profile, self.evidence)
         return replace(
@@ -156,8 +153,12 @@ class Evaluation(Result):
         """The metrics that were computed."""
         return tuple(scores.spec for scores in self.scores)
 
-    def at_threshold(self, threshold: float) -> Evaluation:
-        """The same scores decided at another threshold; nothing is matched again."""
+    def check_threshold(self, threshold: float) -> float:
+        """A threshold at which the same scores can be decided.
+
+        Raises:
+            UsageError: it is out of range, or there is none to choose.
+        """
         match = self.settings["match"]
         if "threshold" not in match:
             raise UsageError(f"match {match['method']!r} decides yes or no and has no threshold")
@@ -166,9 +167,17 @@ class Evaluation(Result):
                 "threshold: in a pool the grade from which a document is relevant made the gold, "
                 "so another one is another evaluation; evaluate again with it"
             )
-        threshold = checked_threshold(threshold, match)
+        if "top" not in match:
+            return check_threshold(threshold)
+        if not 0 < threshold <= match["top"]:
+            raise UsageError(f"threshold: {threshold!r} is no grade from 1 to {match['top']}")
+        return threshold
+
+    def at_threshold(self, threshold: float) -> Evaluation:
+        """The same scores decided at another threshold; nothing is matched again."""
+        threshold = self.check_threshold(threshold)
         table = self.table.at_threshold(threshold)
-        settings = {**self.settings, "match": {**match, "threshold": threshold}}
+        settings = {**self.settings, "match": {**self.settings["match"], "threshold": threshold}}
         evidence = None
         if self.evidence is not None:
             evidence = self.evidence.decided(table)
@@ -290,6 +299,20 @@ def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:
 
 def _range(low_high: tuple[float, float] | None) -> str:
     return "" if low_high is None else f" [{low_high[0]:.4f}, {low_high[1]:.4f}]"
+
+
+def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:
+    """Raise a `UsageError` where a cut-off may reach beyond a pool; None for no pool.
+
+    A budget may hold any number of documents.
+    """
+    for spec in specs:
+        within = depth is None or (isinstance(spec.k, int) and spec.k <= depth)
+        if spec.metric.from_matches is not None and not within:
+            raise UsageError(
+                f"metric {str(spec)!r} reaches beyond the pool's depth of {depth}; "
+                "pool deeper (match.depth), or cut at the depth"
+            )
 
 
 def deviations(specs: Sequence[MetricSpec], named: Profile, meant: Profile) -> dict[str, Any]:

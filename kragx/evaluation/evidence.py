@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from kragx.data.documents import Doc
 from kragx.data.gold import Gold, Query
 from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer, describe
 from kragx.errors import DataError, UsageError, shorten
-from kragx.evaluation.pooling import judging_counts
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
@@ -48,18 +47,19 @@ class Sizes:
         """What a result records of the tokenizer; None if no token was counted."""
         return describe(self.tokenizer) if "tokens" in self._lengths else None
 
-    def depths(self, lists: Sequence[RankedList], budget: TextBudget) -> Ints:
-        """(q) how many documents of each list fit whole, up to the first that does not."""
-        lengths = self._of(lists, budget)
-        return np.array(
-            [int(np.searchsorted(np.cumsum(of), budget.n, "right")) for of in lengths], np.int64
-        )
+    def depths(
+        self, lists: Sequence[RankedList], budget: TextBudget, *, begun: bool = False
+    ) -> Ints:
+        """(q) how many documents of each list fit whole, up to the first that does not.
 
-    def begun(self, lists: Sequence[RankedList], budget: TextBudget) -> Ints:
-        """(q) how many documents of each list are read, the one in which the budget ends too."""
-        lengths = self._of(lists, budget)
+        With `begun` how many are read: the one in which the budget ends too.
+        """
+        side: Literal["left", "right"] = "left" if begun else "right"
         return np.array(
-            [min(len(of), int(np.searchsorted(np.cumsum(of), budget.n)) + 1) for of in lengths],
+            [
+                min(len(of), int(np.searchsorted(np.cumsum(of), budget.n, side)) + begun)
+                for of in self._of(lists, budget)
+            ],
             np.int64,
         )
 
@@ -204,6 +204,11 @@ class Facts:
         shares[self.rows] = np.bincount(table.gold_query, held, table.n_queries) / table.n_gold
         shares[self.rows[table.gold_query[open_ & ~held]]] = np.nan
         return shares
+
+
+def judging_counts(matcher: matchers.BaseMatcher, notes: matchers.Notes) -> dict[str, Any]:
+    """What judging took: ``{"judging": {...}}``, nothing without a judge."""
+    return {"judging": matcher.summary(notes.judging)} if matcher.judges else {}
 
 
 def facts_of(query: Query) -> list[str]:

@@ -6,6 +6,8 @@ their store, so nothing is asked or paid for.
 
 from __future__ import annotations
 
+import re
+import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,14 +19,22 @@ from kragx import matchers
 from kragx.data.gold import Gold
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError
-from kragx.evaluation.explanation import ExplainedDoc, ExplainedGold, Explanation, Pair, Score
-from kragx.evaluation.highlights import Spans, shared_spans, shown_text
+from kragx.evaluation.explanation import (
+    ExplainedDoc,
+    ExplainedGold,
+    Explanation,
+    Pair,
+    Score,
+    Spans,
+)
 from kragx.evaluation.source import arranged, source_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import Profile, profile_for
+
+_TOKEN = re.compile(r"[^\W_]+")
 
 NEAR = 0.1
 """How far from its threshold a score is a near one, unless told otherwise; of grades one grade."""
@@ -87,7 +97,7 @@ def explain(
                 if panel is None
                 else {name: matchers.matcher(spec, defaults) for name, spec in panel.items()}
             )
-            return _explained(arranged(resolved)(item), matcher, others, source.name, near)
+            return _explained(arranged(item, resolved), matcher, others, source.name, near)
         ids.append(item.query.id)
     raise UsageError(
         f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
@@ -219,3 +229,50 @@ def _text_of(gold: Gold) -> str | None:
 
 def _shown(text: str | None) -> str | None:
     return None if text is None else shown_text(text)
+
+
+def shown_text(text: str) -> str:
+    """The text that spans point into: NFC."""
+    return unicodedata.normalize("NFC", text)
+
+
+def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
+    """Where a document and a gold text share runs of words, in each of them, for people to look at.
+
+    Shared are runs of at least two tokens in a row that stand in both texts, in any place; of a
+    gold text of one token, that token. This is what `overlap` counts, shown.
+
+    Returns:
+        Spans (start, end) of characters in `shown_text` of the document, and of the gold text;
+        ascending, and apart from one another.
+    """
+    doc, other = _tokens(shown_text(document)), _tokens(shown_text(gold))
+    size = min(2, len(other))
+    return _spans(doc, _grams(other, size), size), _spans(other, _grams(doc, size), size)
+
+
+_Token = tuple[str, int, int]
+
+
+def _tokens(text: str) -> list[_Token]:
+    return [(match[0].lower(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
+
+
+def _grams(tokens: list[_Token], size: int) -> set[tuple[str, ...]]:
+    words = [word for word, _, _ in tokens]
+    return set(zip(*(words[start:] for start in range(size))))
+
+
+def _spans(tokens: list[_Token], grams: set[tuple[str, ...]], size: int) -> Spans:
+    spans: list[tuple[int, int]] = []
+    last = -1  # the token that the last span ends with
+    for at in range(len(tokens) - size + 1):
+        if tuple(word for word, _, _ in tokens[at : at + size]) not in grams:
+            continue
+        start, end = tokens[at][1], tokens[at + size - 1][2]
+        if at <= last:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+        last = at + size - 1
+    return tuple(spans)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kragx.data.runs import Status
-from kragx.evaluation.highlights import Spans
 from kragx.evaluation.wording import method_label
 from kragx.matchers.reasons import Reason
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, number, warning
+
+Spans = tuple[tuple[int, int], ...]
 
 _LONGEST = 400  # characters of a text, unless all of it is asked for
 _AROUND = 60

@@ -44,7 +44,6 @@ def lists_of_run(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list
     Raises:
         UsageError: the gold set or the run is not the one that was evaluated.
     """
-    arrange = arranged(evaluation.profile)
     lists: list[RankedList] = []
     for query_id, n in zip(evaluation.query_ids, evaluation.table.n_docs.tolist(), strict=True):
         if query_id not in dataset:
@@ -53,7 +52,8 @@ def lists_of_run(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list
                 "was evaluated on; pass the gold set of the evaluation"
             )
         retrieved = run.results.get(query_id)
-        ranked = ranked_list(arrange(match_item(dataset[query_id], retrieved)), retrieved)
+        item = arranged(match_item(dataset[query_id], retrieved), evaluation.profile)
+        ranked = ranked_list(item, retrieved)
         if len(ranked.docs) < n:
             raise UsageError(
                 f"run {run.name!r}: query {query_id!r} has {len(ranked.docs)} documents, and "
@@ -71,13 +71,13 @@ def budget_ranks(evaluation: Evaluation) -> dict[str, Ints]:
     document in which the budget ends. Nothing where the evaluation did not keep its texts.
     """
     evidence = evaluation.evidence
-    ranks = {}
-    for spec in evaluation.specs if evidence else ():
-        if evidence is not None and isinstance(spec.k, TextBudget):
-            sizes = evidence.sizes
-            count = sizes.begun if spec.metric.cuts_budgets else sizes.depths
-            ranks[str(spec)] = count(evidence.lists, spec.k)
-    return ranks
+    if evidence is None:
+        return {}
+    return {
+        str(spec): evidence.sizes.depths(evidence.lists, spec.k, begun=spec.metric.cuts_budgets)
+        for spec in evaluation.specs
+        if isinstance(spec.k, TextBudget)
+    }
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import chain
 from math import fsum, isfinite
 from typing import Any
 
@@ -195,16 +197,21 @@ def fuse(
     Raises:
         UsageError: the weights do not fit.
     """
-    identities = _identities(lists)
+    # A text without id is the first document that has the text.
+    of_text: dict[object, object] = {}
+    for doc in chain(*lists):
+        if doc.id is not None and doc.text is not None:
+            of_text.setdefault(Doc(text=doc.text).identity, doc.identity)
     first: dict[object, Doc] = {}
-    shares: dict[object, list[float]] = {}
-    for docs, same, weight in zip(lists, identities, fusion_weights(weights, len(lists))):
-        seen: set[object] = set()
-        for rank, (doc, identity) in enumerate(zip(docs, same), start=1):
-            if identity not in seen:
-                seen.add(identity)
-                first.setdefault(identity, doc)
-                shares.setdefault(identity, []).append(weight / (c + rank))
+    shares: defaultdict[object, list[float]] = defaultdict(list)
+    for docs, weight in zip(lists, fusion_weights(weights, len(lists))):
+        ranks: dict[object, int] = {}
+        for rank, doc in enumerate(docs, start=1):
+            identity = of_text.get(doc.identity, doc.identity)
+            first.setdefault(identity, doc)
+            ranks.setdefault(identity, rank)
+        for identity, rank in ranks.items():
+            shares[identity].append(weight / (c + rank))
     # An exact sum: equal shares tie in whatever order they were added.
     fused = [(doc, fsum(shares[identity])) for identity, doc in first.items()]
     return sorted(fused, key=lambda pair: -pair[1])
@@ -237,15 +244,6 @@ def fusion_weights(weights: Sequence[float] | None, count: int) -> list[float]:
             remedy="weights must be at least 0, and one of them above",
         )
     return numbers
-
-
-def _identities(lists: Sequence[Sequence[Doc]]) -> list[list[object]]:
-    """What stands for each document; a text without id is the first document that has the text."""
-    of_text: dict[object, object] = {}
-    for doc in (doc for docs in lists for doc in docs):
-        if doc.id is not None and doc.text is not None:
-            of_text.setdefault(Doc(text=doc.text).identity, doc.identity)
-    return [[of_text.get(doc.identity, doc.identity) for doc in docs] for docs in lists]
 
 
 def chunked(doc: Doc, *, size: int | None, overlap: int = 0) -> Sequence[Document]:

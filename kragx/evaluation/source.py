@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,21 +27,17 @@ from kragx.metrics.evidence import RankedList
 from kragx.metrics.table import MatchTable
 
 
-def arranged(profile: Profile) -> Callable[[MatchItem], MatchItem]:
+def arranged(item: MatchItem, profile: Profile) -> MatchItem:
     """What a profile does with a list before it is matched: order it, refuse duplicates."""
-
-    def ordered(item: MatchItem) -> MatchItem:
-        if profile.order == "score":
-            item = replace(item, docs=_by_score(item))
-        if profile.duplicates == "error" and any(repeats(item.docs)):
-            doc = item.docs[repeats(item.docs).index(True)]
-            raise DataError(
-                f"query {item.query.id!r}: document {doc.id!r} stands twice, which the profile "
-                f"{profile.name!r} refuses; remove it, or use the profile 'kragx'"
-            )
-        return item
-
-    return ordered
+    if profile.order == "score":
+        item = replace(item, docs=_by_score(item))
+    if profile.duplicates == "error" and any(repeats(item.docs)):
+        doc = item.docs[repeats(item.docs).index(True)]
+        raise DataError(
+            f"query {item.query.id!r}: document {doc.id!r} stands twice, which the profile "
+            f"{profile.name!r} refuses; remove it, or use the profile 'kragx'"
+        )
+    return item
 
 
 def _by_score(item: MatchItem) -> tuple[Doc, ...]:
@@ -75,31 +71,32 @@ def judged_share(table: MatchTable) -> float | None:
     return float(table.judged.mean()) if len(table.repeated) else None
 
 
+@dataclass
 class Source:
-    """A stream of queries, each with what was retrieved for it, that counts what passes."""
+    """A stream of queries, each with what was retrieved for it, that counts what passes.
 
-    def __init__(
-        self,
-        pairs: Iterable[tuple[Query, Retrieved | None]],
-        *,
-        name: str,
-        dataset_name: str,
-        mender: Mender,
-        run: Run | None = None,
-    ) -> None:
-        self._pairs = pairs
-        self.name = name
-        self.dataset_name = dataset_name
-        self.mender = mender
-        self.run_settings: Mapping[str, Any] = run.settings if run else {}
-        self.query_ids: list[str] = []
-        self.statuses: Counter[str] = Counter()
-        self.n_empty = 0
-        self.lists: list[RankedList] | None = None  # kept only where a metric looks at them
-        self.gold: GoldDataset | None = None
-        self.n_extra = 0
-        self._hashes: list[bytes] = []
-        self.first_failure: str | None = None
+    Attributes:
+        name: the run's.
+        dataset_name: the gold set's.
+        gold: the whole gold set, where it is one.
+        n_extra: queries of the run that the gold set lacks.
+        lists: what each query got; kept only where a metric looks at it.
+        query_ids, statuses, n_empty, first_failure: of what has passed.
+    """
+
+    _pairs: Iterable[tuple[Query, Retrieved | None]]
+    name: str
+    dataset_name: str
+    mender: Mender = field(default_factory=Mender)
+    run_settings: Mapping[str, Any] = field(default_factory=dict)
+    gold: GoldDataset | None = None
+    n_extra: int = 0
+    lists: list[RankedList] | None = None
+    query_ids: list[str] = field(default_factory=list)
+    statuses: Counter[str] = field(default_factory=Counter)
+    n_empty: int = 0
+    first_failure: str | None = None
+    _hashes: list[bytes] = field(default_factory=list)
 
     def items(
         self, profile: Profile | None = None, *, leave_out_missing: bool = False
@@ -110,9 +107,10 @@ class Source:
             profile: what is done with a list before it is matched (`arranged`); None for nothing.
             leave_out_missing: whether queries without an answer are counted only.
         """
-        arrange = (lambda item: item) if profile is None else arranged(profile)
         for query, retrieved in self._pairs:
-            item = arrange(match_item(query, retrieved))
+            item = match_item(query, retrieved)
+            if profile is not None:
+                item = arranged(item, profile)
             self.statuses[item.status] += 1
             if item.status == "missing" and leave_out_missing:
                 continue
@@ -162,7 +160,7 @@ class _ById(Source):
     """Qrels and a run as plain mappings, whose ids are compared without making documents."""
 
     def __init__(self, read: IdArrays) -> None:
-        super().__init__((), name="run", dataset_name="gold", mender=Mender())
+        super().__init__((), "run", "gold")
         self._read = read
         self.query_ids = list(read.qrels)
         self.statuses["missing"] = int((~read.answered).sum())
@@ -226,8 +224,7 @@ def source_of(dataset: object, run: object, profile: Profile, *, by_id: bool = F
             "retriever), or a results file alone, by its path or as rows"
         )
     reading = Reading(dataset, strict=True)
-    name = reading.name
-    return Source(_answered(reading), name=name, dataset_name=name, mender=reading.mender)
+    return Source(_answered(reading), reading.name, reading.name, reading.mender)
 
 
 def _answered(reading: Reading) -> Iterator[tuple[Query, Retrieved | None]]:
@@ -253,15 +250,8 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile) -> Source:
         )
     mender = Mender()
     mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
-    source = Source(
-        ((query, run.results.get(query.id)) for query in gold),
-        name=run.name,
-        dataset_name=gold.name,
-        mender=mender,
-        run=run,
-    )
-    source.gold, source.n_extra = gold, len(extra)
-    return source
+    pairs = ((query, run.results.get(query.id)) for query in gold)
+    return Source(pairs, run.name, gold.name, mender, run.settings, gold, len(extra))
 
 
 def as_run(value: object, dataset: GoldDataset) -> Run:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from kragx.data.documents import Doc
+from kragx.data.gold import Gold
 from kragx.data.tokenizers import describe, tokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.errors import DataError
@@ -26,15 +26,11 @@ from kragx.metrics.spans.rows import Rows
 from kragx.metrics.table import Ints, MatchTable
 
 _BATCH = 256  # queries whose tokens are compared at once
+_NO_TOKENS = np.empty(0, np.int32)
 
 
-@dataclass(frozen=True)
-class GoldText:
-    """A gold text of a query: the gold item that it belongs to, from 0, and what is known of it."""
-
-    item: int
-    text: str
-    metadata: Mapping[str, Any]
+GoldTexts = list[list[Gold | Doc]]
+"""For each gold item of a query its texts: its own and those of its alternatives."""
 
 
 class Reader:
@@ -86,15 +82,13 @@ class Reader:
     def parts(self) -> Iterator[Part]:
         """A part for each batch of queries with text, and for each query with offsets."""
         # One part holds consecutive queries, so that rows keep their order.
-        batch: list[tuple[list[GoldText], list[str]]] = []
+        batch: list[tuple[GoldTexts, list[str]]] = []
         for ranked, repeated in zip(self._lists, self._repeated):
-            golds = _golds(ranked)
-            docs = [doc.text for doc in ranked.docs]
-            self._check(ranked, golds, docs)
-            exact = self._placed(ranked, golds) if golds else None
+            golds = _gold_texts(ranked)
+            exact = self._placed(ranked, list(chain(*golds))) if golds else None
             if exact is None:
-                kept = ["" if again else text or "" for text, again in zip(docs, repeated)]
-                batch.append((golds, kept))
+                docs = zip(ranked.docs, repeated)
+                batch.append((golds, ["" if again else doc.text or "" for doc, again in docs]))
                 self._n_texts += bool(golds)
             if batch and (exact is not None or len(batch) == _BATCH):
                 yield self._aligned(batch)
@@ -105,35 +99,15 @@ class Reader:
         if batch:
             yield self._aligned(batch)
 
-    def _check(
-        self, ranked: RankedList, golds: Sequence[GoldText], docs: Sequence[str | None]
-    ) -> None:
-        with_text = {gold.item for gold in golds}
-        wanted = _items(ranked)
-        for item, position in enumerate(wanted):
-            if item not in with_text:
-                raise DataError(
-                    f"query {ranked.query.id!r}, gold {position + 1}: "
-                    f"{ranked.query.gold[position].id!r} has no text, and coverage, density and "
-                    "iou compare texts; add it, or leave them out"
-                )
-        if wanted and None in docs:
-            rank = docs.index(None) + 1
-            raise DataError(
-                f"query {ranked.query.id!r}, rank {rank}: document {ranked.docs[rank - 1].id!r} "
-                "has no text, and coverage, density and iou compare texts; add it, or leave them "
-                "out"
-            )
-
     def _placed(
-        self, ranked: RankedList, golds: Sequence[GoldText]
+        self, ranked: RankedList, golds: Sequence[Gold | Doc]
     ) -> tuple[list[Placed], list[Placed]] | None:
         """The places of all texts of a query; None if they are to be compared instead."""
         how = self._how
         if how.offsets == "off":
             return None
 
-        def place(text: GoldText | Doc) -> Placed | None:
+        def place(text: Gold | Doc) -> Placed | None:
             return placed(text.text, text.metadata, how.keys, wrappers=how.wrappers == "removed")
 
         of_gold, of_docs = list(map(place, golds)), list(map(place, ranked.docs))
@@ -149,18 +123,19 @@ class Reader:
             )
         return None
 
-    def _aligned(self, batch: Sequence[tuple[list[GoldText], list[str]]]) -> Part:
-        golds = [[self._how.read(gold.text) for gold in golds] for golds, _ in batch]
-        docs = [[self._how.read(text) for text in texts] for _, texts in batch]
+    def _aligned(self, batch: Sequence[tuple[GoldTexts, list[str]]]) -> Part:
+        read = self._how.read
+        golds = [[read(gold.text or "") for gold in chain(*golds)] for golds, _ in batch]
+        docs = [[read(text) for text in texts] for _, texts in batch]
         corpus = self._corpus
-        corpus.add(text for texts in (*golds, *docs) for text in texts)
+        corpus.add(chain(*golds, *docs))
         gold_tokens = [tokens for texts in golds for tokens in corpus.of(texts)]
-        for texts, tokens in zip((t for of in golds for t in of), gold_tokens):
+        for texts, tokens in zip(chain(*golds), gold_tokens):
             if not len(tokens):
                 self._without[texts] = None
         doc_tokens = [corpus.of(texts) for texts in docs]
         gold_rows = Rows.of(gold_tokens)
-        streams = Rows.of([_row(of) for of in doc_tokens])
+        streams = Rows.of([np.concatenate((_NO_TOKENS, *of)) for of in doc_tokens])
         item_query, text_item, stream_of = _items_of([golds for golds, _ in batch])
         cells = align(
             gold_rows,
@@ -175,9 +150,7 @@ class Reader:
         twin = twins(gold_rows, stream_of, self._how.run)
         return Part(cells, repeats, twin, gold_rows.lengths, text_item, item_query, lengths)
 
-    def _located(
-        self, golds: Sequence[GoldText], of_gold: Sequence[Placed], docs: Sequence[Placed]
-    ) -> Part:
+    def _located(self, golds: GoldTexts, of_gold: Sequence[Placed], docs: Sequence[Placed]) -> Part:
         # Repeated documents need no care: the same place counts once, another is another.
         for sources, texts in zip(self._sources, (of_gold, docs)):
             sources.update((text.source, None) for text in texts)
@@ -189,37 +162,36 @@ class Reader:
         return Part(cells, repeats, twin, gold_lengths, text_item, item_query, [lengths])
 
 
-def _row(texts: Sequence[Any]) -> Any:
-    return np.concatenate(texts) if texts else np.empty(0, np.int32)
+def _gold_texts(ranked: RankedList) -> GoldTexts:
+    """The texts of a query's gold: of its items of a grade above 0.
 
-
-def _items(ranked: RankedList) -> list[int]:
-    """The gold items of a query that are gold: of a grade above 0."""
-    return [position for position, gold in enumerate(ranked.query.gold) if gold.grade > 0]
-
-
-def _golds(ranked: RankedList) -> list[GoldText]:
-    """The texts of a query's gold items and of their alternatives."""
-    golds: list[GoldText] = []
-    for item, position in enumerate(_items(ranked)):
-        own = ranked.query.gold[position]
-        texts = [(own.text, own.metadata), *((doc.text, doc.metadata) for doc in own.alternatives)]
-        golds += [GoldText(item, text, metadata) for text, metadata in texts if text is not None]
+    Raises:
+        DataError: a gold item has none, or a document that is compared with them.
+    """
+    golds: GoldTexts = []
+    lacking: list[str] = []
+    for position, gold in enumerate(ranked.query.gold, start=1):
+        if gold.grade > 0:
+            texts: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
+            golds.append([text for text in texts if text.text is not None])
+            lacking += [] if golds[-1] else [f"gold {position}: {gold.id!r}"]
+    for rank, doc in enumerate(ranked.docs if golds else (), start=1):
+        lacking += [f"rank {rank}: document {doc.id!r}"] if doc.text is None else []
+    if lacking:
+        raise DataError(
+            f"query {ranked.query.id!r}, {lacking[0]} has no text, and coverage, density and iou "
+            "compare texts; add it, or leave them out"
+        )
     return golds
 
 
-def _items_of(golds: Sequence[Sequence[GoldText]]) -> tuple[Ints, Ints, Ints]:
+def _items_of(golds: Sequence[GoldTexts]) -> tuple[Ints, Ints, Ints]:
     """The query of each gold item; the item and the query of each gold text."""
-    item_query: list[int] = []
-    text_item: list[int] = []
-    stream_of: list[int] = []
-    for query, of_query in enumerate(golds):
-        first = len(item_query)
-        item_query += [query] * (max((gold.item for gold in of_query), default=-1) + 1)
-        text_item += [first + gold.item for gold in of_query]
-        stream_of += [query] * len(of_query)
-    return (
-        np.array(item_query, np.int64),
-        np.array(text_item, np.int64),
-        np.array(stream_of, np.int64),
-    )
+    item_query = _numbered(list(map(len, golds)))
+    text_item = _numbered([len(texts) for of_query in golds for texts in of_query])
+    return item_query, text_item, item_query[text_item]
+
+
+def _numbered(lengths: Sequence[int]) -> Ints:
+    """For each element of lists of these lengths the number of its list."""
+    return np.repeat(np.arange(len(lengths), dtype=np.int64), np.array(lengths, np.int64))

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from kragx.data.gold import GoldDataset
 from kragx.data.tokenizers import KragTokenizer
@@ -96,11 +96,7 @@ class OfflineRetrievalEvaluators:
     _evaluation: Evaluation | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self.averaging_method = member(AveragingMethod, self.averaging_method, "averaging_method")
-        self.matching_criteria = member(
-            MatchingCriteria, self.matching_criteria, "matching_criteria"
-        )
-        check_profile(self.profile)
+        check_choices(self)
         n_gold, n_predicted = len(self.actual_docs), len(self.predicted_docs)
         if not (n_gold and n_predicted):
             raise UsageError("actual_docs and predicted_docs must not be empty: a list a query")
@@ -293,30 +289,35 @@ def _kragx_name(name: str) -> str:
     return name.removesuffix("_score")
 
 
-def check_profile(profile: str) -> None:
-    """Raise a `UsageError` unless K-RAG's evaluators have this profile."""
-    if profile not in ("kragx", "krag"):
-        raise UsageError(
-            f"profile: {profile!r} is not one that K-RAG's evaluators have, kragx and krag; "
-            f"{nearest(str(profile), ('kragx', 'krag'))}"
-        )
+class _Choices(Protocol):
+    averaging_method: AveragingMethod | str
+    matching_criteria: MatchingCriteria | str
+    profile: str
 
 
-_Member = TypeVar("_Member", bound=Enum)
+def check_choices(evaluator: _Choices) -> None:
+    """Check what all evaluators let choose; averages and criteria become members of their enums.
 
-
-def member(kind: type[_Member], value: object, name: str) -> _Member:
-    """The member of an enum that is meant by itself, its value or its name in any case.
+    A member is meant by itself, its value or its name in any case.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such member, or K-RAG's evaluators do not have the profile.
     """
-    if isinstance(value, kind):
-        return value
-    members: Mapping[str, _Member] = {entry.value: entry for entry in kind}
-    if isinstance(value, str) and value.lower() in members:
-        return members[value.lower()]
-    raise UsageError(f"{name}: unknown value {value!r}; {nearest(str(value), members)}")
+    if evaluator.profile not in ("kragx", "krag"):
+        raise UsageError(
+            f"profile: {evaluator.profile!r} is not one that K-RAG's evaluators have, kragx and "
+            f"krag; {nearest(str(evaluator.profile), ('kragx', 'krag'))}"
+        )
+    for name, kind in (
+        ("averaging_method", AveragingMethod),
+        ("matching_criteria", MatchingCriteria),
+    ):
+        value = getattr(evaluator, name)
+        members = {entry.value: entry for entry in kind}
+        member = value if isinstance(value, kind) else members.get(str(value).lower())
+        if member is None:
+            raise UsageError(f"{name}: unknown value {value!r}; {nearest(str(value), members)}")
+        setattr(evaluator, name, member)
 
 
 def cuts(k: int | Iterable[int] | None) -> list[int | None]:

@@ -15,9 +15,8 @@ from kragx.krag.evaluators import (
     MatchingCriteria,
     OfflineRetrievalEvaluators,
     RougeOfflineRetrievalEvaluators,
-    check_profile,
+    check_choices,
     cuts,
-    member,
 )
 from kragx.matchers import matcher
 
@@ -67,16 +66,12 @@ class RAGEvaluator:
                 f"match_method: unknown method {self.match_method!r}; "
                 f"{nearest(str(self.match_method), METHODS)}"
             )
-        check_profile(self.profile)
+        check_choices(self)
         if self.profile == "krag" and self.match_method not in KRAG_METHODS:
             raise UsageError(
                 f"match_method: K-RAG has no {self.match_method!r}; use one of "
                 f"{', '.join(KRAG_METHODS)}, or profile='kragx'"
             )
-        self.averaging_method = member(AveragingMethod, self.averaging_method, "averaging_method")
-        self.matching_criteria = member(
-            MatchingCriteria, self.matching_criteria, "matching_criteria"
-        )
         if self.match_method == "llm":
             spec = {"method": "llm", "judge": self.judge, "mode": self.mode or "auto"}
             self._matcher = matcher(spec)

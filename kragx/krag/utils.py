@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.data.gold import GoldDataset
 from kragx.data.runs import Retrieved
-from kragx.errors import DataError, UsageError, nearest, needing, shorten
+from kragx.errors import DataError, UsageError, check_whole, nearest, needing, shorten
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_calls import is_retriever
 from kragx.evaluation.retrievers import fuse, fusion_weights
@@ -150,7 +150,7 @@ def context_to_document(df_test: pandas.DataFrame, idx: int) -> list[KragDocumen
     fields = {}
     for column in ("source", "doc_id"):
         values = _cell(df_test, idx, column) if column in df_test.columns else []
-        if values and len(values) != len(texts):
+        if len(values) not in (0, len(texts)):
             raise _bad_cell(
                 idx,
                 column,
@@ -210,8 +210,7 @@ def _scores(
 
 
 def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[float] | None) -> None:
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise UsageError(f"k: {k!r} is not a whole number of at least 1")
+    check_whole("k", k)
     if not isinstance(retrievers, Mapping) or not retrievers:
         raise UsageError(
             f"retrievers: {shorten(retrievers)} names no retriever; pass a mapping from names to "

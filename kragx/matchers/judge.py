@@ -287,7 +287,7 @@ class PoolMatcher(BaseMatcher):
         if outside:
             raise UsageError(
                 f"query {item.query.id!r}: {len(outside)} retrieved documents are not in the pool; "
-                "a run is scored in a pool that it is a part of (kragx.evaluation.pooling.pooled)"
+                "a run is scored in a pool that it is a part of (kragx.pooled)"
             )
         gold = tuple(Gold(text=text) for text in judgements)
         return replace(item, query=replace(item.query, gold=gold), docs=docs)

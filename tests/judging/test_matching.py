@@ -11,7 +11,7 @@ from kragx.app.commands.main import main
 from kragx.app.config import load
 from kragx.comparison.side_by_side import side_by_side
 from kragx.errors import ConfigError, UsageError
-from kragx.evaluation.pooling import pooled
+from kragx.evaluation.evaluate import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
 from kragx.judging.prompt import messages, neutralise
 from kragx.judging.question import FAILURE_KINDS

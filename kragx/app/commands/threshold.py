@@ -14,7 +14,7 @@ from kragx.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from kragx.evaluation.evaluation import Evaluation
-    from kragx.evaluation.sweep import Sweep
+    from kragx.evaluation.thresholds import Sweep
     from kragx.printing import Part
 
 group = opt.group("threshold", "Thresholds: sweep, calibrate.")
@@ -44,7 +44,7 @@ def sweep(
 ) -> None:
     """Show metrics against the threshold, and where they are stable."""
     from kragx.app.config import match_spec
-    from kragx.evaluation import sweep as sweeping
+    from kragx.evaluation.thresholds import sweep as swept_over
     from kragx.report.csv_files import sweeps_csv
     from kragx.report.figures.sweep import sweep_figure
 
@@ -58,7 +58,7 @@ def sweep(
         thresholds: Any = "scores" if every_score else None
         if not every_score and not graded and not plain_grid:
             thresholds = _grid(from_, to, step)
-        sweeps.append(sweeping.sweep(evaluation, thresholds=thresholds, tolerance=tolerance))
+        sweeps.append(swept_over(evaluation, thresholds=thresholds, tolerance=tolerance))
     show(
         format,
         lambda: _parts(sweeps, evaluations),

@@ -15,8 +15,7 @@ from rich.console import Console
 
 from kragx import GoldDataset, Run, UsageError, evaluate, explain
 from kragx.data.tokenizers import UnicodeTokenizer
-from kragx.evaluation.explain import Explanation
-from kragx.evaluation.highlights import shared_spans, shown_text
+from kragx.evaluation.explain import Explanation, shared_spans, shown_text
 from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
 from kragx.matchers import METHODS, asks

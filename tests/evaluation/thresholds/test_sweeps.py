@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, flips, sweep
 from kragx.comparison.flips import all_flips, flips_warning
-from kragx.evaluation.sweep import plateau
+from kragx.evaluation.thresholds import plateau
 from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv
