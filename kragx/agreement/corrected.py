@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.agreement.labels import Labels, Scale, read_labels, read_scale
+from kragx.agreement.labels import Labels, Scale, read_sides
 from kragx.agreement.remarks import ends, level
 from kragx.agreement.scoring import (
     as_gold,
@@ -259,9 +259,7 @@ def correct(
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = systems(runs)
-    people = read_labels(human, "human")
-    machine = read_labels(judge, "judge", asks=asks, model=model, rubric=rubric)
-    labels = read_scale(scale, people)
+    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric)
     queries = list(machine.queries)
     gold = as_gold(machine, labels, queries)
     corrected = {}

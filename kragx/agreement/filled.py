@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from kragx.agreement.labels import Labels, Pair, Scale, read_labels, read_scale
+from kragx.agreement.labels import Labels, Pair, Scale, Side, read_sides
 from kragx.agreement.scoring import (
     as_gold,
     deepest,
@@ -22,8 +22,6 @@ from kragx.data.runs import Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
-
-Source = Literal["human", "judge"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,8 @@ class Filled(Result):
     """
 
     grades: Mapping[Pair, float] = field(metadata=HIDDEN)
-    sources: Mapping[Pair, Source] = field(metadata=HIDDEN)
-    n_labels: Mapping[Source, int]
+    sources: Mapping[Pair, Side] = field(metadata=HIDDEN)
+    n_labels: Mapping[Side, int]
     n_overruled: int
     n_queries: int
     n_without_human: int
@@ -151,12 +149,10 @@ def fill(
         UsageError: an argument is wrong.
     """
     runs = systems(runs)
-    people = read_labels(human, "human")
-    machine = read_labels(judge, "judge", asks=asks, model=model, rubric=rubric)
-    scale_read = read_scale(scale, people)
-    sides: tuple[tuple[Source, Labels], ...] = (("judge", machine), ("human", people))
+    people, machine, scale_read = read_sides(human, judge, scale, asks, model, rubric)
+    sides: tuple[tuple[Side, Labels], ...] = (("judge", machine), ("human", people))
     grades: dict[Pair, float] = {}
-    sources: dict[Pair, Source] = {}
+    sources: dict[Pair, Side] = {}
     for source, labels in sides:  # people last, so that theirs stay
         usable = {pair: grade for pair, grade in labels.grades.items() if grade in scale_read}
         grades |= usable

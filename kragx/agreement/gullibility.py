@@ -128,8 +128,7 @@ class Probe(Result):
         if self.n_wrong:
             yield warning(f"taken for a match without any addition: {self.n_wrong}")
         if n_missing := self.judging.n_missing:
-            failures = sorted(self.judging.failures.items())
-            kinds = ", ".join(f"{count} {kind}" for kind, count in failures)
+            kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.judging.failures.items()))
             yield warning(f"failed judgements: {n_missing} ({kinds}), left out, never 0")
         yield from map(warning, self.warnings)
 
@@ -250,8 +249,7 @@ def irrelevant(
         ]
         by_query.append([Passage(query, text, "gold of another query") for text in others[:3]])
     # The first of every query, then the second of every query that has one, and so on.
-    turns = zip_longest(*by_query)
-    passages = [passage for turn in turns for passage in turn if passage is not None]
+    passages = [passage for turn in zip_longest(*by_query) for passage in turn if passage]
     if not passages:
         raise DataError(
             f"{dataset.name}: no query has a text and a passage known to be irrelevant; give gold "
@@ -281,12 +279,11 @@ def _texts(passage: Passage, rubric: Rubric, rng: random.Random) -> list[str]:
     rng.shuffle(added)
     for word in added:
         words.insert(rng.randint(0, len(words)), word)
-    orders = (order.format(top=rubric.top) for order in _ORDERS)
     return [
         passage.text,
         f"{query}\n{passage.text}",
         " ".join(words),
-        *(f"{passage.text}\n{order}" for order in orders),
+        *(f"{passage.text}\n{order.format(top=rubric.top)}" for order in _ORDERS),
     ]
 
 
@@ -303,9 +300,9 @@ def _lift(
     if not n:
         return Lift(variant, VARIANTS[variant], 0, n_missing, None, None, None, None, 0)
     plain, changed, cuts = plain[known], changed[known], cuts[known]
-    rows = {query: row for row, query in enumerate(dict.fromkeys(query_ids[known]))}
+    rows: dict[str, int] = {}
+    row_of = [rows.setdefault(query, len(rows)) for query in query_ids[known]]
     terms = np.zeros((len(rows), 2))
-    row_of = [rows[query] for query in query_ids[known]]
     np.add.at(terms, row_of, np.stack([changed - plain, np.ones(n)], axis=1))
     intervals = expanded_intervals(
         terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **draws

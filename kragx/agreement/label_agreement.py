@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kragx.agreement import coefficients, remarks
-from kragx.agreement.labels import Labels, Pair, Scale, Side, read_labels, read_scale
+from kragx.agreement.labels import Labels, Pair, Scale, Side, read_sides
 from kragx.agreement.scoring import METRIC, SystemAgreement, rank_systems
 from kragx.comparison.statistics import (
     CONFIDENCE,
@@ -198,12 +198,8 @@ def agree(
         UsageError: an argument is wrong.
     """
     check_confidence(confidence)
-    sides: dict[Side, Labels] = {
-        "human": read_labels(human, "human"),
-        "judge": read_labels(judge, "judge", asks=asks, model=model, rubric=rubric),
-    }
-    people, machine = sides.values()
-    labels = read_scale(scale, people)
+    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric)
+    sides: dict[Side, Labels] = {"human": people, "judge": machine}
     out_of_scale = tuple(
         OutOfScale(side, *pair, grade)
         for side, side_labels in sides.items()
@@ -278,9 +274,10 @@ def statistics(confusion: Floats, scale: Scale) -> dict[str, Floats]:
         "accuracy": coefficients.accuracy(confusion),
         "bias": coefficients.mean_bias(confusion),
     }
-    for cut, label in enumerate(scale.labels[1:], start=1):
-        binary = coefficients.binary(confusion, cut)
-        values[f"kappa_binary.{label}"] = coefficients.cohen_kappa(binary)
+    values |= {
+        f"kappa_binary.{label}": coefficients.cohen_kappa(coefficients.binary(confusion, cut))
+        for cut, label in enumerate(scale.labels[1:], start=1)
+    }
     biases = np.moveaxis(coefficients.bias(confusion), -1, 0)
     return values | {f"bias.{label}": bias for label, bias in zip(scale.labels, biases)}
 
@@ -295,5 +292,5 @@ def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -
     )
     # Query, row and column as one number, so that one pass counts every cell.
     cells = (row_of * size + human_rows) * size + judge_columns
-    counts = np.bincount(cells, minlength=len(rows) * size**2)
-    return counts.reshape(len(rows), size, size).astype(np.float64)
+    counts = np.bincount(cells, minlength=len(rows) * size**2).astype(np.float64)
+    return counts.reshape(len(rows), size, size)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -89,16 +90,13 @@ def _of_qrels(path: Path) -> Iterator[Label]:
 
 
 def _by_record(
-    read: Callable[[Mapping[str, Any], str], Iterator[Label]],
-) -> Callable[[Path], Iterator[Label]]:
-    def labels(path: Path) -> Iterator[Label]:
-        for line, record in _records(path):
-            try:
-                yield from read(record, f"line {line}")
-            except DataError as error:
-                raise error.within(path=f"{path}:{line}") from None
-
-    return labels
+    read: Callable[[Mapping[str, Any], str], Iterator[Label]], path: Path
+) -> Iterator[Label]:
+    for line, record in _records(path):
+        try:
+            yield from read(record, f"line {line}")
+        except DataError as error:
+            raise error.within(path=f"{path}:{line}") from None
 
 
 def _of_pair(row: Mapping[str, Any], place: str) -> Iterator[Label]:
@@ -173,8 +171,8 @@ def _of_offsets(record: Mapping[str, Any], place: str) -> Iterator[Label]:
         )
     for rank, (row, chunk) in enumerate(zip(rows, chunks), start=1):
         for gold, (shared, length) in enumerate(zip(row, golds), start=1):
-            match = float(shares_half(shared, chunk, length))
-            yield Label(match, query_id, rank=rank, gold=gold, place=place)
+            match = shares_half(shared, chunk, length)
+            yield Label(float(match), query_id, rank=rank, gold=gold, place=place)
 
 
 def shares_half(shared: float, chunk: float, gold: float) -> bool:
@@ -196,9 +194,9 @@ def _list(record: Mapping[str, Any], name: str, kinds: type | tuple[type, ...], 
 
 
 READERS: Mapping[str, Callable[[Path], Iterator[Label]]] = {
-    "pairs": _by_record(_of_pair),
-    "matrix": _by_record(_of_matrix),
-    "offsets": _by_record(_of_offsets),
+    "pairs": partial(_by_record, _of_pair),
+    "matrix": partial(_by_record, _of_matrix),
+    "offsets": partial(_by_record, _of_offsets),
     "qrels": _of_qrels,
 }
 """The reader of each format; gold sets have their own, a store needs to be told what is meant."""
@@ -226,14 +224,12 @@ def of_store(
         people = {} if support else store.all_labels()
     for key, record in records.items():
         grade, question = settled[key].grade, record["question"]
-        if grade is None:
-            continue
-        if support:
+        if grade is not None and support:
             yield Label(grade, doc_text=question["document"], gold_text=question["gold"])
-            continue
-        for query_id, doc_id in record["pairs"]:
-            if (query_id, doc_id) not in people:
-                yield Label(grade, query_id, doc_text=question["document"])
+        elif grade is not None:
+            for query_id, doc_id in record["pairs"]:
+                if (query_id, doc_id) not in people:
+                    yield Label(grade, query_id, doc_text=question["document"])
     for (query_id, doc_id), grade in people.items():
         yield Label(grade, query_id, doc_id=doc_id)
 

@@ -15,6 +15,7 @@ from kragx.data.formats.jsonl import file_name
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.reading import read_dataset
 from kragx.errors import DataError, UsageError, nearest, shorten
+from kragx.judging import Store, records
 from kragx.judging.prompt import key_of
 
 Pair = tuple[str, str]
@@ -90,9 +91,11 @@ class Scale:
             )
 
     def __contains__(self, grade: object) -> bool:
-        if not isinstance(grade, (int, float)):
-            return False
-        return grade == int(grade) and self.low <= grade <= self.high
+        return (
+            isinstance(grade, (int, float))
+            and grade == int(grade)
+            and self.low <= grade <= self.high
+        )
 
     def __str__(self) -> str:
         return f"{self.low} to {self.high}"
@@ -270,8 +273,6 @@ def _of_dataset(dataset: GoldDataset, name: str) -> Labels:
 def _of_store(
     path: Path, side: Side, asks: str | None, model: str | None, rubric: str | None
 ) -> Labels:
-    from kragx.judging import Store, records
-
     with Store(path) as store:
         if side == "human":
             grades: Mapping[Pair, float] = store.all_labels()
@@ -285,6 +286,20 @@ def _of_store(
                 store, asks=asks or asked_in(store), model=model, rubric=rubric, human=False
             )
     return Labels({pair: float(grade) for pair, grade in grades.items()}, str(path))
+
+
+def read_sides(
+    human: object,
+    judge: object,
+    scale: object,
+    asks: str | None,
+    model: str | None,
+    rubric: str | None,
+) -> tuple[Labels, Labels, Scale]:
+    """The human labels, the judge's, and their scale; arguments as of `read_labels`."""
+    people = read_labels(human, "human")
+    machine = read_labels(judge, "judge", asks=asks, model=model, rubric=rubric)
+    return people, machine, read_scale(scale, people)
 
 
 def asked_in(store: Any) -> str:

@@ -108,9 +108,10 @@ def _resting_on_few(counts: Floats, scale: Scale) -> set[str]:
     """The statistics that rest on human labels that only few queries have."""
     has = counts.sum(2) > 0
     queries = {f"bias.{label}": has[:, row].sum() for row, label in enumerate(scale.labels)}
-    for cut, label in enumerate(scale.labels[1:], start=1):
-        below, above = has[:, :cut].any(1).sum(), has[:, cut:].any(1).sum()
-        queries[f"kappa_binary.{label}"] = min(below, above)
+    queries |= {
+        f"kappa_binary.{label}": min(has[:, :cut].any(1).sum(), has[:, cut:].any(1).sum())
+        for cut, label in enumerate(scale.labels[1:], start=1)
+    }
     return {name for name, count in queries.items() if count < FEW_QUERIES}
 
 

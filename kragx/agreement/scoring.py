@@ -219,9 +219,9 @@ def rank_systems(
     common = [query for query in human.queries if query in judge.queries]
     if not common:
         raise DataError("runs: no query has labels from both sides")
-    datasets = [as_gold(labels, scale, common) for labels in (human, judge)]
     by_people, by_judge = (
-        [scored_by(dataset, run, [metric]) for run in runs] for dataset in datasets
+        [scored_by(dataset, run, [metric]) for run in runs]
+        for dataset in (as_gold(labels, scale, common) for labels in (human, judge))
     )
     # The same values, summed in another order, differ in their last digits: no ranking in that.
     human_means, judge_means = (

@@ -54,8 +54,7 @@ class Aligned:
         )
         if not shared:
             raise UsageError("the evaluations have no query in common; queries join by id")
-        left_out = max(len(own.query_ids) for own in scores) - len(shared)
-        if left_out:
+        if left_out := max(len(own.query_ids) for own in scores) - len(shared):
             cautions.append(f"queries that not all have, left out of the comparison: {left_out}")
         return cls(
             query_ids=shared,
@@ -114,25 +113,25 @@ class Aligned:
         tested = [pair for pair in pairs if pair[0] in self.tested]
         # One table of columns, so that means and differences see the same resamples.
         own = np.hstack(list(self.values.values()))
-        columns = np.hstack([own, *(self._difference(pair)[:, None] for pair in tested)])
+        compared = [
+            self.values[retriever][:, [column]] - self.values[against][:, [column]]
+            for metric, retriever, against in tested
+            for column in [self.metrics.index(metric)]
+        ]
+        columns = np.hstack([own, *compared])
         ends = mean_intervals(columns, settings.confidence, settings.resamples, settings.seed)
         estimates = self._estimates(columns, ends, means)
         differences = {pair: _untested(*pair, estimates) for pair in pairs}
         first = own.shape[1]
         differences |= self._tested(tested, columns[:, first:], ends[:, first:], settings)
-        to_best_decided = self._decided([differences[pair] for pair in to_best], settings)
         return View(
             n=len(self.query_ids),
             means=estimates,
-            leaders=self._leaders(best, to_best_decided, means),
+            leaders=self._leaders(
+                best, self._decided([differences[pair] for pair in to_best], settings)
+            ),
             differences=self._decided([differences[pair] for pair in to_baseline], settings),
         )
-
-    def _difference(self, pair: Pair) -> Floats:
-        metric, retriever, against = pair
-        column = self.metrics.index(metric)
-        difference: Floats = self.values[retriever][:, column] - self.values[against][:, column]
-        return difference
 
     def _best(self, means: Means) -> dict[str, str]:
         """For each metric the first retriever with the best value."""
@@ -148,16 +147,17 @@ class Aligned:
         self, columns: Floats, ends: Floats, means: Means
     ) -> dict[str, dict[str, Estimate]]:
         """The means with the intervals of their columns: retriever by retriever its metrics."""
-        estimates: dict[str, dict[str, Estimate]] = {}
-        counts = (~np.isnan(columns)).sum(axis=0)
-        own = zip(ends.T, counts.tolist())
-        for name in self.values:
-            estimates[name] = {}
-            for metric, ((low, high), n) in zip(self.metrics, own):
-                if metric not in self.tested:
-                    low = high = None  # noqa: PLW2901  # the queries' values do not make its number
-                estimates[name][metric] = Estimate(means[name][metric], plain(low), plain(high), n)
-        return estimates
+        # Where the queries' values do not make a metric's number, their interval is none of it.
+        tested = np.tile([metric in self.tested for metric in self.metrics], len(self.values))
+        own = np.where(tested, ends[:, : len(tested)], np.nan).T.tolist()
+        columns_of_all = iter(zip(own, (~np.isnan(columns)).sum(axis=0).tolist()))
+        return {
+            name: {
+                metric: Estimate(means[name][metric], plain(low), plain(high), n)
+                for metric, ((low, high), n) in zip(self.metrics, columns_of_all)
+            }
+            for name in self.values
+        }
 
     def _tested(
         self, pairs: Sequence[Pair], columns: Floats, ends: Floats, settings: Settings
@@ -212,7 +212,7 @@ class Aligned:
         return "better" if (low > 0) == (better == "higher") else "worse"
 
     def _leaders(
-        self, best: Mapping[str, str], differences: Sequence[Difference], means: Means
+        self, best: Mapping[str, str], differences: Sequence[Difference]
     ) -> dict[str, Leader]:
         leaders = {}
         for metric, top in best.items():
@@ -221,11 +221,7 @@ class Aligned:
             tied = tuple(
                 other.against
                 for other in to_others
-                if (
-                    not other.decided
-                    if tested
-                    else means[other.against][metric] == means[top][metric]
-                )
+                if (not other.decided if tested else other.value == 0)
             )
             leaders[metric] = Leader(metric, top, tied, to_others, tested)
         return leaders

@@ -100,20 +100,15 @@ class Change(Result):
         )
         for title, queries in (("worse", self.worse), ("better", self.better)):
             if queries:
-                yield _queries_table(title, queries)
-
-
-def _queries_table(title: str, queries: Sequence[QueryChange]) -> Table:
-    more = len(queries) - SHOWN
-    return Table(
-        [title, "question", "what changed"],
-        [
-            [visible(query.query_id), visible(query.text or ""), query.values_text()]
-            for query in queries[:SHOWN]
-        ],
-        words=3,
-        note=f"and {more} more" if more > 0 else "",
-    )
+                yield Table(
+                    [title, "question", "what changed"],
+                    [
+                        [visible(query.query_id), visible(query.text or ""), query.values_text()]
+                        for query in queries[:SHOWN]
+                    ],
+                    words=3,
+                    note=f"and {len(queries) - SHOWN} more" if len(queries) > SHOWN else "",
+                )
 
 
 def changes(
@@ -151,11 +146,11 @@ def changes(
             raise error.within(path=after.name) from None
         comparison = replace(comparison, match=after.match)
         queries = list(_query_changes(pair, comparison, (old.dataset, new.dataset)))
-        better = [query for query in queries if query.way > 0]
-        worse = [query for query in queries if query.way < 0]
-        better.sort(key=lambda query: (-query.by, -query.overall))
-        worse.sort(key=lambda query: (query.by, query.overall))
-        changed.append(Change(after.name, comparison, tuple(better), tuple(worse)))
+        worse_first = sorted(queries, key=lambda query: (query.by, query.overall))
+        better_first = sorted(queries, key=lambda query: (-query.by, -query.overall))
+        better = tuple(query for query in better_first if query.way > 0)
+        worse = tuple(query for query in worse_first if query.way < 0)
+        changed.append(Change(after.name, comparison, better, worse))
     return tuple(changed)
 
 
@@ -170,9 +165,8 @@ def _pairs(
             "one folder is named: name another, or two of its retrievers: --retriever "
             + " --retriever ".join(old.retrievers[:2])
         )
-    names = [(name, name) for name in new.retrievers if name in old.retrievers]
-    if retrievers:
-        names = [(retrievers[0], retrievers[-1])]
+    both = [(name, name) for name in new.retrievers if name in old.retrievers]
+    names = [(retrievers[0], retrievers[-1])] if retrievers else both
     if not names:
         raise UsageError(
             f"no retriever is in both: {old.name} has {', '.join(old.retrievers)}; {new.name} has "
@@ -206,8 +200,8 @@ def _query_changes(
     if not metrics:
         return
     before, after = (own.table(metrics, comparison.query_ids) for own in pair)
-    signs = [-1.0 if better[metric] == "lower" else 1.0 for metric in metrics]
-    gains = np.nan_to_num((after - before) * np.array(signs))
+    signs = np.array([-1.0 if better[metric] == "lower" else 1.0 for metric in metrics])
+    gains = np.nan_to_num((after - before) * signs)
     moved = (np.abs(gains) > TOLERANCE) | (np.isnan(before) != np.isnan(after))
     for row in np.flatnonzero(moved.any(axis=1)).tolist():
         query_id = comparison.query_ids[row]

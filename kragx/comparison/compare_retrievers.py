@@ -19,7 +19,7 @@ from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_dataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics import MetricSpec, Profile, parse_all
+from kragx.metrics import MetricSpec, parse_all
 
 
 def compare(
@@ -67,15 +67,13 @@ def compare(
         list(map(RetrieverScores.of, evaluations)),
         Settings(confidence, resamples, seed, correction),
         baseline=baseline,
-        metrics=None if metrics is None else _canonical(metrics, evaluations[0].profile),
+        metrics=(
+            None if metrics is None else list(map(str, parse_all(metrics, evaluations[0].profile)))
+        ),
         slices=tuple(slices),
         dataset=next(kept, None) if dataset is None else read_dataset(dataset),
         anyway=anyway,
     )
-
-
-def _canonical(metrics: Iterable[str | MetricSpec], profile: Profile) -> list[str]:
-    return list(map(str, parse_all(metrics, profile)))
 
 
 def compare_scores(
@@ -112,13 +110,7 @@ def compare_scores(
             f"{n_tests} tests are corrected together: with {settings.resamples} resamples no p "
             "can be small enough; raise 'resamples' or name fewer metrics"
         )
-    flips = flips_between(
-        names,
-        [own.settings["match"] for own in scores],
-        [own.nearby for own in scores],
-        aligned.better,
-    )
-    turning = tuple(filter(None, flips.values()))
+    turning = tuple(filter(None, flips_between(scores, metrics).values()))
     cautions += filter(None, [flips_warning(turning)])
     comparison = Comparison(
         match=scores[0].match,
@@ -176,8 +168,7 @@ def _metrics(
             "the evaluations have no metric in common; compute the same metrics for each, for "
             "example with .with_metrics([...])"
         )
-    left_out = [metric for metric in every if metric not in shared]
-    if left_out:
+    if left_out := [metric for metric in every if metric not in shared]:
         cautions.append(f"not compared, as not all have it: {', '.join(left_out)}")
     return shared
 
@@ -203,8 +194,7 @@ def _slices(
             f"dataset: query {unknown!r} of the evaluations is not in {dataset.name!r}; pass "
             f"the gold set {scores.settings['dataset']['name']!r} that they were made with"
         )
-    queries = [dataset[query_id] for query_id in aligned.query_ids]
-    for field, value, rows in sliced(queries, fields):
+    for field, value, rows in sliced([dataset[own] for own in aligned.query_ids], fields):
         part = aligned.rows(rows)
         view = part.view(baseline, settings, part.means())
         yield Slice(**vars(view), field=field, value=value, query_ids=part.query_ids)

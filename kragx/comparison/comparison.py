@@ -45,9 +45,8 @@ class Settings:
     correction: Literal["holm", "none"] = "holm"
 
     def __post_init__(self) -> None:
-        numbers = (self.confidence, self.resamples, self.seed)
-        for name, value in zip(("confidence", "resamples", "seed"), numbers):
-            whole = name != "confidence"
+        for name in ("confidence", "resamples", "seed"):
+            whole, value = name != "confidence", getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
                 raise UsageError(f"{name}: {value!r} is no {'whole ' * whole}number")
         if not 0.5 <= self.confidence < 1:
@@ -175,7 +174,11 @@ class Comparison(Result):
 
     def differences_table(self) -> Table:
         """Each other retriever against the baseline, over all queries."""
-        return self.overall.differences_table(self._legend)
+        corrected = ", corrected after Holm" if self.statistics.correction == "holm" else ""
+        return self.overall.differences_table(
+            f"▲ better, ▼ worse at {self.statistics.confidence:.0%}: p of the paired randomisation "
+            f"test{corrected}, and an interval without 0"
+        )
 
     def slices_table(self, field: str) -> Table:
         """Who is best in each slice by a field: metrics down, slices across."""
@@ -212,11 +215,3 @@ class Comparison(Result):
         yield from map(warning, self.cautions)
         for recommendation in self.recommendations:
             yield from recommendation.describe()
-
-    @property
-    def _legend(self) -> str:
-        corrected = ", corrected after Holm" if self.statistics.correction == "holm" else ""
-        return (
-            f"▲ better, ▼ worse at {self.statistics.confidence:.0%}: p of the paired randomisation "
-            f"test{corrected}, and an interval without 0"
-        )

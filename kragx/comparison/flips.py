@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from kragx.comparison.scores import direction
+from kragx.comparison.scores import RetrieverScores
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.thresholds import NEIGHBOURHOOD, Nearby
 from kragx.printing import Line, Result
@@ -61,8 +61,9 @@ class Flips(Result):
 
     def describe(self) -> Iterator[Line]:
         """Whether the order holds."""
-        holds = f"the order by {self.metric} holds near the threshold {self.chosen:g}"
-        yield Line(self.warning() or holds)
+        yield Line(
+            self.warning() or f"the order by {self.metric} holds near the threshold {self.chosen:g}"
+        )
 
 
 def flips(
@@ -91,36 +92,24 @@ def all_flips(
     evaluations: Sequence[Evaluation], neighbourhood: float = NEIGHBOURHOOD
 ) -> dict[str, Flips]:
     """`flips` of every metric that all evaluations have and that has a direction, in one pass."""
-    return flips_between(
-        [evaluation.name for evaluation in evaluations],
-        [evaluation.settings["match"] for evaluation in evaluations],
-        [evaluation.around(neighbourhood) for evaluation in evaluations],
-        {name: direction(name) for evaluation in evaluations for name in evaluation.mean},
-    )
+    scores = [RetrieverScores.of(evaluation, neighbourhood) for evaluation in evaluations]
+    return flips_between(scores, [metric for own in scores[:1] for metric in own.means])
 
 
-def flips_between(
-    names: Sequence[str],
-    matches: Sequence[object],
-    nearby: Sequence[Nearby | None],
-    better: Mapping[str, str],
-) -> dict[str, Flips]:
-    """`flips` of the values that evaluations have near their threshold.
-
-    Args:
-        names: what the evaluations are called.
-        matches: what decided, which must be the same for all.
-        nearby: of each its values; None where there is nothing to vary.
-        better: the metrics to look at, and their directions.
-    """
-    known = [own for own in nearby if own is not None]
-    alike = all(match == matches[0] for match in matches)
-    if not alike or len(known) < max(2, len(names)) or len({own.thresholds for own in known}) > 1:
+def flips_between(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> dict[str, Flips]:
+    """`flips` of these metrics, by what retrievers scored near their threshold."""
+    known = [own.nearby for own in scores if own.nearby is not None]
+    if (
+        len(known) < max(2, len(scores))
+        or len({own.thresholds for own in known}) > 1
+        or any(own.settings["match"] != scores[0].settings["match"] for own in scores)
+    ):
         return {}
+    names, better = tuple(own.name for own in scores), scores[0].better
     return {
-        metric: _flips_of(metric, tuple(names), known, higher=way == "higher")
-        for metric, way in better.items()
-        if way != "neither" and all(metric in own.means for own in known)
+        metric: _flips_of(metric, names, known, higher=better[metric] == "higher")
+        for metric in metrics
+        if better[metric] != "neither" and all(metric in own.means for own in known)
     }
 
 

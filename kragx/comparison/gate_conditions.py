@@ -113,8 +113,9 @@ class _Block:
         for key, value in self._entries(block, f"{what} to gates"):
             # As slices name their values: YAML reads true and 1 as no text.
             name = str(key).lower() if isinstance(key, bool) else normalise(str(key))
-            context = {**self.context, levels[0]: name}
-            inner = replace(self, path=f"{self.path}.{name}", context=context)
+            inner = replace(
+                self, path=f"{self.path}.{name}", context={**self.context, levels[0]: name}
+            )
             yield from inner.named(value, levels[1:])
 
     def _entries(self, block: object, what: str) -> Iterable[tuple[object, object]]:
@@ -154,12 +155,11 @@ class _Block:
             return None
         by = f" by {amount}" if amount else ""
         condition = f"no worse than {than}{by}" if than else f"{sign} {amount}"
-        surely = match["surely"] is not None
         return Gate(
             self.path,
             metric,
-            f"surely {condition}" if surely else condition,
-            surely,
+            f"surely {condition}" if match["surely"] else condition,
+            match["surely"] is not None,
             sign,
             bound,
             than,

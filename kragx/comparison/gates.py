@@ -60,16 +60,15 @@ class GateResult(Result):
 
     def describe(self) -> Iterator[Line]:
         """The gate, whom it concerns, and what was found."""
-        where = f", {self.where}" if self.where else ""
-        name = f"{self.retriever} ({self.match}{where})"
-        yield Line(f"{self.metric} {self.condition}: {name}: {self.said}")
+        under = ", ".join(filter(None, (self.match, self.where)))
+        yield Line(f"{self.metric} {self.condition}: {self.retriever} ({under}): {self.said}")
 
 
 def gates_table(results: Sequence[GateResult]) -> Table:
     """Gates, whom they concern, and what was found."""
     match = len({result.match for result in results}) > 1
     where = any(result.where for result in results)
-    words = ["", "gate", "retriever", *["match"] * match, *["slice"] * where, "found"]
+    columns = ["", "gate", "retriever", *["match"] * match, *["slice"] * where, "found"]
     rows = [
         [
             "✅" if result.passed else "❌",
@@ -81,13 +80,12 @@ def gates_table(results: Sequence[GateResult]) -> Table:
         ]
         for result in results
     ]
-    return Table(words, rows, words=len(words))
+    return Table(columns, rows, words=len(columns))
 
 
 def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
     """How many gates passed, and those that failed as a table; nothing where there are none."""
-    bad = failed(results)
-    if bad:
+    if bad := failed(results):
         yield Line(f"gates: {len(bad)} of {len(results)} failed", "bold red")
         yield gates_table(bad)
     elif results:
@@ -114,39 +112,28 @@ def gate_problems(
         baseline: the retriever that was named as such.
     """
     for gate in gates:
-        for problem in _problems(gate, metrics, retrievers, matchers, slices, baseline):
-            yield f"{gate.path}: {problem}"
-
-
-def _problems(
-    gate: Gate,
-    metrics: Collection[str],
-    retrievers: Collection[str],
-    matchers: Collection[str],
-    slices: Collection[str],
-    baseline: str | None,
-) -> Iterator[str]:
-    if gate.metric not in metrics:
-        hint = nearest(gate.metric, metrics)
-        yield f"{gate.metric} is not computed; add it to 'metrics'; {hint}"
-    elif gate.than is not None and direction(gate.metric) == "neither":
-        yield f"{gate.metric} has no direction, so nothing is worse"
-    if gate.retriever is not None and gate.retriever not in retrievers:
-        yield _unknown("retriever", gate.retriever, retrievers)
-    if gate.match is not None and gate.match not in matchers:
-        yield _unknown("matcher", gate.match, matchers)
-    if gate.field is not None and gate.field not in slices:
-        hint = f"; {nearest(gate.field, slices)}" if slices else ""
-        yield f"{gate.field!r} is not among the slices; add it to 'slices'{hint}"
-    if gate.than != "baseline":
-        return
-    if baseline is None:
-        name = next(iter(retrievers), "NAME")
-        yield f"'no worse than baseline' needs one; name a retriever: baseline: {name}"
-    elif {gate.retriever or baseline, *retrievers} == {baseline}:
-        yield f"there is no retriever besides the baseline {baseline!r}"
-    elif gate.retriever == baseline:
-        yield f"{baseline!r} is the baseline, which is not held to itself"
+        at = f"{gate.path}:"
+        if gate.metric not in metrics:
+            hint = nearest(gate.metric, metrics)
+            yield f"{at} {gate.metric} is not computed; add it to 'metrics'; {hint}"
+        elif gate.than is not None and direction(gate.metric) == "neither":
+            yield f"{at} {gate.metric} has no direction, so nothing is worse"
+        if gate.retriever is not None and gate.retriever not in retrievers:
+            yield f"{at} {_unknown('retriever', gate.retriever, retrievers)}"
+        if gate.match is not None and gate.match not in matchers:
+            yield f"{at} {_unknown('matcher', gate.match, matchers)}"
+        if gate.field is not None and gate.field not in slices:
+            hint = f"; {nearest(gate.field, slices)}" if slices else ""
+            yield f"{at} {gate.field!r} is not among the slices; add it to 'slices'{hint}"
+        if gate.than != "baseline":
+            continue
+        if baseline is None:
+            name = next(iter(retrievers), "NAME")
+            yield f"{at} 'no worse than baseline' needs one; name a retriever: baseline: {name}"
+        elif {gate.retriever or baseline, *retrievers} == {baseline}:
+            yield f"{at} there is no retriever besides the baseline {baseline!r}"
+        elif gate.retriever == baseline:
+            yield f"{at} {baseline!r} is the baseline, which is not held to itself"
 
 
 def _unknown(what: str, name: str, names: Iterable[str]) -> str:
@@ -183,23 +170,23 @@ def _results(gate: Gate, comparison: Comparison, earlier: Sequence[Change]) -> I
     pooled = [metric for metric in comparison.metrics if _without_rel(metric) == gate.metric]
     if gate.metric not in comparison.metrics and len(pooled) == 1:
         gate = replace(gate, metric=pooled[0])
-    problems = gate_problems(
+    for problem in gate_problems(
         [gate],
         metrics=comparison.metrics,
         retrievers=comparison.retrievers,
         matchers=[comparison.match],
         slices=comparison.fields,
         baseline=comparison.baseline,
-    )
-    for problem in problems:
+    ):
         raise UsageError(problem)
     for name in comparison.retrievers:
         itself = gate.than == "baseline" and name == comparison.baseline
         if gate.retriever in (None, name) and not itself:
-            if gate.than == "earlier":
-                value, passed, said = _against_earlier(gate, name, comparison.match, earlier)
-            else:
-                value, passed, said = _in(gate, name, comparison)
+            value, passed, said = (
+                _against_earlier(gate, name, comparison.match, earlier)
+                if gate.than == "earlier"
+                else _in(gate, name, comparison)
+            )
             yield GateResult(
                 path=gate.path,
                 metric=gate.metric,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -78,15 +78,11 @@ class Origins:
         """What is known of all that was retrieved, and of a corpus."""
         docs = [doc for doc in corpus.values() if isinstance(doc, Doc)]
         docs += [doc for run in runs for ranked in run for doc in ranked.docs]
-        values: dict[str, set[str]] = defaultdict(set)
-        by_id: dict[str, Origin] = {}
-        for doc in docs:
-            origin = _origin(doc.metadata)
-            for key, value in origin:
-                values[key].add(value)
-            if doc.id is not None and origin:
-                by_id.setdefault(doc.id, origin)
-        return cls(by_id, tuple(key for key in SOURCE_KEYS if len(values[key]) > 1))
+        origins = [(doc.id, _origin(doc.metadata)) for doc in docs]
+        # Of several passages with one id the first that says where it is from.
+        by_id = {name: origin for name, origin in reversed(origins) if name is not None and origin}
+        values = Counter(key for key, _ in {entry for _, origin in origins for entry in origin})
+        return cls(by_id, tuple(key for key in SOURCE_KEYS if values[key] > 1))
 
     def kin(self, golds: Sequence[Gold], docs: Sequence[Doc]) -> tuple[int, ...]:
         """The ranks of documents from a document that gold is from, or that gold names."""
@@ -106,8 +102,11 @@ class Origins:
 def _alike(misses: Misses, texts: Mapping[str, str]) -> Iterator[tuple[int, tuple[int, float]]]:
     items = {}
     for row, (ranked, golds) in misses.items():
-        known = (form.text or texts.get(form.id or "") for form in _forms(golds))
-        gold = tuple(Gold(text=text) for text in known if text)
+        gold = tuple(
+            Gold(text=text)
+            for form in _forms(golds)
+            if (text := form.text or texts.get(form.id or ""))
+        )
         if gold and ranked.docs and all(doc.text is not None for doc in ranked.docs):
             items[row] = MatchItem(Query(ranked.query.id, gold=gold), ranked.docs)
     overlap = matchers.matcher("overlap")

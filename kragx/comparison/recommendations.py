@@ -54,8 +54,8 @@ def _cost(comparison: Comparison) -> Recommendation | None:
     if leader is None or metric is None or primary in _SPEED:
         return None
     # Whoever finds nothing is soon done; with few questions that, too, may be a tie.
-    useful = [name for name in leader.tied if means[name][primary].value]
-    candidates = [leader.best, *useful] if leader.tied else comparison.retrievers
+    tied = [leader.best, *(name for name in leader.tied if means[name][primary].value)]
+    candidates = tied if leader.tied else comparison.retrievers
     seconds = {name: value for name in candidates if (value := means[name][metric].value)}
     if leader.best not in seconds:
         return None
@@ -74,16 +74,19 @@ def _cost(comparison: Comparison) -> Recommendation | None:
             f"{leader.best} takes {slow / fast:.1f} times as long as {fastest}: {times}. What that "
             f"buys: in {primary} the {leader.against(fastest).text}."
         )
-    values = {
-        "metric": metric,
-        "best": leader.best,
-        "best_seconds": slow,
-        "fastest": fastest,
-        "fastest_seconds": fast,
-        "ratio": slow / fast,
-        "tied": bool(leader.tied),
-    }
-    return Recommendation("cost", text, values=values)
+    return Recommendation(
+        "cost",
+        text,
+        values={
+            "metric": metric,
+            "best": leader.best,
+            "best_seconds": slow,
+            "fastest": fastest,
+            "fastest_seconds": fast,
+            "ratio": slow / fast,
+            "tied": bool(leader.tied),
+        },
+    )
 
 
 def _routing(comparison: Comparison) -> Iterator[Recommendation]:
@@ -126,28 +129,30 @@ def _weak_slices(comparison: Comparison) -> Iterator[Recommendation]:
             f"{name} is clearly worse for {part.field} = {part.label}: {metric} is {own} on its "
             f"{part.n} queries, against {whole} over all. Look there first."
         )
-        values = {
-            "field": part.field,
-            "value": part.value,
-            "retriever": name,
-            "metric": metric,
-            "mean": own.value,
-            "n": part.n,
-        }
-        yield Recommendation("weak_slice", text, values=values)
+        yield Recommendation(
+            "weak_slice",
+            text,
+            values={
+                "field": part.field,
+                "value": part.value,
+                "retriever": name,
+                "metric": metric,
+                "mean": own.value,
+                "n": part.n,
+            },
+        )
 
 
 def _small_slices(comparison: Comparison) -> Recommendation | None:
-    small = [part for part in comparison.slices if part.n < FEW]
-    if not small:
+    if not (small := [part for part in comparison.slices if part.n < FEW]):
         return None
     names = listed([f"{part.field} = {part.label} ({part.n})" for part in small])
     text = (
         f"Too few queries to say anything about {names}; add questions until each has {FEW} or "
         "more."
     )
-    values = {"slices": [[part.field, part.value, part.n] for part in small]}
-    return Recommendation("small_slices", text, supported=False, values=values)
+    slices = [[part.field, part.value, part.n] for part in small]
+    return Recommendation("small_slices", text, supported=False, values={"slices": slices})
 
 
 def _saturated(comparison: Comparison) -> Recommendation | None:
@@ -172,11 +177,11 @@ def _what_is_found(
     comparison: Comparison, scores: Sequence[RetrieverScores]
 ) -> Iterator[Recommendation]:
     """The queries for which nothing is found: by nobody, or by all but the best."""
-    metric = _deepest(comparison)
-    if metric is None or metric in comparison.run_level:
+    depths = _by_depth(comparison, "recall", "hit_rate")
+    if not depths or (metric := depths[-1][-1]) in comparison.run_level:
         return
-    values = np.hstack([own.table([metric], comparison.query_ids) for own in scores])
-    found, known = values > TOLERANCE, ~np.isnan(values).any(axis=1)
+    table = np.hstack([own.table([metric], comparison.query_ids) for own in scores])
+    found, known = table > TOLERANCE, ~np.isnan(table).any(axis=1)
     n = int(known.sum())
 
     def ids(rows: Bools | np.bool) -> list[str]:
@@ -190,50 +195,38 @@ def _what_is_found(
             f"{len(nowhere)} of {n} {subject} {metric} = 0 for {every} ({listed(nowhere, 5)}): "
             "look at their gold and at the corpus before tuning a retriever."
         )
-        unfound = {"metric": metric, "n": n, "query_ids": nowhere}
-        yield Recommendation("unfound", text, values=unfound)
-    by_best = found[:, comparison.retrievers.index(comparison.best)]
-    missed = known & ~by_best
+        values = {"metric": metric, "n": n, "query_ids": nowhere}
+        yield Recommendation("unfound", text, values=values)
+    missed = known & ~found[:, comparison.retrievers.index(comparison.best)]
     gained = ids(missed & found.any(axis=1))
     if gained and len(gained) >= n / 50 and comparison.leader is not None:
         text = (
             f"Of the {int(missed.sum())} queries with {metric} = 0 for {comparison.best} another "
             f"retriever finds something for {len(gained)}; a combination could gain those at most."
         )
-        combined = {"metric": metric, "best": comparison.best, "query_ids": gained}
-        yield Recommendation("combination", text, values=combined)
+        values = {"metric": metric, "best": comparison.best, "query_ids": gained}
+        yield Recommendation("combination", text, values=values)
 
 
-def _deepest(comparison: Comparison) -> str | None:
-    """The metric that says at the greatest depth whether anything was found."""
-    depths = [
-        (depth, name == "recall", metric)
+def _by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str]]:
+    """The metrics of these names by their k, infinite for the whole list, recall after others.
+
+    Those with options or a budget are none of them.
+    """
+    return sorted(
+        (float(k or "inf"), name == "recall", metric)
         for metric in comparison.metrics
-        for name, depth in [_depth(metric)]
-        if name in ("recall", "hit_rate") and depth is not None
-    ]
-    return max(depths)[2] if depths else None
-
-
-def _depth(metric: str) -> tuple[str, float | None]:
-    """A metric's name and its k, infinite for the whole list; None with options or a budget."""
-    name, _, k = metric.partition("@")
-    if "(" in metric or not (k.isdigit() or not k):
-        return name, None
-    return name, float(k) if k else np.inf
+        for name, _, k in [metric.partition("@")]
+        if name in names and (k.isdigit() or not k)
+    )
 
 
 def _reranking(comparison: Comparison) -> Recommendation | None:
     """How much gold stands further down, which another order could bring up."""
-    recalls = sorted(
-        (depth, metric)
-        for metric in comparison.metrics
-        for name, depth in [_depth(metric)]
-        if name == "recall" and depth is not None
-    )
+    recalls = _by_depth(comparison, "recall")
     if len(recalls) < 2 or (comparison.leader is None and len(comparison.retrievers) > 1):
         return None
-    name, near, far = comparison.best, recalls[0][1], recalls[-1][1]
+    name, near, far = comparison.best, recalls[0][-1], recalls[-1][-1]
     means = comparison.overall.means[name]
     low, high = means[near].value, means[far].value
     if low is None or high is None or high - low < _GAP:
@@ -288,11 +281,11 @@ def verdict(comparison: Comparison) -> Recommendation:
 
 
 def _undecided(leader: Leader, rival: Difference, best: str) -> str:
-    names, metric = [leader.best, *leader.tied], leader.metric
-    if _all_equal(leader):
+    metric, ties = leader.metric, _ties(leader)
+    if ties and all(tie.never_differs for tie in ties):
         return (
-            f"{listed(names)} have the same value for every query in {metric}, {best} on average; "
-            "the data does not say which is best."
+            f"{listed([leader.best, *leader.tied])} have the same value for every query in "
+            f"{metric}, {best} on average; the data does not say which is best."
         )
     text = (
         f"The data does not say which retriever is best in {metric}: {leader.best} has the best "
@@ -312,22 +305,19 @@ def _ties(leader: Leader) -> list[Difference]:
     return [difference for difference in leader.differences if difference.against in leader.tied]
 
 
-def _all_equal(leader: Leader) -> bool:
-    ties = _ties(leader)
-    return bool(ties) and all(difference.never_differs for difference in ties)
-
-
 def _queries_needed(comparison: Comparison, rival: Difference) -> int | None:
     """How many queries would decide between the leader and the one that comes next."""
     if rival.effect is None:
         return None
-    n_tests = 1
-    if comparison.statistics.correction != "none":
-        # By how much the least p of the leaders' tests is multiplied.
-        leaders = comparison.overall.leaders.values()
-        tested = [each.p is not None for leader in leaders for each in leader.differences]
-        n_tests = max(1, sum(tested))
-    return queries_needed(rival.effect, 1 - comparison.statistics.alpha / n_tests)
+    # By how much the least p of the leaders' tests is multiplied.
+    n_tests = sum(
+        each.p is not None
+        for leader in comparison.overall.leaders.values()
+        for each in leader.differences
+    )
+    if comparison.statistics.correction == "none":
+        n_tests = 1
+    return queries_needed(rival.effect, 1 - comparison.statistics.alpha / max(1, n_tests))
 
 
 def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:

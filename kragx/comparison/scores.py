@@ -15,7 +15,7 @@ from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_gold
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.thresholds import Nearby
+from kragx.evaluation.thresholds import NEIGHBOURHOOD, Nearby
 from kragx.metrics import known_metric
 from kragx.metrics.table import Floats
 
@@ -47,8 +47,8 @@ class RetrieverScores:
     nearby: Nearby | None = None
 
     @classmethod
-    def of(cls, evaluation: Evaluation) -> RetrieverScores:
-        """Of an evaluation."""
+    def of(cls, evaluation: Evaluation, neighbourhood: float = NEIGHBOURHOOD) -> RetrieverScores:
+        """Of an evaluation, with its means at thresholds as near as that."""
         return cls(
             name=evaluation.name,
             match=evaluation.match_name,
@@ -57,7 +57,11 @@ class RetrieverScores:
             values={str(scores.spec): scores.values for scores in evaluation.scores},
             means=evaluation.mean,
             better={name: direction(name) for name in evaluation.mean},
-            nearby=evaluation.nearby,
+            nearby=(
+                evaluation.nearby
+                if neighbourhood == NEIGHBOURHOOD
+                else evaluation.around(neighbourhood)
+            ),
         )
 
     @classmethod
@@ -93,8 +97,7 @@ class RetrieverScores:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
         row_of = {query_id: row for row, query_id in enumerate(self.query_ids)}
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
-        rows: Floats = values[[row_of[query_id] for query_id in query_ids]]
-        return rows
+        return values[[row_of[query_id] for query_id in query_ids]]
 
     def is_mean(self, metric: str) -> bool:
         """Whether the metric's number is the mean of the queries' values.
@@ -114,8 +117,8 @@ class RetrieverScores:
 
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a report; what an earlier version did not write is unknown."""
-    gold = {"name": None, "version": None, "hash": None, **recorded["dataset"]}
     needed = {name: recorded[name] for name in ("profile", "match")}
+    gold = {"name": None, "version": None, "hash": None, **recorded["dataset"]}
     return {"deviations": {}, "versions": {}, **recorded, **needed, "dataset": gold}
 
 
@@ -166,19 +169,17 @@ def read_results_folder(folder: Path) -> Results:
     path = folder / "report.json"
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
-        rows = list(report["evaluations"])
         better: dict[str, Direction] = {}
         for comparison in report.get("comparisons", ()):
             better |= comparison["better"]
+        scores = tuple(RetrieverScores.read(row, better) for row in report["evaluations"])
     except OSError as error:
         raise DataError(
             f"{path}: cannot be read: {error.strerror or error}; name a folder that kragx run has "
             "written"
         ) from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: not a report that kragx wrote: {error!r}") from None
-    try:
-        scores = tuple(RetrieverScores.read(row, better) for row in rows)
     except DataError as error:
         raise error.within(path=str(path)) from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not a report that kragx wrote: {error!r}") from None
     return Results(str(folder), scores, read_gold(folder / "gold.jsonl"))

@@ -36,10 +36,8 @@ def check_comparable(results: Sequence[Result], *, anyway: bool = False) -> tupl
         if differing and not anyway:
             pair = f"{results[0].name!r} and {other.name!r} cannot be compared"
             raise UsageError(f"{pair}: {'; '.join(differing)} ({REMEDY})")
-        cautions.update(
-            dict.fromkeys(f"compared all the same: {difference}" for difference in differing)
-        )
-        cautions.update(dict.fromkeys(_unsure(results[0], other)))
+        cautions |= dict.fromkeys(f"compared all the same: {what}" for what in differing)
+        cautions |= dict.fromkeys(_unsure(results[0], other))
     return tuple(cautions)
 
 
@@ -101,8 +99,7 @@ def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> st
     """The entries that differ, at most three of them, in the order of their names; or nothing."""
     names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
     shown = [f"{name} {shorten(one.get(name))} and {shorten(other.get(name))}" for name in names]
-    rest = [f"and {len(names) - 3} more"] if len(names) > 3 else []
-    return ", ".join([*shown[:3], *rest])
+    return ", ".join([*shown[:3], *([f"and {len(names) - 3} more"] if len(names) > 3 else [])])
 
 
 def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
@@ -130,22 +127,25 @@ def remarks_on(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
 
 
 def _table(evaluations: Sequence[Evaluation]) -> Table:
-    rows: list[list[str | Cell]] = []
-    for metric in metric_names(evaluations):
-        best = _best([evaluation.mean.get(metric) for evaluation in evaluations], metric)
-        cells = [
-            Cell(evaluation.mean_cell(metric), "bold green" if position in best else "")
-            for position, evaluation in enumerate(evaluations)
-        ]
-        rows.append([metric, *cells])
-    return Table(["metric", *(evaluation.name for evaluation in evaluations)], rows)
+    def row(metric: str) -> list[str | Cell]:
+        means = [evaluation.mean.get(metric) for evaluation in evaluations]
+        best = _best([mean for mean in means if mean is not None], metric)
+        cells = (
+            Cell(
+                evaluation.mean_cell(metric),
+                "bold green" if mean is not None and mean == best else "",
+            )
+            for evaluation, mean in zip(evaluations, means)
+        )
+        return [metric, *cells]
+
+    columns = ["metric", *(evaluation.name for evaluation in evaluations)]
+    return Table(columns, list(map(row, metric_names(evaluations))))
 
 
-def _best(values: Sequence[float | None], metric: str) -> set[int]:
-    """The positions of the best values; none where all are equal, or there is but one."""
-    known = [value for value in values if value is not None]
+def _best(means: Sequence[float], metric: str) -> float | None:
+    """The best of some means; None where all are equal, or there is but one."""
     higher = metric_named(metric).higher_is_better
-    if len(known) < 2 or len(set(known)) == 1 or higher is None:
-        return set()
-    top = (max if higher else min)(known)
-    return {position for position, value in enumerate(values) if value == top}
+    if len(set(means)) < 2 or higher is None:
+        return None
+    return (max if higher else min)(means)

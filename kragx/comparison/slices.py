@@ -52,8 +52,7 @@ def sliced(
                 f"slices: {field!r} has {len(groups)} different values, and at most {MOST} make "
                 "slices; name a field that groups queries"
             )
-        order = sorted(groups, key=lambda value: (value is None, -len(groups[value]), value))
-        for value in order:
+        for value in sorted(groups, key=lambda value: (value is None, -len(groups[value]), value)):
             yield field, value, groups[value]
 
 
@@ -61,8 +60,8 @@ def _values(query: Query, field: str) -> list[str | None]:
     """The values of a field as text, each once; [None] for a query without one."""
     value = getattr(query, field) if field in _FIELDS else value_at(query.metadata, field)
     values = value if isinstance(value, (list, tuple, set, frozenset)) else [value]
-    texts = [_as_text(value, field) for value in values]
-    return list(dict.fromkeys(text for text in texts if text is not None)) or [None]
+    texts = dict.fromkeys(_as_text(value, field) for value in values)
+    return [text for text in texts if text is not None] or [None]
 
 
 def _as_text(value: Any, field: str) -> str | None:

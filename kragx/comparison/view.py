@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isclose
-from typing import Literal, TypeVar
+from typing import Literal
 
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
@@ -107,8 +107,6 @@ NO_VALUE = "(no value)"
 STANDING = "* better than every other; = the best value, but a tie with ≈"
 """What the marks beside means say."""
 
-Text = TypeVar("Text")
-
 _MARKS = {"better": "▲", "worse": "▼", "different": "≠", "undecided": "", "untested": ""}
 _STYLES = {"better": "green", "worse": "red", "different": "yellow"}
 
@@ -168,10 +166,10 @@ class View(Result):
 
     def difference(self, metric: str, retriever: str) -> Difference | None:
         """A retriever against the baseline in a metric; None for the baseline itself."""
-        for difference in self.differences:
-            if (difference.metric, difference.retriever) == (metric, retriever):
-                return difference
-        return None
+        return next(
+            (own for own in self.differences if (own.metric, own.retriever) == (metric, retriever)),
+            None,
+        )
 
     def standing(self, metric: str, retriever: str) -> str:
         """What stands beside a mean: ``*``, ``=``, ``≈`` or nothing.
@@ -249,12 +247,14 @@ class View(Result):
             ]
             for difference in self.differences
         ]
-        first = columns.index("interval")
-
-        def decided_first(row: Sequence[Text]) -> list[Text]:
-            return [*row[:first], row[-1], *row[first:-1]]
-
-        narrow = Table(decided_first(columns), [*map(decided_first, rows)], len(words), note=note)
+        first, last = columns.index("interval"), len(columns) - 1
+        order = [*range(first), last, *range(first, last)]  # what is decided before its interval
+        narrow = Table(
+            [columns[place] for place in order],
+            [[row[place] for place in order] for row in rows],
+            len(words),
+            note=note,
+        )
         return Table(columns, rows, len(words), narrow, note)
 
     def best_cell(self, metric: str) -> Cell:

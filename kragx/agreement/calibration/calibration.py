@@ -184,7 +184,13 @@ def calibrate(
         by=by,
         chosen=chosen,
         honest=chooser.honest(),
-        candidates=tuple(sorted(tested, key=_agreement, reverse=True)),
+        candidates=tuple(
+            sorted(
+                tested,
+                key=lambda own: -np.inf if own.agreement.value is None else own.agreement.value,
+                reverse=True,
+            )
+        ),
         folds=folds,
         n_queries=len(queries),
         n_pairs=len(truth),
@@ -192,11 +198,6 @@ def calibrate(
         n_unused=n_unused,
         cautions=tuple(_cautions(truth, query_of)),
     )
-
-
-def _agreement(candidate: Candidate) -> float:
-    value = candidate.agreement.value
-    return -np.inf if value is None else value
 
 
 def _cautions(truth: Bools, query_of: Ints) -> Iterator[str]:

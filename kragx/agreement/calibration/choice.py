@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.agreement.calibration.trials import Trial
+from kragx.agreement.calibration.trials import Trial, with_threshold
 from kragx.agreement.coefficients import binary_f1, binary_kappa
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import percentile_interval, resampled
@@ -149,7 +149,11 @@ class Chooser:
             fitted = self.agreement(*_counts(trial.scores >= threshold, self.truth))
             candidates.append(
                 Candidate(
-                    match=trial.spec_with(threshold),
+                    match=(
+                        trial.spec
+                        if trial.fixed is not None
+                        else with_threshold(trial.spec, threshold)
+                    ),
                     agreement=self._estimate(values[row], sampled[row]),
                     apparent=_known(fitted),
                     kappa=_known(binary_kappa(tp, fp, fn, tn)),
@@ -226,9 +230,11 @@ def _tied(values: Floats, sampled: Floats) -> set[int]:
     for row, behind in enumerate(values[best] - values):
         differences = sampled[best] - sampled[row]
         interval = percentile_interval(differences)
-        if interval is None or interval[0] > 0:
-            continue
-        if behind <= max(float(np.nanstd(differences)), _MARGIN) + 1e-12:
+        if (
+            interval is not None
+            and interval[0] <= 0
+            and behind <= max(float(np.nanstd(differences)), _MARGIN) + 1e-12
+        ):
             tied.add(row)
     return tied
 

@@ -51,10 +51,9 @@ def candidates(
     listed = {spec["method"] for spec in _ROUGE}
     for method in matchers.METHODS:
         options = matchers.option_names(method)
-        if method in listed or matchers.asks(method) or "threshold" not in options:
-            continue
-        specs.append({"method": method})
-        specs += [{"method": method, "of": of} for of in _SHARES if "of" in options]
+        if method not in listed and not matchers.asks(method) and "threshold" in options:
+            shares = [{"method": method, "of": of} for of in _SHARES if "of" in options]
+            specs += [{"method": method}, *shares]
     return specs + [as_mapping(spec) for spec in more]
 
 
@@ -80,10 +79,6 @@ class Trial:
     spec: dict[str, Any]
     scores: Floats
     fixed: float | None
-
-    def spec_with(self, threshold: float) -> dict[str, Any]:
-        """The spec with a threshold, unless it has its own."""
-        return dict(self.spec) if self.fixed is not None else with_threshold(self.spec, threshold)
 
 
 def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: Ints) -> list[Trial]:
@@ -140,7 +135,7 @@ def with_threshold(spec: Mapping[str, Any], threshold: float) -> dict[str, Any]:
 
     Of a cascade it is the last member's, of an import path an argument.
     """
-    if "cascade" in spec and isinstance(spec["cascade"], Sequence) and spec["cascade"]:
+    if isinstance(spec.get("cascade"), Sequence) and spec["cascade"]:
         *first, last = spec["cascade"]
         return {**spec, "cascade": [*first, with_threshold(as_mapping(last), threshold)]}
     if ":" in str(spec.get("method")):
@@ -234,8 +229,7 @@ def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
             chunk = _stretch(doc.text, doc.metadata)
             for number, gold in enumerate(golds, start=1):
                 if chunk is not None and gold is not None:
-                    match = float(_match(chunk, gold))
-                    yield Label(match, item.query.id, rank=rank, gold=number)
+                    yield Label(float(_match(chunk, gold)), item.query.id, rank=rank, gold=number)
 
 
 def _match(chunk: _Stretch, gold: _Stretch) -> bool:

@@ -18,6 +18,8 @@ from kragx.data.gold import GoldDataset
 from kragx.data.runs import Run
 from kragx.data.text import Mender
 from kragx.errors import DataError, check_whole
+from kragx.judging import Store
+from kragx.judging.records import grades
 
 PAIRS = 50
 """How many pairs are drawn unless told otherwise: about a quarter of an hour's work."""
@@ -155,8 +157,10 @@ def draw(
 def _whole_queries(
     ordered: Sequence[PairToLabel], queries: int, rng: random.Random
 ) -> list[PairToLabel]:
-    queries_of = groupby(ordered, key=lambda pair: pair.query_id)
-    by_query = {query_id: list(pairs) for query_id, pairs in queries_of}
+    by_query = {
+        query_id: list(pairs)
+        for query_id, pairs in groupby(ordered, key=lambda pair: pair.query_id)
+    }
     drawn: list[PairToLabel] = []
     # One query after the other: reading its question once is enough.
     for query_id in rng.sample(list(by_query), min(queries, len(by_query))):
@@ -246,9 +250,6 @@ def from_store(
         DataError: the store holds no such question.
         UsageError: an option does not fit, or the store holds grades of several kinds.
     """
-    from kragx.judging import Store
-    from kragx.judging.records import grades
-
     documents: dict[Pair, str] = {}
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once
     with Store(path) as store:

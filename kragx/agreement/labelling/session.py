@@ -57,9 +57,8 @@ class LabelFile:
                     f"{self.scale}; name the scale it belongs to with --scale, or another file"
                 )
             rows.append((query, document, grade, f"line {number}"))
-        if rows:
-            labels = collected(rows, str(self.path)).grades
-            self.grades.update((pair, int(grade)) for pair, grade in labels.items())
+        labels = collected(rows, str(self.path)).grades if rows else {}
+        self.grades.update((pair, int(grade)) for pair, grade in labels.items())
 
     def put(self, pair: Pair, grade: int) -> None:
         """Add a label, or change one, and write the file."""
