@@ -51,12 +51,10 @@ def add(file: Path, diff: str) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
 
 
-@pytest.mark.integration
-@pytest.mark.parametrize("title", RECIPES)
-def test_recipe(title: str, copy: Path) -> None:
-    """A recipe's files are made and added to, at most four of them, and its test passes."""
+def follow(recipe: str, copy: Path) -> set[str]:
+    """Make and change the files of a recipe; their names."""
     files = set()
-    for language, name, text in BLOCK.findall(RECIPES[title]):
+    for language, name, text in BLOCK.findall(recipe):
         file = copy / name
         files.add(name)
         if language == "diff":
@@ -65,10 +63,13 @@ def test_recipe(title: str, copy: Path) -> None:
             assert not file.exists(), name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
-    assert 1 < len(files) <= 4, files
-    (tests,) = (name for name in files if Path(name).name.startswith("test_"))
+    return files
+
+
+def succeeds(copy: Path, *command: str) -> None:
+    """Run a module of Python in the copy."""
     outcome = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests],
+        [sys.executable, "-m", *command],
         cwd=copy,
         env={**os.environ, "PYTHONPATH": str(copy)},
         capture_output=True,
@@ -76,6 +77,31 @@ def test_recipe(title: str, copy: Path) -> None:
         check=False,
     )
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("title", RECIPES)
+def test_recipe(title: str, copy: Path) -> None:
+    """A recipe's files are made and added to, at most four of them, and its test passes."""
+    files = follow(RECIPES[title], copy)
+    assert 1 < len(files) <= 4, files
+    (tests,) = (name for name in files if Path(name).name.startswith("test_"))
+    succeeds(copy, "pytest", "-q", "-p", "no:cacheprovider", tests)
+
+
+@pytest.mark.integration
+def test_all_recipes_together(copy: Path) -> None:
+    """What the recipes add to kragx is typed and clean, and fits what holds for all of its kind."""
+    for name in ("pyproject.toml", "tests"):
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, copy / name)
+    for recipe in RECIPES.values():
+        follow(recipe, copy)
+    succeeds(copy, "ruff", "check", "kragx", "my_package")
+    succeeds(copy, "ruff", "format", "--check", "kragx", "my_package")
+    succeeds(copy, "mypy")
+    succeeds(
+        copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/report/test_page.py", "-k", "meaning"
+    )
 
 
 def test_every_seam_has_a_recipe() -> None:
