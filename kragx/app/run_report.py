@@ -11,7 +11,6 @@ from typing import Any
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
 from kragx.app.report_json import EvaluationJson, ReportJson
-from kragx.app.result_folder import write_folder
 from kragx.app.screen import screen, whole
 from kragx.comparison import (
     Change,
@@ -202,7 +201,3 @@ class RunReport(Result):
             for name, matcher in self.matchers.items()
             if matcher.judges
         }
-
-    def write(self, folder: Path) -> None:
-        """Write all that `recompute` needs and people read; see `kragx.app.result_folder`."""
-        write_folder(self, folder)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.recommendations import FEW
 from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.view import STANDING
+from kragx.data.gold import GoldDataset
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import parse
 from kragx.printing import Line, Part, Table, number, visible, warning
-
-if TYPE_CHECKING:
-    from kragx.app.run_report import RunReport
 
 METRICS = 8
 """How many metrics the screen shows, the first ones; of many retrievers fewer."""
@@ -28,7 +26,31 @@ LINES = 4
 """How many lines of each kind the screen shows: gates, remarks, advice, slices."""
 
 
-def screen(report: RunReport) -> Iterator[Part]:
+class Findings(Protocol):
+    """What a run found out, as far as it is shown here."""
+
+    @property
+    def dataset(self) -> GoldDataset:
+        """The gold set."""
+
+    @property
+    def evaluations(self) -> Sequence[Evaluation]:
+        """By matcher, then retriever."""
+
+    @property
+    def comparisons(self) -> Sequence[Comparison]:
+        """One for each matcher."""
+
+    @property
+    def changes(self) -> Sequence[Change]:
+        """What became of each retriever since an earlier run."""
+
+    @property
+    def gates(self) -> Sequence[GateResult]:
+        """What the numbers were held against."""
+
+
+def screen(report: Findings) -> Iterator[Part]:
     """What one needs to decide what to do next.
 
     What failed, who is best and whether that is decided, the means, the gates that failed, what to
@@ -59,7 +81,7 @@ def screen(report: RunReport) -> Iterator[Part]:
     yield from (warning(line) for line in _first([*cautions, *_remarks(others)]))
 
 
-def whole(report: RunReport) -> Iterator[Part]:
+def whole(report: Findings) -> Iterator[Part]:
     """All that a run found, matcher by matcher: also pairs, slices and every remark."""
     yield _dataset(report)
     groups = _by_matcher(report.evaluations)
@@ -72,7 +94,7 @@ def whole(report: RunReport) -> Iterator[Part]:
     yield from gates_parts(report.gates)
 
 
-def _dataset(report: RunReport) -> Line:
+def _dataset(report: Findings) -> Line:
     """Which gold set was used: name, version and the beginning of its hash."""
     settings, counts = report.dataset.settings, report.evaluations[0].counts
     version = "" if settings["version"] is None else f" version {settings['version']}"
@@ -176,3 +198,23 @@ def _slices(comparison: Comparison, field: str) -> str:
     if small:
         shown.append(f"{small} of fewer than {FEW} queries")
     return f"{metric} of {name} by {field}: {', '.join(shown)}"
+
+
+def judging_plan(evaluations: Iterable[Evaluation]) -> Iterator[Line]:
+    """A line for each judged evaluation of a dry run: calls, tokens and cost."""
+    for evaluation in evaluations:
+        judging = evaluation.counts.get("judging")
+        if judging is None:
+            continue
+        plan = judging["plan"]
+        cost = (
+            f"about {plan['cost']:.4f} {judging['currency']}"
+            if plan["cost"] is not None
+            else f"no price of {judging['model']!r} is given"
+        )
+        yield Line(
+            f"{evaluation.match_name}, {evaluation.name}: {plan['n_calls']} calls to make, "
+            f"{judging['n_stored']} judgements stored; about {plan['prompt_tokens']} tokens "
+            f"to send and {plan['completion_tokens']} to get; {cost}"
+        )
+    yield Line("a dry run: nothing was asked; what retrievers share is counted for each")

@@ -291,8 +291,10 @@ def test_nested_combinations_work_from_a_config(tmp_path: Path, monkeypatch: pyt
         "metrics": ["recall@1", "recall@2"],
     }
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    from kragx.app.result_folder import write_folder
+
     report = run(load(tmp_path / "config.yaml"))
-    report.write(tmp_path / "out")
+    write_folder(report, tmp_path / "out")
     monkeypatch.delenv("A_KEY_OF_MINE")
     written = "".join(
         path.read_text(encoding="utf-8-sig")

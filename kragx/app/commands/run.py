@@ -39,8 +39,9 @@ def run(
     from kragx import printing
     from kragx.app import config as configs
     from kragx.app import pipeline
+    from kragx.app.result_folder import write_folder
+    from kragx.app.screen import judging_plan
     from kragx.data.formats.jsonl import make_folder
-    from kragx.evaluation.wording import judging_plan
     from kragx.printing import show
 
     limits = {"cost": budget, "calls": max_calls}
@@ -64,7 +65,7 @@ def run(
         show(judging_plan(outcome.evaluations))
         return
     if folder is not None:
-        outcome.write(folder)  # before anything is shown: what was retrieved is not lost
+        write_folder(outcome, folder)  # before anything is shown: what was retrieved is not lost
     printing.show(outcome.describe(full=full))
     if folder is not None:
         page = f"; open {_short(folder / 'report.html')}" if loaded.html else ""
