@@ -105,15 +105,27 @@ def _routing(comparison: Comparison) -> Iterator[Recommendation]:
             f"every other retriever in {metric}, unlike over all queries; to {overall.best} the "
             f"{leader.against(overall.best).text}. Consider choosing the retriever by {part.field}."
         )
-        values = {"field": part.field, "value": part.value, "best": leader.best, "metric": metric}
-        yield Recommendation("routing", text, values=values)
+        yield Recommendation(
+            "routing",
+            text,
+            values={
+                "field": part.field,
+                "value": part.value,
+                "best": leader.best,
+                "metric": metric,
+            },
+        )
     if not others:
         text = (
             f"The data does not support choosing a retriever by {', '.join(comparison.fields)}: in "
             f"no slice another one than {overall.best} is clearly best in {metric}."
         )
-        nowhere = {"fields": list(comparison.fields), "metric": metric}
-        yield Recommendation("no_routing", text, supported=False, values=nowhere)
+        yield Recommendation(
+            "no_routing",
+            text,
+            supported=False,
+            values={"fields": list(comparison.fields), "metric": metric},
+        )
 
 
 def _weak_slices(comparison: Comparison) -> Iterator[Recommendation]:
@@ -195,8 +207,9 @@ def _what_is_found(
             f"{len(nowhere)} of {n} {subject} {metric} = 0 for {every} ({listed(nowhere, 5)}): "
             "look at their gold and at the corpus before tuning a retriever."
         )
-        values = {"metric": metric, "n": n, "query_ids": nowhere}
-        yield Recommendation("unfound", text, values=values)
+        yield Recommendation(
+            "unfound", text, values={"metric": metric, "n": n, "query_ids": nowhere}
+        )
     missed = known & ~found[:, comparison.retrievers.index(comparison.best)]
     gained = ids(missed & found.any(axis=1))
     if gained and len(gained) >= n / 50 and comparison.leader is not None:
@@ -204,8 +217,11 @@ def _what_is_found(
             f"Of the {int(missed.sum())} queries with {metric} = 0 for {comparison.best} another "
             f"retriever finds something for {len(gained)}; a combination could gain those at most."
         )
-        values = {"metric": metric, "best": comparison.best, "query_ids": gained}
-        yield Recommendation("combination", text, values=values)
+        yield Recommendation(
+            "combination",
+            text,
+            values={"metric": metric, "best": comparison.best, "query_ids": gained},
+        )
 
 
 def _by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, str]]:

@@ -90,8 +90,9 @@ class Calibration(Result):
         figures = (f"{self.by} [95 %]", "on what it was chosen", "precision", "recall", "behind")
         yield Table(("match", "threshold", *figures), list(map(self._row, self.candidates[:_ROWS])))
         if len(self.candidates) > _ROWS:
-            more = len(self.candidates) - _ROWS
-            yield Line(f"and {more} more behind them (--format json has all)")
+            yield Line(
+                f"and {len(self.candidates) - _ROWS} more behind them (--format json has all)"
+            )
         yield Line("<: chosen, the simplest of those that cannot be told from the best (=)")
         yield Line(f"{self.by} to expect of the whole choice: {_with_ends(self.honest)}")
 

@@ -72,11 +72,13 @@ class LabelFile:
         self._write()
 
     def _write(self) -> None:
-        lines = [f"{query} 0 {doc} {grade}\n" for (query, doc), grade in self.grades.items()]
         part = self.path.with_name(self.path.name + ".part")
         try:
             with part.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(lines)
+                file.writelines(
+                    f"{query} 0 {document} {grade}\n"
+                    for (query, document), grade in self.grades.items()
+                )
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(self.path)  # whole or not at all
