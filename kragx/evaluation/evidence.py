@@ -186,10 +186,6 @@ class Facts:
         judging = {f"{name}_facts": count for name, count in counts.items()}
         return cls(np.array(rows, np.int64), table, follows, judging)
 
-    def at_threshold(self, threshold: float) -> Facts:
-        """The same scores, decided at another threshold."""
-        return replace(self, matches=self.matches.at_threshold(threshold))
-
     def shares(self, depths: Ints) -> Floats:
         """(q) the share of each query's facts in its first documents, so many of each list.
 
@@ -300,7 +296,7 @@ class GatheredEvidence:
         """The same with these matches, and with facts at their threshold where they follow it."""
         facts = self.matched_facts
         if facts is not None and facts.follows:
-            facts = facts.at_threshold(table.threshold)
+            facts = replace(facts, matches=facts.matches.at_threshold(table.threshold))
         return replace(self, table=table, matched_facts=facts)
 
     def settings(self) -> dict[str, Any]:

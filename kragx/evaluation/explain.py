@@ -92,16 +92,24 @@ def explain(
     ids = []
     for item in source.items():
         if item.query.id == query_id:
-            others = (
-                standard_panel(matcher)
-                if panel is None
-                else {name: matchers.matcher(spec, defaults) for name, spec in panel.items()}
-            )
-            return _explained(arranged(item, resolved), matcher, others, source.name, near)
+            break
         ids.append(item.query.id)
-    raise UsageError(
-        f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
+    else:
+        raise UsageError(
+            f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
+        )
+    item = arranged(item, resolved)
+    query = (source.name, query_id, item.query.text, item.status)
+    if matcher.needs_pool([item]):
+        judge = {**matcher.settings, "judges": "relevance"}
+        return Explanation(*query, judge, gold=(), retrieved=_graded_docs(item, matcher), pairs=())
+    others = (
+        standard_panel(matcher)
+        if panel is None
+        else {name: matchers.matcher(spec, defaults) for name, spec in panel.items()}
     )
+    pairs = _pairs(item, matcher, others, near)
+    return Explanation(*query, matcher.settings, *_found(item, pairs), pairs)
 
 
 def _likely(query_id: str, ids: Sequence[str]) -> str:
@@ -124,33 +132,19 @@ def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
     }
 
 
-def _explained(
-    item: MatchItem,
-    matcher: BaseMatcher,
-    panel: Mapping[str, BaseMatcher],
-    retriever: str,
-    near: float,
-) -> Explanation:
-    query = (retriever, item.query.id, item.query.text, item.status)
-    if matcher.needs_pool([item]):
-        match = {**matcher.settings, "judges": "relevance"}
-        return Explanation(*query, match, gold=(), retrieved=_graded_docs(item, matcher), pairs=())
-    pairs = _pairs(item, matcher, panel, near)
-    return Explanation(*query, matcher.settings, *_found(item, pairs), pairs)
-
-
 def _graded_docs(item: MatchItem, matcher: BaseMatcher) -> tuple[ExplainedDoc, ...]:
     """Without gold: the judge's grade of each document's relevance, as the store has it."""
     pool = matcher.offline().pooled([[item]]).pool
     judgements = {} if pool is None else pool.judgements[item.query.id]
-    docs = []
-    for doc in _docs(item):
-        judgement = judgements.get(normalise(doc.text or ""))
-        if judgement is not None:
-            reason = judgement.reason or judgement.detail or judgement.failure
-            doc = replace(doc, grade=judgement.grade, reason=reason)  # noqa: PLW2901
-        docs.append(doc)
-    return tuple(docs)
+    docs = [(doc, judgements.get(normalise(doc.text or ""))) for doc in _docs(item)]
+    return tuple(
+        doc
+        if judged is None
+        else replace(
+            doc, grade=judged.grade, reason=judged.reason or judged.detail or judged.failure
+        )
+        for doc, judged in docs
+    )
 
 
 def _docs(item: MatchItem) -> Iterator[ExplainedDoc]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from math import fsum, isfinite
@@ -25,10 +25,10 @@ from kragx.errors import DataError, UsageError, needing
 
 
 class Bm25Index:
-    """BM25 (Lucene's variant, by the package bm25s) of some texts.
+    """BM25 (Lucene's variant, by the package bm25s) over LangChain documents.
 
     Args:
-        texts: what is searched.
+        documents: what is searched.
         tokenizer: what is counted.
         what: who needs the index, for the error.
 
@@ -36,35 +36,33 @@ class Bm25Index:
         MissingExtraError: bm25s is not installed.
     """
 
-    def __init__(self, texts: Iterable[str], tokenizer: Tokenizer, what: str) -> None:
+    def __init__(self, documents: Sequence[Document], tokenizer: Tokenizer, what: str) -> None:
         with needing("bm25", what):
             import bm25s
         self._tokenizer = tokenizer
         self._index = bm25s.BM25(method="lucene")
-        tokens = list(tokenizer.tokens(texts))
-        self._size = len(tokens)
+        self._documents = documents
+        tokens = list(tokenizer.tokens(doc.page_content for doc in documents))
+        self._words = set(chain(*tokens))
         # bm25s divides by the mean length, which is 0 where no text has a token.
-        self._blank = not any(tokens)
-        if not self._blank:
+        if self._words:
             self._index.index(tokens, show_progress=False)
 
-    def best(self, query: str, k: int, above: float = 0.0) -> list[tuple[int, float]]:
-        """The positions and scores of the k best texts, best first; ties keep the texts' order.
+    def best(self, query: str, k: int, above: float = 0.0) -> list[tuple[Document, float]]:
+        """The k best documents and their scores, best first; ties keep the documents' order.
 
-        Texts whose score is not greater than `above` are left out; a text that shares no token
-        with the query scores 0.
+        Those whose score is not greater than `above` are left out; one that shares no token with
+        the query scores 0.
         """
-        scores = self._scores(query)
+        (words,) = self._tokenizer.tokens([query])
+        known = [word for word in words if word in self._words]
+        scores = self._index.get_scores(known) if known else np.zeros(len(self._documents))
         ranked = np.argsort(-scores, kind="stable")[:k]
-        return [(int(best), float(scores[best])) for best in ranked if scores[best] > above]
-
-    def _scores(self, query: str) -> Any:
-        if not self._blank:
-            (words,) = self._tokenizer.tokens([query])
-            known = [word for word in words if word in self._index.vocab_dict]
-            if known:
-                return self._index.get_scores(known)
-        return np.zeros(self._size)
+        return [
+            (self._documents[position], float(scores[position]))
+            for position in ranked
+            if scores[position] > above
+        ]
 
 
 class BM25Retriever(BaseRetriever):
@@ -117,8 +115,7 @@ class BM25Retriever(BaseRetriever):
 
     @cached_property
     def _index(self) -> Bm25Index:
-        texts = (doc.page_content for doc in self.documents)
-        return Bm25Index(texts, self.tokenizer, "BM25Retriever")
+        return Bm25Index(self.documents, self.tokenizer, "BM25Retriever")
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
@@ -128,7 +125,7 @@ class BM25Retriever(BaseRetriever):
             Document(
                 page_content=doc.page_content, id=doc.id, metadata={**doc.metadata, "score": score}
             )
-            for doc, score in ((self.documents[position], score) for position, score in best)
+            for doc, score in best
         ]
 
 

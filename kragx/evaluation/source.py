@@ -53,10 +53,8 @@ def _by_score(item: MatchItem) -> tuple[Doc, ...]:
 
 def match_item(query: Query, retrieved: Retrieved | None) -> MatchItem:
     """A query with what the run has of it; nothing where it is missing or has failed."""
-    if retrieved is None:
-        return MatchItem(query, (), "missing")
-    if retrieved.error is not None:
-        return MatchItem(query, (), "failed")
+    if retrieved is None or retrieved.error is not None:
+        return MatchItem(query, (), "failed" if retrieved else "missing")
     return MatchItem(query, retrieved.documents)
 
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from kragx.data.gold import GoldDataset
 from kragx.data.tokenizers import KragTokenizer
@@ -202,7 +202,7 @@ class OfflineRetrievalEvaluators:
 
         Without scores every value is None.
         """
-        metric = _kragx_name(name)
+        metric = name.removesuffix("_score")
         mean = None if scores is None else scores.mean
         if not METRICS[metric].pooled:
             return {metric: mean}
@@ -212,7 +212,7 @@ class OfflineRetrievalEvaluators:
 
     def _metric(self, name: str, k: int | None) -> str:
         """The metric string of a name: what hit rate, precision and F1 mean here."""
-        metric = _kragx_name(name)
+        metric = name.removesuffix("_score")
         needs_all = MatchingCriteria(self.matching_criteria) is MatchingCriteria.ALL
         of_krag = {"need": "all" if needs_all else "any", "over": "retrieved"}
         own = METRICS[metric].options
@@ -285,17 +285,7 @@ class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
         }
 
 
-def _kragx_name(name: str) -> str:
-    return name.removesuffix("_score")
-
-
-class _Choices(Protocol):
-    averaging_method: AveragingMethod | str
-    matching_criteria: MatchingCriteria | str
-    profile: str
-
-
-def check_choices(evaluator: _Choices) -> None:
+def check_choices(evaluator: Any) -> None:
     """Check what all evaluators let choose; averages and criteria become members of their enums.
 
     A member is meant by itself, its value or its name in any case.

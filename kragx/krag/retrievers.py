@@ -57,7 +57,7 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         self.k = 4 if k is None else k
         self.threshold = threshold
         self._index = Bm25Index(
-            (doc.page_content for doc in self.documents),
+            self.documents,
             _krag_tokenizer(kiwi_tokenizer),
             type(self).__name__,
         )
@@ -69,10 +69,9 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         return self._call_with_config(self._scored_documents, query, config, **kwargs)
 
     def _scored_documents(self, query: str) -> list[KragDocument]:
-        best = self._index.best(query, self.k, self.threshold)
         return [
             KragDocument(doc.page_content, {**doc.metadata, "bm25_score": score}, id=doc.id)
-            for doc, score in ((self.documents[position], score) for position, score in best)
+            for doc, score in self._index.best(query, self.k, self.threshold)
         ]
 
 
