@@ -143,8 +143,8 @@ def facts_matcher(
 def facts_depth(specs: Sequence[MetricSpec]) -> int | None:
     """How far down a list facts are looked for; None for to its end."""
     cuts = [spec.k for spec in specs if spec.metric.reads_facts]
-    known = [k for k in cuts if isinstance(k, int)]
-    return max(known) if known and len(known) == len(cuts) else None
+    ranks = [k for k in cuts if isinstance(k, int)]
+    return max(ranks) if ranks and len(ranks) == len(cuts) else None
 
 
 @dataclass(frozen=True)

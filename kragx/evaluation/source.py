@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, UserDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -172,14 +172,14 @@ class _ById(Source):
         return match_id_arrays(self._read)
 
 
-class _IdArraysSettings(Mapping[str, Any]):
+class _IdArraysSettings(UserDict[str, Any]):
     """The settings of qrels as a mapping, hashed when somebody looks.
 
     That takes longer than to evaluate them.
     """
 
     def __init__(self, name: str, read: IdArrays) -> None:
-        self._plain = {"name": name, "version": None, "hash": None}
+        super().__init__(name=name, version=None, hash=None)
         # A copy: the caller may change the mapping.
         self._gold = (tuple(read.qrels), read.gold, read.grade, read.gold_start)
 
@@ -193,13 +193,7 @@ class _IdArraysSettings(Mapping[str, Any]):
         return GoldDataset.from_documents(gold).content_hash
 
     def __getitem__(self, key: str) -> Any:
-        return self._hash if key == "hash" else self._plain[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._plain)
-
-    def __len__(self) -> int:
-        return len(self._plain)
+        return self._hash if key == "hash" else self.data[key]
 
     def __repr__(self) -> str:
         return repr(dict(self))
