@@ -221,7 +221,7 @@ def of_store(
         records = _once(next(filter(None, judged), {}))
         support = any(record["question"]["asks"] == "support" for record in records.values())
         settled = store.settled(list(records))
-        people = {} if support else store.all_labels()
+        people = {} if support else store.labels()
     for key, record in records.items():
         grade, question = settled[key].grade, record["question"]
         if grade is not None and support:

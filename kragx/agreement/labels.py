@@ -275,7 +275,7 @@ def _of_store(
 ) -> Labels:
     with Store(path) as store:
         if side == "human":
-            grades: Mapping[Pair, float] = store.all_labels()
+            grades: Mapping[Pair, float] = store.labels()
             if not grades:
                 raise DataError(
                     f"{path}: the store holds no human label; bring some in: "

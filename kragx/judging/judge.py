@@ -86,8 +86,8 @@ class Judge:
             plugins.check_options(self)
         except UsageError as error:
             raise error.within("judge") from None
-        rubric = None if self.rubric is None else read_rubric(self.rubric)
-        object.__setattr__(self, "rubric", rubric)
+        if self.rubric is not None:
+            object.__setattr__(self, "rubric", read_rubric(self.rubric))
         if self.budget.cost is not None and self.price is None:
             raise UsageError(
                 f"judge.budget: no price of {self.model!r} is known, so no cost can be kept to; "
@@ -208,7 +208,13 @@ def read_judge(value: object = None) -> Judge:
         case str():
             return Judge(OpenAIClient(value))
         case Mapping():
-            return _from_mapping({str(name): option for name, option in value.items()})
+            options = {str(name): option for name, option in value.items()}
+            for name in options:
+                if name not in JUDGE_FIELDS:
+                    hint = nearest(name, JUDGE_FIELDS)
+                    raise UsageError(f"judge.{name}: unknown option; {hint}")
+            own = {name: option for name, option in options.items() if name in _JUDGE}
+            return Judge(_client(options), **own)
         case Client():
             return Judge(value)
         case _ if hasattr(value, "with_structured_output"):
@@ -217,14 +223,6 @@ def read_judge(value: object = None) -> Judge:
         f"judge: {type(value).__name__} is no judge; pass a Judge, a client, a LangChain chat "
         "model, or a model's name"
     )
-
-
-def _from_mapping(options: dict[str, Any]) -> Judge:
-    for name in options:
-        if name not in JUDGE_FIELDS:
-            raise UsageError(f"judge.{name}: unknown option; {nearest(name, JUDGE_FIELDS)}")
-    client = _client(options)
-    return Judge(client, **{name: options[name] for name in _JUDGE if name in options})
 
 
 def _model_of_environment(field: str) -> str:
@@ -246,9 +244,7 @@ def _client(options: Mapping[str, Any]) -> Any:
     for name in _CLIENT:
         if name in options:
             raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")
-    if not isinstance(named, str):
-        return named if isinstance(named, Client) else LangChainClient(named)
-    client = plugins.build(named, options.get("args") or {})
+    client = plugins.build(named, options.get("args") or {}) if isinstance(named, str) else named
     return client if isinstance(client, Client) else LangChainClient(client)
 
 

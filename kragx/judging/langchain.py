@@ -134,28 +134,20 @@ def _failed(error: Exception) -> Failure:
 def _read(answered: Any) -> Answer | Failure:
     raw, parsed = answered["raw"], answered["parsed"]
     about = getattr(raw, "response_metadata", None) or {}
-    read = outcome(
-        _text(raw),
-        about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason"),
-        (getattr(raw, "additional_kwargs", None) or {}).get("refusal"),
-        _usage(getattr(raw, "usage_metadata", None)),
-        about.get("model_name") or about.get("model"),
-        about.get("system_fingerprint"),
-    )
+    served: dict[str, Any] = {
+        "usage": _usage(getattr(raw, "usage_metadata", None) or {}),
+        "model": about.get("model_name") or about.get("model"),
+        "fingerprint": about.get("system_fingerprint"),
+    }
+    finish = about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason")
+    refusal = (getattr(raw, "additional_kwargs", None) or {}).get("refusal")
+    read = outcome(_text(raw), finish, refusal, **served)
     if isinstance(read, Failure) and read.kind != "invalid_json":
         return read
     if isinstance(parsed, Mapping):
-        text = json.dumps(dict(parsed), ensure_ascii=False)
-        return Answer(text, read.usage, read.model, read.fingerprint)
+        return Answer(json.dumps(dict(parsed), ensure_ascii=False), **served)
     detail = str(answered.get("parsing_error") or "no structured output")
-    return Failure(
-        "invalid_json",
-        detail,
-        read.text,
-        read.usage,
-        model=read.model,
-        fingerprint=read.fingerprint,
-    )
+    return Failure("invalid_json", detail, read.text, **served)
 
 
 def _text(raw: Any) -> str | None:
@@ -166,9 +158,7 @@ def _text(raw: Any) -> str | None:
     return json.dumps(calls, ensure_ascii=False, default=str) if calls else None
 
 
-def _usage(usage: Any) -> Usage:
-    if not usage:
-        return Usage()
+def _usage(usage: Mapping[str, Any]) -> Usage:
     return Usage(
         prompt=usage.get("input_tokens"),
         completion=usage.get("output_tokens"),

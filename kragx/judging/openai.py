@@ -6,7 +6,8 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from kragx.errors import UsageError
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 
 if TYPE_CHECKING:
-    from openai import APIStatusError, AsyncOpenAI
+    from openai import AsyncOpenAI
     from openai.types.chat import ChatCompletion
 
 # Reasoning models refuse a temperature, so it is left out for them unless asked for.
@@ -65,12 +66,12 @@ class OpenAIClient:
     def settings(self) -> Mapping[str, Any]:
         """Provider, server, model and sampling; what is not set is not sent."""
         base_url = self.base_url or "https://api.openai.com/v1"
-        settings = {
+        return {
             "provider": "openai",
             "base_url": self.endpoint or base_url.rstrip("/"),
             **self._sampling,
+            **({"extra_body": dict(self.extra_body)} if self.extra_body else {}),
         }
-        return settings | ({"extra_body": dict(self.extra_body)} if self.extra_body else {})
 
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once; the client's own retries are off."""
@@ -97,7 +98,8 @@ class OpenAIClient:
         except openai.APITimeoutError as error:
             return Failure("timeout", str(error), again=True)
         except openai.APIStatusError as error:
-            return _refused(error)
+            status, detail = error.status_code, f"{error.status_code}: {error.message}"
+            return failure_of_status(status, error.code, detail, error.response.headers)
         except openai.APIConnectionError as error:
             if not is_network(error.__cause__):
                 raise error.__cause__ or error  # noqa: B904  # it is the mistake itself
@@ -178,11 +180,6 @@ def _usage(completion: ChatCompletion) -> Usage:
     )
 
 
-def _refused(error: APIStatusError) -> Failure:
-    detail = f"{error.status_code}: {error.message}"
-    return failure_of_status(error.status_code, error.code, detail, error.response.headers)
-
-
 def failure_of_status(
     status: int, code: str | None, detail: str, headers: Mapping[str, str]
 ) -> Failure:
@@ -205,16 +202,12 @@ def failure_of_status(
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from retry-after-ms or Retry-After (seconds, or a date)."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name)
-        if value is None:
-            continue
-        try:
-            return max(0.0, float(value) * unit)
-        except ValueError:
-            pass
-        try:
-            return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-        except ValueError:
-            continue
+    reads: tuple[tuple[str, Callable[[str], float]], ...] = (
+        ("retry-after-ms", lambda value: float(value) / 1000),
+        ("retry-after", float),
+        ("retry-after", lambda value: parsedate_to_datetime(value).timestamp() - time.time()),
+    )
+    for name, seconds in reads:
+        with suppress(KeyError, ValueError):
+            return max(0.0, seconds(headers[name]))
     return None

@@ -70,10 +70,9 @@ class Group:
         by, at = (record.get("model"), record.get("fingerprint")), record["at"]
         if by == (None, None):
             return
-        known = (entry for entry in self.served if (entry.model, entry.fingerprint) == by)
-        served = next(known, None)
-        if served is None:
-            served = Served(*by, first=at, last=at)
+        new = Served(*by, first=at, last=at)
+        served = next((old for old in self.served if (old.model, old.fingerprint) == by), new)
+        if served is new:
             self.served.append(served)
         served.last = at
         served.n += 1
@@ -164,7 +163,10 @@ def qrels(
     if asks == "relevance":
         labels = store.labels(sorted({query_id for query_id, _ in best}))
         best.update({pair: grade for pair, grade in labels.items() if pair in best})
-    return _lines(best)
+    for name in (name for pair in best for name in pair):
+        if not name or name.split() != [name]:
+            raise UsageError(f"the id {name!r} cannot stand in qrels: it has white space")
+    return [f"{query} 0 {document} {grade}\n" for (query, document), grade in sorted(best.items())]
 
 
 def grades(
@@ -223,7 +225,8 @@ def one_judge(
     }
     questions = [record["question"] for record in records.values()]
     models = {str(question["client"].get("model")) for question in questions}
-    rubrics = {scale_of(question["rubric"]["id"]) for question in questions}
+    # Both languages of a built-in rubric are one; grades of others cannot be mixed.
+    rubrics = {question["rubric"]["id"].replace("-ko-", "-en-") for question in questions}
     for option, names in (("model", models), ("rubric", rubrics)):
         if len(names) > 1:
             raise UsageError(
@@ -231,15 +234,3 @@ def one_judge(
                 "which are not one set of labels; name one"
             )
     return records
-
-
-def scale_of(rubric: object) -> str:
-    """What tells rubrics apart whose grades cannot be mixed: both languages of ours are one."""
-    return str(rubric).replace("-ko-", "-en-")
-
-
-def _lines(best: Mapping[tuple[str, str], int]) -> list[str]:
-    for name in (name for pair in best for name in pair):
-        if not name or name.split() != [name]:
-            raise UsageError(f"the id {name!r} cannot stand in qrels: it has white space")
-    return [f"{query} 0 {document} {grade}\n" for (query, document), grade in sorted(best.items())]

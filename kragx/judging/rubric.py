@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
@@ -90,17 +90,21 @@ def read_rubric(source: object) -> Rubric:
         case str() | Path():
             return read_rubric(_yaml(Path(source)))
         case Mapping():
-            fields = ("id", "asks", "instruction", "grades", "cut", "language")
+            names = [field.name for field in fields(Rubric)]
             for name in source:
-                if name not in fields:
-                    hint = nearest(str(name), fields)
+                if name not in names:
+                    hint = nearest(str(name), names)
                     raise UsageError(f"rubric.{name}: unknown field; {hint}")
-            for name in fields[:4]:
-                if name not in source:
-                    raise UsageError(f"rubric.{name}: missing; it is required")
+            for field in fields(Rubric):
+                if field.default is MISSING and field.name not in source:
+                    raise UsageError(f"rubric.{field.name}: missing; it is required")
             if not isinstance(source["grades"], Mapping):
                 raise UsageError("rubric.grades: a mapping {0: meaning, 1: meaning, ...} is needed")
-            return Rubric(**{**source, "grades": _grades(source["grades"])})
+            try:
+                grades = {int(grade): str(words) for grade, words in source["grades"].items()}
+            except (TypeError, ValueError):
+                raise UsageError("rubric.grades: every grade must be a whole number") from None
+            return Rubric(**{**source, "grades": grades})
     raise UsageError(
         f"rubric: {type(source).__name__} is no rubric; pass a Rubric, a mapping, or the path of "
         "a YAML file"
@@ -116,13 +120,6 @@ def _yaml(path: Path) -> Any:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         raise DataError(f"{path}: not a YAML file in UTF-8: {error}") from None
-
-
-def _grades(grades: Mapping[Any, Any]) -> dict[int, str]:
-    try:
-        return {int(grade): str(meaning) for grade, meaning in grades.items()}
-    except (TypeError, ValueError):
-        raise UsageError("rubric.grades: every grade must be a whole number") from None
 
 
 RELEVANCE_EN = Rubric(

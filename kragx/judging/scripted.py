@@ -60,11 +60,9 @@ class ScriptedClient:
     def _next(self, request: Request) -> Reply:
         if callable(self.replies):
             return self.replies(request)
-        if self._script is None:
-            self._script = iter(self.replies)
-        try:
-            return next(self._script)
-        except StopIteration:
-            raise AssertionError(
-                f"the script has {len(self.requests) - 1} replies, and another was asked for"
-            ) from None
+        self._script = self._script or iter(self.replies)
+        for reply in self._script:
+            return reply
+        raise AssertionError(
+            f"the script has {len(self.requests) - 1} replies, and another was asked for"
+        )

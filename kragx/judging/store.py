@@ -225,18 +225,19 @@ class Store:
             if attempt.source == "human" and not human:
                 continue
             before = settled.get(attempt.key)
-            if before is None or _prevails(attempt, before):
+            is_open = before is None or (before.source != "human" and before.grade is None)
+            if is_open or attempt.source == "human":
                 settled[attempt.key] = attempt
         return settled
 
-    def labels(self, query_ids: Sequence[str]) -> dict[tuple[str, str], int]:
-        """The newest human grade of each (query id, document id)."""
-        rows = self._of("labels", "query_id", query_ids, ("query_id", "document_id", "grade"))
-        return {(query, document): grade for query, document, grade in rows}
-
-    def all_labels(self) -> dict[tuple[str, str], int]:
-        """The newest human grade of every (query id, document id) that has one."""
-        rows = self._db.execute("SELECT query_id, document_id, grade FROM labels ORDER BY id")
+    def labels(self, query_ids: Sequence[str] | None = None) -> dict[tuple[str, str], int]:
+        """The newest human grade of each (query id, document id); None for those of all queries."""
+        columns = ("query_id", "document_id", "grade")
+        rows: Iterable[tuple[Any, ...]] = (
+            self._db.execute(f"SELECT {', '.join(columns)} FROM labels ORDER BY id")
+            if query_ids is None
+            else self._of("labels", "query_id", query_ids, columns)
+        )
         return {(query, document): grade for query, document, grade in rows}
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -320,12 +321,6 @@ class Store:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
-
-
-def _prevails(later: Attempt, before: Attempt) -> bool:
-    if later.source == "human":
-        return True
-    return before.source != "human" and before.grade is None
 
 
 def _read_record(
