@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -21,10 +19,9 @@ from typing import Any, Literal, Self
 from kragx.errors import DataError
 from kragx.judging.prompt import canonical_json, key_of
 from kragx.judging.question import FailureKind, Judgement
+from kragx.judging.sqlite import connect, rows_of, writing
 
 _VERSION = 1
-_WAIT = 60.0  # seconds to wait for another process that writes
-_MOST_VALUES = 500  # in one SQL statement
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS questions (
@@ -67,7 +64,12 @@ CREATE TABLE IF NOT EXISTS labels (
     origin TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS labels_by_query ON labels (query_id);
-"""
+""" + "".join(
+    f"CREATE TRIGGER IF NOT EXISTS {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+    "BEGIN SELECT RAISE(ABORT, 'the judgement store only grows'); END;\n"
+    for table in ("attempts", "questions", "labels")
+    for verb in ("UPDATE", "DELETE")
+)
 
 
 def now() -> str:
@@ -133,18 +135,13 @@ class Store:
         self.path = Path(path)
 
     def __enter__(self) -> Self:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Transactions are begun and ended here, by name.
-        self._db = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
-        self._version: int | None = None
+        # With a write-ahead log a killed process loses nothing; a power cut, the last moments.
+        pragmas = ("journal_mode = WAL", "synchronous = NORMAL")
         try:
-            self._prepare()
-        except sqlite3.DatabaseError as error:
-            self._db.close()
+            self._db = connect(self.path, _SCHEMA, _VERSION, pragmas)
+        except sqlite3.Error as error:
             raise DataError(f"{self.path}: not a judgement store: {error}") from None
-        except DataError:
-            self._db.close()
-            raise
+        self._version: int | None = None
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
@@ -156,7 +153,7 @@ class Store:
 
     def add(self, attempts: Iterable[Attempt]) -> None:
         """Commit attempts at questions that were noted before."""
-        with self._writing():
+        with writing(self._db):
             self._db.executemany(_INSERT, map(_VALUES, attempts))
 
     def note(
@@ -168,14 +165,14 @@ class Store:
             questions: (key, canonical JSON).
             pairs: which (key, query id, document id) belong together, for exports.
         """
-        with self._writing():
+        with writing(self._db):
             self._db.executemany("INSERT OR IGNORE INTO questions VALUES (?, ?)", questions)
             self._db.executemany("INSERT OR IGNORE INTO pairs VALUES (?, ?, ?)", pairs)
 
     def add_labels(self, labels: Iterable[tuple[str, str, int]], origin: str) -> int:
         """Add human grades of (query id, document id); the newest of a pair counts."""
         rows = [(*label, now(), origin) for label in labels]
-        with self._writing():
+        with writing(self._db):
             self._db.executemany(
                 "INSERT INTO labels (query_id, document_id, grade, at, origin) "
                 "VALUES (?, ?, ?, ?, ?)",
@@ -190,7 +187,7 @@ class Store:
             DataError: a record lacks what it needs; nothing of the whole is added then.
         """
         new = known = 0
-        with self._writing():
+        with writing(self._db):
             for number, record in enumerate(records, start=1):
                 attempt, material, pairs = _read_record(record, number)
                 self._db.execute(
@@ -220,7 +217,8 @@ class Store:
         same whatever is added; else the newest failure.
         """
         settled: dict[str, Attempt] = {}
-        for row in self._of("attempts", "key", keys, _COLUMNS):
+        query = f"SELECT {', '.join(_COLUMNS)} FROM attempts WHERE key"
+        for row in rows_of(self._db, query, keys, "ORDER BY id"):
             attempt = Attempt(**dict(zip(_COLUMNS, row, strict=True)))
             if attempt.source == "human" and not human:
                 continue
@@ -232,11 +230,11 @@ class Store:
 
     def labels(self, query_ids: Sequence[str] | None = None) -> dict[tuple[str, str], int]:
         """The newest human grade of each (query id, document id); None for those of all queries."""
-        columns = ("query_id", "document_id", "grade")
+        query, order = "SELECT query_id, document_id, grade FROM labels", "ORDER BY id"
         rows: Iterable[tuple[Any, ...]] = (
-            self._db.execute(f"SELECT {', '.join(columns)} FROM labels ORDER BY id")
+            self._db.execute(f"{query} {order}")
             if query_ids is None
-            else self._of("labels", "query_id", query_ids, columns)
+            else rows_of(self._db, f"{query} WHERE query_id", query_ids, order)
         )
         return {(query, document): grade for query, document, grade in rows}
 
@@ -257,70 +255,6 @@ class Store:
                 "question": None if material is None else json.loads(material),
                 "pairs": [list(pair) for pair in pairs],
             }
-
-    def _of(
-        self, table: str, column: str, values: Sequence[str], columns: Sequence[str]
-    ) -> Iterator[tuple[Any, ...]]:
-        """Rows with one of these values, oldest first among those of one value."""
-        for start in range(0, len(values), _MOST_VALUES):
-            part = values[start : start + _MOST_VALUES]
-            yield from self._db.execute(
-                f"SELECT {', '.join(columns)} FROM {table} "
-                f"WHERE {column} IN ({', '.join('?' * len(part))}) ORDER BY id",
-                part,
-            )
-
-    # -- the file ----------------------------------------------------------------------------
-
-    def _prepare(self) -> None:
-        # Two processes that open a new file at once may find it locked for a moment, which
-        # changing the journal mode reports without waiting.
-        until = time.monotonic() + _WAIT
-        while True:
-            try:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                break
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > until:
-                    raise
-                time.sleep(0.02)
-        # With a write-ahead log a killed process loses nothing; a power cut, the last moments.
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        if version == _VERSION:
-            return
-        if version > _VERSION:
-            raise DataError(
-                f"{self.path}: a judgement store of version {version}; this kragx knows "
-                f"{_VERSION}: use a newer kragx, or another store"
-            )
-        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        with self._writing():
-            (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            if version == _VERSION:  # another process was faster
-                return
-            if tables:
-                raise DataError(f"{self.path}: an SQLite file of something else")
-            for statement in filter(str.strip, _SCHEMA.split(";\n")):
-                self._db.execute(statement)
-            for table in ("attempts", "questions", "labels"):
-                for verb in ("UPDATE", "DELETE"):
-                    self._db.execute(
-                        f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
-                        "BEGIN SELECT RAISE(ABORT, 'the judgement store only grows'); END"
-                    )
-            self._db.execute(f"PRAGMA user_version = {_VERSION}")
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        # Taking the write lock at once waits for other writers; taking it half-way would fail.
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
 
 def _read_record(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.errors import DataError, KragxError, shorten
+from kragx.judging.sqlite import connect, rows_of, writing
 
 Vector = NDArray[np.float64]
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]
@@ -26,7 +27,9 @@ Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 _MOST_NUMBERS = 1 << 25
 
 _VERSION = 1
-_WAIT = 60.0  # seconds to wait for another process that writes
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
+"""
 
 
 class Vectors:
@@ -135,39 +138,21 @@ class VectorFile:
         if not self.path.exists():
             return
         with self._opened() as db:
-            for start in range(0, len(keys), 500):
-                part = keys[start : start + 500]
-                rows = db.execute(
-                    f"SELECT key, vector FROM vectors WHERE key IN ({', '.join('?' * len(part))})",
-                    part,
-                )
-                for key, blob in rows:
-                    yield key, np.frombuffer(blob, "<f8").astype(np.float64)
+            for key, blob in rows_of(db, "SELECT key, vector FROM vectors WHERE key", keys):
+                yield key, np.frombuffer(blob, "<f8").astype(np.float64)
 
     def write(self, vectors: Iterable[tuple[str, Vector]]) -> None:
         """Add vectors; a key that is there keeps its own."""
         rows = [(key, vector.astype("<f8").tobytes()) for key, vector in vectors]
-        with self._opened() as db, db:
+        with self._opened() as db, writing(db):
             db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?)", rows)
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self.path, timeout=_WAIT)) as db:
-                (version,) = db.execute("PRAGMA user_version").fetchone()
-                (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-                if version != _VERSION and (tables or version):
-                    raise DataError(
-                        f"match.cache: {self.path}: an SQLite file of something else; name another"
-                    )
-                if not tables:
-                    with db:
-                        db.execute(
-                            "CREATE TABLE IF NOT EXISTS vectors "
-                            "(key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
-                        )
-                        db.execute(f"PRAGMA user_version = {_VERSION}")
+            with closing(connect(self.path, _SCHEMA, _VERSION)) as db:
                 yield db
+        except DataError as error:
+            raise error.within("match.cache") from None
         except (OSError, sqlite3.Error) as error:
             raise DataError(f"match.cache: {self.path}: cannot be used: {error}") from None
