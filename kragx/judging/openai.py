@@ -52,7 +52,9 @@ class OpenAIClient:
     max_output_tokens: int = 2048
     endpoint: str | None = None
     extra_body: Mapping[str, Any] | None = None
-    _open: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _open: dict[asyncio.AbstractEventLoop, AsyncOpenAI] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model:
@@ -135,17 +137,16 @@ class OpenAIClient:
             from openai import AsyncOpenAI
 
             key = os.environ.get(self.api_key_env)
-            if not key:
-                if self.base_url is None:
-                    raise UsageError(
-                        f"judge: no API key; set the environment variable {self.api_key_env}, or "
-                        "name a server that needs none with base_url"
-                    )
-                key = "none"
+            if not key and self.base_url is None:
+                raise UsageError(
+                    f"judge: no API key; set the environment variable {self.api_key_env}, or "
+                    "name a server that needs none with base_url"
+                )
             # How often to ask is the runner's business alone.
-            self._open[loop] = AsyncOpenAI(api_key=key, base_url=self.base_url, max_retries=0)
-        client: AsyncOpenAI = self._open[loop]
-        return client
+            self._open[loop] = AsyncOpenAI(
+                api_key=key or "none", base_url=self.base_url, max_retries=0
+            )
+        return self._open[loop]
 
 
 def is_network(cause: BaseException | None) -> bool:

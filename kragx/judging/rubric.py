@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from kragx.errors import DataError, UsageError, nearest
 from kragx.plugins import check_options
@@ -88,7 +88,14 @@ def read_rubric(source: object) -> Rubric:
         case Rubric():
             return source
         case str() | Path():
-            return read_rubric(_yaml(Path(source)))
+            import yaml
+
+            try:
+                return read_rubric(yaml.safe_load(Path(source).read_text(encoding="utf-8-sig")))
+            except OSError as error:
+                raise DataError(f"{source}: cannot be read: {error.strerror or error}") from None
+            except (UnicodeDecodeError, yaml.YAMLError) as error:
+                raise DataError(f"{source}: not a YAML file in UTF-8: {error}") from None
         case Mapping():
             names = [field.name for field in fields(Rubric)]
             for name in source:
@@ -109,17 +116,6 @@ def read_rubric(source: object) -> Rubric:
         f"rubric: {type(source).__name__} is no rubric; pass a Rubric, a mapping, or the path of "
         "a YAML file"
     )
-
-
-def _yaml(path: Path) -> Any:
-    import yaml
-
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataError(f"{path}: not a YAML file in UTF-8: {error}") from None
 
 
 RELEVANCE_EN = Rubric(

@@ -116,17 +116,15 @@ class EmbeddingMatcher(BaseMatcher):
     @property
     def _named(self) -> str | None:
         """The model's name, if anything says it."""
-        if self.model is not None:
-            return self.model
-        for name in _NAMES:
-            value = (
-                (self.args or {}).get(name)
-                if isinstance(self.embeddings, str)
-                else getattr(self.embeddings, name, None)
-            )
-            if isinstance(value, str) and value:
-                return value
-        return None
+        values = (
+            (self.args or {}).get(name)
+            if isinstance(self.embeddings, str)
+            else getattr(self.embeddings, name, None)
+            for name in _NAMES
+        )
+        return self.model or next(
+            (value for value in values if isinstance(value, str) and value), None
+        )
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -182,9 +180,13 @@ class EmbeddingMatcher(BaseMatcher):
         stream = iter(items)
         zero: dict[str, None] = {}
         while batch := list(islice(stream, _BATCH)):
-            texts = [
-                (self._plain(item.doc_texts(self.name)), self._targets(item)) for item in batch
-            ]
+            texts: list[tuple[list[str], dict[int, str]]] = []
+            for item in batch:
+                docs, golds = item.doc_texts(self.name), item.target_texts(self.name)
+                if self.normalised:
+                    docs = list(map(normalise, docs))
+                    golds = {column: normalise(text) for column, text in golds.items()}
+                texts.append((docs, golds))
             vectors = self._vectors.of(
                 text for docs, golds in texts for text in (*docs, *golds.values())
             )
@@ -207,13 +209,6 @@ class EmbeddingMatcher(BaseMatcher):
                 MatchWarning,
                 stacklevel=2,
             )
-
-    def _plain(self, texts: Sequence[str]) -> list[str]:
-        return [normalise(text) for text in texts] if self.normalised else list(texts)
-
-    def _targets(self, item: MatchItem) -> dict[int, str]:
-        golds = item.target_texts(self.name)
-        return dict(zip(golds, self._plain(list(golds.values()))))
 
 
 def _cosines(left: Floats, right: Floats, docs: Sequence[str], golds: Sequence[str]) -> Floats:

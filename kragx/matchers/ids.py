@@ -54,10 +54,10 @@ class IdMatcher(BaseMatcher):
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 where the ids are equal, else 0."""
         for item in items:
-            if not (item.docs and item.targets):
+            if item.docs and item.targets:
+                yield equal(self._doc_ids(item), self._gold_ids(item))
+            else:
                 yield np.zeros((len(item.docs), len(item.targets)))
-                continue
-            yield equal(self._doc_ids(item), self._gold_ids(item))
 
     def _doc_ids(self, item: MatchItem) -> list[str]:
         if self.id_key is None and all(doc.id is not None for doc in item.docs):
@@ -68,10 +68,12 @@ class IdMatcher(BaseMatcher):
             if doc_id is None:
                 doc_id = _lookup(doc, self.id_key or "metadata.id")
             if doc_id is None:
+                names = ", ".join(sorted(map(str, doc.metadata))[:8])
+                keys = f" (it has: {names})" if names else ""
                 raise DataError(
                     f"query {item.query.id!r}, rank {rank}: the document has no "
                     f"{self.id_key or 'id'}; name the metadata key that holds it with 'id_key'"
-                    f"{_keys(doc.metadata)}, or compare texts: match 'overlap' or 'text'"
+                    f"{keys}, or compare texts: match 'overlap' or 'text'"
                 )
             ids.append(doc_id)
         return ids
@@ -119,11 +121,6 @@ def _lookup(source: Doc | Target, path: str) -> str | None:
     if isinstance(value, (str, int)) and not isinstance(value, bool):
         return str(value)
     raise DataError(f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number")
-
-
-def _keys(metadata: Mapping[str, Any]) -> str:
-    names = ", ".join(sorted(map(str, metadata))[:8])
-    return f" (it has: {names})" if names else ""
 
 
 # -- qrels and runs as mappings ----------------------------------------------------------------

@@ -244,8 +244,9 @@ class JudgeMatcher(BaseMatcher):
                     places.setdefault((item.query.id, normalise(question.document)), question)
         tally = Tally()
         judgements: dict[str, dict[str, Judgement]] = {query_id: {} for query_id in query_ids}
-        judged = self._judge(list(places.values()), tally)
-        for (query_id, text), judgement in zip(places, judged, strict=True):
+        for (query_id, text), judgement in zip(
+            places, self._judge(list(places.values()), tally), strict=True
+        ):
             judgements[query_id][text] = judgement
         self._check_missing(tally)
         pool = Pool(judgements, self.depth, int(self.threshold), self.top, tally)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -164,7 +164,9 @@ def _combined(
             if kind == "cascade":
                 step = _cascade_step(member, build, last=position == len(members) - 1)
             else:
-                step = _step(kind, build(member))
+                single = build(member)
+                limit = {"accept" if kind == "any" else "reject": single.threshold}
+                step = Step(single, **limit)
             if not step.matcher.uses_gold:
                 raise UsageError(
                     "a judge of relevance uses no gold, and the other matchers do",
@@ -172,15 +174,10 @@ def _combined(
                 )
         except UsageError as error:
             raise error.within(f"{kind}[{position}]") from error.__cause__
-        steps.append(Step(step.matcher.against_gold(), step.accept, step.reject))
+        steps.append(replace(step, matcher=step.matcher.against_gold()))
     if kind != "cascade":  # in any order the answer is the same, so the dear ones come last
         steps.sort(key=lambda step: step.matcher.judges)
     return CombinedMatcher(kind, tuple(steps))
-
-
-def _step(kind: Kind, matcher: BaseMatcher) -> Step:
-    limit = matcher.threshold
-    return Step(matcher, accept=limit) if kind == "any" else Step(matcher, reject=limit)
 
 
 def _cascade_step(spec: object, build: Callable[[object], BaseMatcher], *, last: bool) -> Step:

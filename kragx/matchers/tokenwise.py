@@ -18,7 +18,7 @@ from typing import Annotated, Literal, Self
 import numpy as np
 
 from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer
-from kragx.data.tokens import TokenCorpus, Tokens, ngram_overlaps
+from kragx.data.tokens import TokenCorpus, ngram_overlaps
 from kragx.errors import shorten
 from kragx.matchers.base import BaseMatcher, Threshold, TokenizerOption
 from kragx.matchers.items import MatchItem, MatchWarning, Notes
@@ -164,7 +164,15 @@ class RougeMatcher(TokenMatcher):
             return np.zeros((len(docs), len(golds)))
         doc_tokens, gold_tokens = self.corpus.of(docs), self.corpus.of(golds)
         if self.method == "rougeL":
-            shared = self._common_subsequences(doc_tokens, gold_tokens)
+            from rapidfuzz.distance import LCSseq
+            from rapidfuzz.process import cdist
+
+            shared = cdist(
+                [self.corpus.string(tokens) for tokens in doc_tokens],
+                [self.corpus.string(tokens) for tokens in gold_tokens],
+                scorer=LCSseq.similarity,
+                dtype=np.int64,
+            )
             doc_lengths, gold_lengths = _lengths(doc_tokens), _lengths(gold_tokens)
         else:
             n = 1 if self.method == "rouge1" else 2
@@ -172,18 +180,6 @@ class RougeMatcher(TokenMatcher):
                 doc_tokens, gold_tokens, n, self.corpus
             )
         return _share(self.measure, shared, shared, doc_lengths, gold_lengths)
-
-    def _common_subsequences(self, docs: Sequence[Tokens], golds: Sequence[Tokens]) -> Ints:
-        from rapidfuzz.distance import LCSseq
-        from rapidfuzz.process import cdist
-
-        string = self.corpus.string
-        return cdist(
-            [string(tokens) for tokens in docs],
-            [string(tokens) for tokens in golds],
-            scorer=LCSseq.similarity,
-            dtype=np.int64,
-        )
 
 
 def _share(
