@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from kragx.evaluation.explanation import Explanation as Explanation
     from kragx.evaluation.retrieve import aretrieve as aretrieve
     from kragx.evaluation.retrieve import retrieve as retrieve
-    from kragx.evaluation.thresholds import Sweep as Sweep
-    from kragx.evaluation.thresholds import sweep as sweep
+    from kragx.evaluation.sweep import Sweep as Sweep
+    from kragx.evaluation.sweep import sweep as sweep
     from kragx.krag.document import KragDocument as KragDocument
     from kragx.krag.embedding_evaluator import (
         EmbeddingRougeOfflineRetrievalEvaluators as EmbeddingRougeOfflineRetrievalEvaluators,

@@ -31,7 +31,7 @@ from kragx.comparison.statistics import CONFIDENCE, Interval, check_confidence, 
 from kragx.data.runs import Run
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics.table import Floats
+from kragx.metrics.match_table import Floats
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
 
 LEAST_QUERIES = 20

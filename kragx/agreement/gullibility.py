@@ -29,7 +29,7 @@ from kragx.data.text import normalise
 from kragx.errors import DataError, check_whole
 from kragx.judging import Judge, Question, Rubric, Tally
 from kragx.judging.rubric import Asks
-from kragx.metrics.table import Floats
+from kragx.metrics.match_table import Floats
 from kragx.printing import Line, Part, Result, Table, number, warning
 
 PASSAGES = 30

@@ -21,7 +21,7 @@ from kragx.comparison.statistics import (
 )
 from kragx.data.runs import Run
 from kragx.errors import DataError
-from kragx.metrics.table import Floats
+from kragx.metrics.match_table import Floats
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
 
 _TITLES = {

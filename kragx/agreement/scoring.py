@@ -14,7 +14,7 @@ from kragx.data.runs import Run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics.table import Floats
+from kragx.metrics.match_table import Floats
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
 
 

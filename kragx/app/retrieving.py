@@ -16,7 +16,7 @@ from kragx.data.runs import Run
 from kragx.data.text import file_names
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retrieve import retrieve
-from kragx.evaluation.retriever_calls import is_retriever
+from kragx.evaluation.retriever_adapters import is_retriever
 
 
 def retrieve_all(

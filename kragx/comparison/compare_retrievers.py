@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from kragx.comparison.aligned import Aligned
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.flips import flips_between, flips_warning
 from kragx.comparison.recommendations import recommend
@@ -14,6 +13,7 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.comparison.verdicts import Aligned
 from kragx.comparison.view import Slice
 from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_dataset

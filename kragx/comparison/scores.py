@@ -15,9 +15,9 @@ from kragx.data.gold import GoldDataset
 from kragx.data.reading import read_gold
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.thresholds import NEIGHBOURHOOD, Nearby
+from kragx.evaluation.sweep import NEIGHBOURHOOD, Nearby
 from kragx.metrics import known_metric
-from kragx.metrics.table import Floats
+from kragx.metrics.match_table import Floats
 
 _CLOSE = 1e-9
 

@@ -23,7 +23,7 @@ from kragx.evaluation.evidence import (
     facts_matcher,
     judging_counts,
 )
-from kragx.evaluation.retriever_calls import is_retriever
+from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.source import source_of
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import MetricSpec, Profile, compute, parse_all, profile_for

@@ -15,7 +15,7 @@ from kragx.data.gold import GoldDataset
 from kragx.errors import UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.source import judged_share
-from kragx.evaluation.thresholds import (
+from kragx.evaluation.sweep import (
     NEIGHBOURHOOD,
     Means,
     Nearby,
@@ -25,8 +25,8 @@ from kragx.evaluation.thresholds import (
 from kragx.evaluation.wording import match_label, profile_label, remarks
 from kragx.matchers import check_threshold
 from kragx.metrics import MetricScores, MetricSpec, Profile, compute, parse, parse_all
+from kragx.metrics.match_table import MatchTable
 from kragx.metrics.scores import counted
-from kragx.metrics.table import MatchTable
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, Table, number, warning
 

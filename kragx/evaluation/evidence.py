@@ -18,11 +18,11 @@ from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import MetricSpec, Profile
 from kragx.metrics.evidence import RankedList
+from kragx.metrics.match_table import Floats, Ints, MatchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.options import SpanOptions
 from kragx.metrics.spans.reading import reading
 from kragx.metrics.syntax import Cut, TextBudget
-from kragx.metrics.table import Floats, Ints, MatchTable
 
 FACTS_HAVE_NO_IDS = (
     "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "

@@ -15,8 +15,8 @@ from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.source import arranged, match_item, ranked_list
 from kragx.metrics.evidence import RankedList
+from kragx.metrics.match_table import Bools, Floats, Ints
 from kragx.metrics.syntax import TextBudget
-from kragx.metrics.table import Bools, Floats, Ints
 
 
 def lists_behind(

@@ -17,7 +17,7 @@ from kragx.data.gold import GoldDataset, Query
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import Mender
 from kragx.errors import DataError, KragxError, UsageError, check_whole, nearest
-from kragx.evaluation.retriever_calls import (
+from kragx.evaluation.retriever_adapters import (
     Call,
     asynchronous,
     retriever_name,

@@ -17,14 +17,14 @@ from kragx.data.runs import Retrieved, Run, rank_by_score
 from kragx.data.source import Reading
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
-from kragx.evaluation.retriever_calls import is_retriever
+from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import BaseMatcher, MatchItem, Notes
 from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
 from kragx.metrics import Profile
 from kragx.metrics.evidence import RankedList
-from kragx.metrics.table import MatchTable
+from kragx.metrics.match_table import MatchTable
 
 
 def arranged(item: MatchItem, profile: Profile) -> MatchItem:

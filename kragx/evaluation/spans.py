@@ -16,6 +16,7 @@ from kragx.data.tokens import TokenCorpus
 from kragx.errors import DataError
 from kragx.matchers.items import MatchWarning
 from kragx.metrics.evidence import RankedList
+from kragx.metrics.match_table import Ints, MatchTable
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.cover import Part
 from kragx.metrics.spans.grams import repetitions, twins
@@ -23,7 +24,6 @@ from kragx.metrics.spans.least import Words
 from kragx.metrics.spans.offsets import Placed, locate, placed
 from kragx.metrics.spans.options import SpanOptions
 from kragx.metrics.spans.rows import Rows
-from kragx.metrics.table import Ints, MatchTable
 
 _BATCH = 256  # queries whose tokens are compared at once
 _NO_TOKENS = np.empty(0, np.int32)

@@ -14,12 +14,12 @@ from typing import Annotated, Any, Literal
 from kragx import plugins
 from kragx.errors import UsageError, nearest
 from kragx.judging.langchain import LangChainClient
-from kragx.judging.ledger import Ledger, Price, read_budget, read_prices
 from kragx.judging.openai import OpenAIClient
 from kragx.judging.question import Client, Judgement, Question
 from kragx.judging.rubric import Asks, Rubric, built_in, read_rubric
 from kragx.judging.runner import Batch, Judged
 from kragx.judging.store import Store
+from kragx.judging.tally import Ledger, Price, read_budget, read_prices
 from kragx.judging.traffic import Flights, Pace, run_sync
 from kragx.plugins import above_zero, number, optional, whole
 

@@ -17,7 +17,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from kragx.errors import DataError, JudgingError
-from kragx.judging.ledger import Spent, Tally, about_tokens
 from kragx.judging.prompt import (
     canonical_json,
     digest,
@@ -30,6 +29,7 @@ from kragx.judging.prompt import (
 from kragx.judging.question import SETTLED, Answer, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import Rubric
 from kragx.judging.store import Attempt, Store, now
+from kragx.judging.tally import Spent, Tally, about_tokens
 from kragx.judging.traffic import wait_before
 from kragx.printing import progress_bar
 

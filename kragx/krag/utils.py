@@ -14,7 +14,7 @@ from kragx.data.gold import GoldDataset
 from kragx.data.runs import Retrieved
 from kragx.errors import DataError, UsageError, check_whole, nearest, needing, shorten
 from kragx.evaluation.retrieve import retrieve
-from kragx.evaluation.retriever_calls import is_retriever
+from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.retrievers import fuse, fusion_weights
 from kragx.krag.document import KragDocument
 from kragx.krag.evaluators import (

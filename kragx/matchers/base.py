@@ -14,13 +14,13 @@ from kragx.data import tokenizers
 from kragx.data.tokenizers import Tokenizer
 from kragx.errors import UsageError
 from kragx.matchers.items import MatchItem, Notes
+from kragx.metrics.match_table import Bools, Floats, MatchTable
 from kragx.metrics.profiles import Profile
-from kragx.metrics.table import Bools, Floats, MatchTable
 
 if TYPE_CHECKING:
     from kragx.data.tokens import TokenCorpus
-    from kragx.judging.ledger import Tally
     from kragx.judging.pool import Pool
+    from kragx.judging.tally import Tally
 
 
 @runtime_checkable

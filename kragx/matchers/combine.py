@@ -17,11 +17,11 @@ import numpy as np
 
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import MatchItem, Notes
+from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import Profile
-from kragx.metrics.table import Bools, Floats
 
 if TYPE_CHECKING:
-    from kragx.judging.ledger import Tally
+    from kragx.judging.tally import Tally
 
 Kind = Literal["any", "all", "cascade"]
 KINDS: tuple[Kind, ...] = ("any", "all", "cascade")

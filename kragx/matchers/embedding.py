@@ -19,7 +19,7 @@ from kragx.errors import UsageError, shorten
 from kragx.matchers.base import BaseMatcher, check_threshold
 from kragx.matchers.ids import equal
 from kragx.matchers.items import MatchItem, MatchWarning, Notes
-from kragx.metrics.table import Floats
+from kragx.metrics.match_table import Floats
 from kragx.plugins import whole
 
 if TYPE_CHECKING:

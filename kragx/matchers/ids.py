@@ -21,7 +21,7 @@ from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import MatchItem, Notes, Target
 from kragx.matchers.matching import starts
-from kragx.metrics.table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.plugins import optional
 
 

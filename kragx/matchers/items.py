@@ -14,7 +14,7 @@ from kragx.data.runs import Status
 from kragx.errors import DataError
 
 if TYPE_CHECKING:
-    from kragx.judging.ledger import Tally
+    from kragx.judging.tally import Tally
 
 
 class MatchWarning(UserWarning):
@@ -27,7 +27,7 @@ class Notes(Counter[str]):
     @cached_property
     def judging(self) -> Tally:
         """What judging took, and what is missing."""
-        from kragx.judging.ledger import Tally
+        from kragx.judging.tally import Tally
 
         return Tally()
 

@@ -13,13 +13,13 @@ from kragx.data.text import normalise
 from kragx.errors import DataError, JudgingError, UsageError
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import MatchItem, Notes
-from kragx.metrics.table import Bools, Floats, MatchTable
+from kragx.metrics.match_table import Bools, Floats, MatchTable
 from kragx.plugins import optional, whole
 
 if TYPE_CHECKING:
     from kragx.judging import Judge, Judgement, Question
-    from kragx.judging.ledger import Tally
     from kragx.judging.pool import Pool
+    from kragx.judging.tally import Tally
 
 Mode = Literal["auto", "support", "relevance"]
 
@@ -232,8 +232,8 @@ class JudgeMatcher(BaseMatcher):
             DataError: a query or a document has no text.
             JudgingError: as for `scores`.
         """
-        from kragx.judging.ledger import Tally
         from kragx.judging.pool import Pool
+        from kragx.judging.tally import Tally
 
         places: dict[tuple[str, str], Question] = {}
         query_ids: dict[str, None] = {}

@@ -13,7 +13,7 @@ from kragx.data.documents import Doc
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.items import MatchItem, Notes
-from kragx.metrics.table import Floats, Ints, MatchTable
+from kragx.metrics.match_table import Floats, Ints, MatchTable
 
 
 def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTable:

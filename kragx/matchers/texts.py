@@ -12,7 +12,7 @@ from kragx.data.text import normalise
 from kragx.errors import DataError
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import MatchItem, Notes
-from kragx.metrics.table import Floats
+from kragx.metrics.match_table import Floats
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
 

@@ -22,12 +22,12 @@ from kragx.data.tokens import TokenCorpus, ngram_overlaps
 from kragx.errors import shorten
 from kragx.matchers.base import BaseMatcher, Threshold, TokenizerOption
 from kragx.matchers.items import MatchItem, MatchWarning, Notes
+from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.least import RUN, Words
 from kragx.metrics.spans.reading import reading
 from kragx.metrics.spans.rows import SEPARATOR, Rows
-from kragx.metrics.table import Floats, Ints
 from kragx.plugins import whole
 
 # Queries whose tokens are compared at once: enough for a tokenizer that works in batches, few

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from kragx.metrics.match_table import Floats
 from kragx.metrics.options import CREDIT, NORM, REL
 from kragx.metrics.spec import Metric, MetricSpec
-from kragx.metrics.table import Floats
 from kragx.metrics.view import TableView, ratio
 
 

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.profiles import Profile
 from kragx.metrics.scores import MetricScores
 from kragx.metrics.spec import MetricSpec, defined
-from kragx.metrics.table import Bools, Floats, Ints, MatchTable
 
 
 def extremes(table: MatchTable) -> tuple[MatchTable, MatchTable]:

@@ -8,12 +8,12 @@ from typing import Any
 from kragx.data.tokenizers import tokenizer
 from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence
+from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.least import RUN
 from kragx.metrics.spans.offsets import Keys
 from kragx.metrics.spans.options import SpanOptions
 from kragx.metrics.spec import Metric, MetricSpec, Option
-from kragx.metrics.table import Floats, Ints
 
 
 def _whole(least: int) -> Callable[[str], int]:

@@ -9,10 +9,10 @@ from typing import Protocol
 from kragx.data.documents import Doc
 from kragx.data.gold import Query
 from kragx.data.runs import Status
+from kragx.metrics.match_table import Floats, Ints, MatchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.options import SpanOptions
 from kragx.metrics.syntax import Cut, TextBudget
-from kragx.metrics.table import Floats, Ints, MatchTable
 
 
 @dataclass(frozen=True, slots=True)

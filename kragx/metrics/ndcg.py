@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kragx.errors import DataError
+from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.options import GAIN, GAIN_FROM, IDEAL
 from kragx.metrics.spec import Metric, MetricSpec
-from kragx.metrics.table import Floats, Ints
 from kragx.metrics.view import TableView, count_within, order_within, ratio
 
 _FEW = 32

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.micro import PooledCounts
 from kragx.metrics.spec import MetricSpec, defined
-from kragx.metrics.table import Bools, Floats
 
 
 @dataclass(frozen=True)

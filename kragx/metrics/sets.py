@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from kragx.metrics.match_table import Floats
 from kragx.metrics.micro import PooledCounts
 from kragx.metrics.options import MACRO, OVER, REL
 from kragx.metrics.spec import Metric, MetricSpec
-from kragx.metrics.table import Floats
 from kragx.metrics.view import TableView, ratio
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from kragx.data.documents import value_at
 from kragx.metrics.evidence import Evidence
+from kragx.metrics.match_table import Floats
 from kragx.metrics.spec import Metric, MetricSpec, Option
-from kragx.metrics.table import Floats
 
 
 def _doc_type_coverage(evidence: Evidence, spec: MetricSpec) -> Floats:

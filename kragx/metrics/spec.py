@@ -11,10 +11,10 @@ import numpy as np
 from kragx.data.text import plain_number
 from kragx.errors import UsageError, nearest
 from kragx.metrics.evidence import Evidence
+from kragx.metrics.match_table import Floats
 from kragx.metrics.micro import PooledCounts
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.syntax import Cut, TextBudget
-from kragx.metrics.table import Floats
 from kragx.metrics.view import TableView
 
 Value = str | int | float | None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from kragx.metrics.evidence import Evidence
+from kragx.metrics.match_table import Floats
 from kragx.metrics.spec import Metric, MetricSpec, defined
-from kragx.metrics.table import Floats
 
 
 def _seconds(evidence: Evidence, spec: MetricSpec | None = None) -> Floats:

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kragx.metrics.table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 
 
 class TableView:

@@ -13,7 +13,7 @@ from unicodedata import normalize
 from kragx.data.formats.jsonl import open_text
 from kragx.data.gold import GoldDataset, Query
 from kragx.evaluation.evaluation import Evaluation, metric_names
-from kragx.evaluation.thresholds import Sweep
+from kragx.evaluation.sweep import Sweep
 
 
 def means_csv(evaluations: Sequence[Evaluation]) -> str:

@@ -13,7 +13,7 @@ import pytrec_eval
 
 from kragx import Evaluation, GoldDataset, Run, evaluate
 from kragx.metrics.engine import compute
-from kragx.metrics.table import MatchTable
+from kragx.metrics.match_table import MatchTable
 
 from .support import once, sides, take, turns
 from .workloads import KS, METRICS, NAMES, SIZE, IdWorkload, ids, match_table, specs

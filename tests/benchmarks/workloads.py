@@ -21,7 +21,7 @@ from kragx.data.documents import Doc
 from kragx.data.gold import Gold, Query
 from kragx.matchers import MatchItem
 from kragx.metrics import MetricSpec, parse_all
-from kragx.metrics.table import MatchTable
+from kragx.metrics.match_table import MatchTable
 
 Language = Literal["english", "korean"]
 Texts = list[list[str]]

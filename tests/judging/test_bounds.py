@@ -15,7 +15,7 @@ from kragx.judging import Failure
 from kragx.judging.scripted import ScriptedClient
 from kragx.metrics import parse_all
 from kragx.metrics.engine import compute
-from kragx.metrics.table import MatchTable
+from kragx.metrics.match_table import MatchTable
 from tests.judging.support import judge_of
 from tests.thoroughness import examples
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from kragx.metrics import MetricScores, MetricSpec, engine, parse, profile
-from kragx.metrics.table import MatchTable
+from kragx.metrics.match_table import MatchTable
 from tests.thoroughness import examples
 
 TINY = 1e-12

@@ -18,7 +18,7 @@ from kragx.data.tokens import TokenCorpus
 from kragx.errors import DataError, UsageError
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
-from kragx.metrics.table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 
 TOKENIZERS = ("unicode", "char")
 

@@ -14,7 +14,7 @@ from kragx.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from kragx.evaluation.evaluation import Evaluation
-    from kragx.evaluation.thresholds import Sweep
+    from kragx.evaluation.sweep import Sweep
     from kragx.printing import Part
 
 group = opt.group("threshold", "Thresholds: sweep, calibrate.")
@@ -44,7 +44,7 @@ def sweep(
 ) -> None:
     """Show metrics against the threshold, and where they are stable."""
     from kragx.app.config import match_spec
-    from kragx.evaluation.thresholds import sweep as swept_over
+    from kragx.evaluation.sweep import sweep as swept_over
     from kragx.report.csv_files import sweeps_csv
     from kragx.report.figures.sweep import sweep_figure
 

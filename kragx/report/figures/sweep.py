@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.errors import UsageError
-from kragx.evaluation.thresholds import Sweep
+from kragx.evaluation.sweep import Sweep
 from kragx.report.figures.drawing import (
     colour,
     dashes,

@@ -26,7 +26,7 @@ from kragx.data.runs import Run
 from kragx.data.text import Mender
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.retriever_calls import is_retriever
+from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.source import as_run
 from kragx.matchers import BaseMatcher
 from kragx.report.html_page.payload import Payload, payload

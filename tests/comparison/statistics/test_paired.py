@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kragx.comparison import Settings
-from kragx.comparison.aligned import Aligned
 from kragx.comparison.statistics import effect_sizes, holm, queries_needed, sign_flip_p, tally
+from kragx.comparison.verdicts import Aligned
 
 SEED = 5
 

@@ -18,7 +18,7 @@ from kragx.errors import UsageError, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.wording import method_label
 from kragx.metrics import MetricSpec, MetricWarning, Profile, compute
-from kragx.metrics.table import Floats, MatchTable
+from kragx.metrics.match_table import Floats, MatchTable
 from kragx.printing import Cell, Line, Part, Result, Table, number
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, flips, sweep
 from kragx.comparison.flips import all_flips, flips_warning
-from kragx.evaluation.thresholds import plateau
+from kragx.evaluation.sweep import plateau
 from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv
@@ -60,7 +60,7 @@ def test_nothing_is_matched_again(monkeypatch: pytest.MonkeyPatch):
     """A sweep asks the matcher for nothing."""
     result = given(["0.4", "0.8"], ["0.6"])
     monkeypatch.setattr(
-        "tests.evaluation.thresholds.support.Given.scores", lambda *_: pytest.fail("matched again")
+        "tests.evaluation.sweep.support.Given.scores", lambda *_: pytest.fail("matched again")
     )
     assert sweep(result).values["recall@3"][49] == 1.0
 
