@@ -92,7 +92,7 @@ _PUBLIC = {
     "evaluation.explain": ("explain",),
     "evaluation.explanation": ("Explanation",),
     "evaluation.retrieve": ("aretrieve", "retrieve"),
-    "evaluation.thresholds": ("Sweep", "sweep"),
+    "evaluation.sweep": ("Sweep", "sweep"),
     "krag.document": ("KragDocument",),
     "krag.embedding_evaluator": ("EmbeddingRougeOfflineRetrievalEvaluators",),
     "krag.evaluators": (

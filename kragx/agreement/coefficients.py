@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 
 Weights = Literal["nominal", "linear", "quadratic"]
 

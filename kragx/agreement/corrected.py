@@ -28,10 +28,10 @@ from kragx.agreement.scoring import (
     systems,
 )
 from kragx.comparison.statistics import CONFIDENCE, Interval, check_confidence, student_t
-from kragx.data.runs import Run
+from kragx.data import Run
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
 
 LEAST_QUERIES = 20

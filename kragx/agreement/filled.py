@@ -17,8 +17,7 @@ from kragx.agreement.scoring import (
     scored_by,
     systems,
 )
-from kragx.data.gold import GoldDataset
-from kragx.data.runs import Run
+from kragx.data import GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, Table, number, percent, warning

@@ -24,12 +24,11 @@ from kragx.comparison.statistics import (
     check_confidence,
     expanded_intervals,
 )
-from kragx.data.gold import GoldDataset, Query
-from kragx.data.text import normalise
+from kragx.data import GoldDataset, Query, normalise
 from kragx.errors import DataError, check_whole
 from kragx.judging import Judge, Question, Rubric, Tally
 from kragx.judging.rubric import Asks
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, number, warning
 
 PASSAGES = 30

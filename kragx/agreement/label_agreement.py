@@ -19,9 +19,9 @@ from kragx.comparison.statistics import (
     check_confidence,
     expanded_intervals,
 )
-from kragx.data.runs import Run
+from kragx.data import Run
 from kragx.errors import DataError
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
 
 _TITLES = {

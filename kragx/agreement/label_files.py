@@ -21,10 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from kragx.data import Mender
 from kragx.data.formats.jsonl import open_bytes, read_records
 from kragx.data.formats.tabular import read_csv
 from kragx.data.formats.trec import iter_qrels
-from kragx.data.text import Mender
 from kragx.errors import DataError, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.records import one_judge

@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kragx.agreement.label_files import FORMATS, READERS, Label, of_store, recognised
-from kragx.data.documents import Doc
+from kragx.data import Doc, Gold, GoldDataset, Query, read_dataset
 from kragx.data.formats.jsonl import file_name
-from kragx.data.gold import Gold, GoldDataset, Query
-from kragx.data.reading import read_dataset
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.judging import Store, records
 from kragx.judging.prompt import key_of

@@ -9,7 +9,7 @@ from kragx.agreement import coefficients
 from kragx.agreement.labels import Labels, Pair, Scale, Side
 from kragx.agreement.scoring import lowest_is_zero
 from kragx.comparison.statistics import Interval
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 from kragx.printing import interval
 
 FEW_QUERIES = 10

@@ -9,12 +9,11 @@ from math import ceil
 import numpy as np
 
 from kragx.agreement.labels import Labels, Pair, Scale, document_name
-from kragx.data.gold import Gold, GoldDataset, Query
-from kragx.data.runs import Run
+from kragx.data import Gold, GoldDataset, Query, Run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
 
 

@@ -10,12 +10,9 @@ from types import TracebackType
 from typing import Any
 
 from kragx.app.config import RetrieverConfig
-from kragx.data.documents import as_docs
+from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
 from kragx.data.formats.gold import answer_record
 from kragx.data.formats.jsonl import open_text, to_json
-from kragx.data.gold import GoldDataset, Query
-from kragx.data.runs import Retrieved
-from kragx.data.text import Mender
 from kragx.errors import DataError
 
 _OF_FAILURES = {"timeout", "retries", "on_error"}

@@ -14,9 +14,7 @@ from kragx.app.result_folder import as_read, read_folder
 from kragx.app.retrieving import retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Results
-from kragx.data.gold import GoldDataset
-from kragx.data.reading import read_dataset
-from kragx.data.runs import Run
+from kragx.data import GoldDataset, Run, read_dataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluate import evaluate, pooled
 from kragx.evaluation.evaluation import Evaluation

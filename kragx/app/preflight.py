@@ -14,7 +14,7 @@ from kragx.comparison import (
     read_results_folder,
     sliced,
 )
-from kragx.data.gold import GoldDataset
+from kragx.data import GoldDataset
 from kragx.errors import UsageError, nearest
 
 

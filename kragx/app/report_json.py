@@ -18,7 +18,7 @@ from typing import (
 )
 
 from kragx.comparison import Change, Comparison, GateResult
-from kragx.evaluation.sweep import Nearby
+from kragx.evaluation.other_thresholds import Nearby
 
 PerMetric = Mapping[str, float | None]
 Bounds = Mapping[str, tuple[float | None, float | None]]

@@ -20,12 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, load
 from kragx.app.partial import partial_path
+from kragx.data import GoldDataset, Run, file_names, read_gold, read_results
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import file_name, make_folder, to_json
-from kragx.data.gold import GoldDataset
-from kragx.data.reading import read_gold, read_results
-from kragx.data.runs import Run
-from kragx.data.text import file_names
 from kragx.errors import DataError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.report.csv_files import means_csv, queries_csv, write_text

@@ -10,10 +10,7 @@ from typing import Any
 from kragx import plugins
 from kragx.app.config import RetrieverConfig, filled
 from kragx.app.partial import PartialAnswers, answers_hash, partial_path
-from kragx.data.gold import GoldDataset
-from kragx.data.reading import read_run
-from kragx.data.runs import Run
-from kragx.data.text import file_names
+from kragx.data import GoldDataset, Run, file_names, read_run
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_adapters import is_retriever

@@ -22,10 +22,7 @@ from kragx.comparison import (
     check_gates,
     compare_by_matcher,
 )
-from kragx.data.documents import Doc
-from kragx.data.gold import GoldDataset
-from kragx.data.reading import read_corpus
-from kragx.data.runs import Run
+from kragx.data import Doc, GoldDataset, Run, read_corpus
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.source import arranged
 from kragx.matchers import BaseMatcher, MatchItem

@@ -11,7 +11,7 @@ from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.recommendations import FEW
 from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.view import STANDING
-from kragx.data.gold import GoldDataset
+from kragx.data import GoldDataset
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import parse
 from kragx.printing import Line, Part, Table, number, visible, warning

@@ -11,7 +11,7 @@ from kragx.comparison.compare_retrievers import compare_scores
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
-from kragx.data.gold import GoldDataset
+from kragx.data import GoldDataset
 from kragx.errors import UsageError
 from kragx.metrics import known_metric
 from kragx.plain import HIDDEN, plain

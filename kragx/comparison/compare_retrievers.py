@@ -15,8 +15,7 @@ from kragx.comparison.slices import sliced
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.comparison.verdicts import Aligned
 from kragx.comparison.view import Slice
-from kragx.data.gold import GoldDataset
-from kragx.data.reading import read_dataset
+from kragx.data import GoldDataset, read_dataset
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import MetricSpec, parse_all

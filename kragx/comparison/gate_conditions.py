@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from kragx.data.text import normalise
+from kragx.data import normalise
 from kragx.errors import UsageError, nearest, shorten
 from kragx.metrics import KRAGX, Profile, parse
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kragx import matchers
-from kragx.data.documents import Doc
-from kragx.data.gold import Gold, Query
+from kragx.data import Doc, Gold, Query
 from kragx.matchers import MatchItem, MatchWarning, Notes
 from kragx.metrics import RankedList
 

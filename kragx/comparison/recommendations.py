@@ -11,8 +11,7 @@ from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import TOLERANCE, queries_needed
 from kragx.comparison.view import Difference, Leader
-from kragx.metrics import METRICS, known_metric
-from kragx.metrics.match_table import Bools
+from kragx.metrics import METRICS, Bools, known_metric
 from kragx.printing import number
 
 FEW = 10

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison.view import Direction
-from kragx.data.gold import GoldDataset
-from kragx.data.reading import read_gold
+from kragx.data import GoldDataset, read_gold
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.sweep import NEIGHBOURHOOD, Nearby
-from kragx.metrics import known_metric
-from kragx.metrics.match_table import Floats
+from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Nearby
+from kragx.metrics import Floats, known_metric
 
 _CLOSE = 1e-9
 

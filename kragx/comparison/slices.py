@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kragx.data.documents import value_at
-from kragx.data.gold import GoldDataset, Query
-from kragx.data.text import normalise
+from kragx.data import GoldDataset, Query, normalise, value_at
 from kragx.errors import UsageError, nearest
 
 MOST = 100

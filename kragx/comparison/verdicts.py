@@ -12,8 +12,7 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
 from kragx.comparison.view import Difference, Direction, Estimate, Leader, Verdict, View
 from kragx.errors import UsageError
-from kragx.metrics import known_metric
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats, known_metric
 from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]

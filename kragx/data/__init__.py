@@ -1,1 +1,69 @@
 """Documents, gold sets and runs, the files that hold them, and how texts become tokens."""
+
+from kragx.data.documents import Doc, as_docs, clean_number, value_at
+from kragx.data.gold import Gold, GoldDataset, Query, hash_of, query_hash
+from kragx.data.reading import (
+    is_source,
+    nothing_retrieved,
+    read_corpus,
+    read_dataset,
+    read_gold,
+    read_results,
+    read_rows,
+    read_run,
+    read_runs,
+)
+from kragx.data.runs import Retrieved, Run, Status, rank_by_score
+from kragx.data.source import Reading
+from kragx.data.text import Mender, file_names, normalise, plain_number
+from kragx.data.tokenizers import (
+    TOKENIZERS,
+    FunctionTokenizer,
+    KragTokenizer,
+    Tokenizer,
+    UnicodeTokenizer,
+    WhitespaceTokenizer,
+    describe,
+    tokenizer,
+)
+from kragx.data.tokens import TokenCorpus, ngram_overlaps
+
+__all__ = [
+    "TOKENIZERS",
+    "Doc",
+    "FunctionTokenizer",
+    "Gold",
+    "GoldDataset",
+    "KragTokenizer",
+    "Mender",
+    "Query",
+    "Reading",
+    "Retrieved",
+    "Run",
+    "Status",
+    "TokenCorpus",
+    "Tokenizer",
+    "UnicodeTokenizer",
+    "WhitespaceTokenizer",
+    "as_docs",
+    "clean_number",
+    "describe",
+    "file_names",
+    "hash_of",
+    "is_source",
+    "ngram_overlaps",
+    "normalise",
+    "nothing_retrieved",
+    "plain_number",
+    "query_hash",
+    "rank_by_score",
+    "read_corpus",
+    "read_dataset",
+    "read_gold",
+    "read_results",
+    "read_rows",
+    "read_run",
+    "read_runs",
+    "tokenizer",
+    "value_at",
+]

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from kragx import matchers
+from kragx.data import read_dataset, tokenizer
 from kragx.data.formats.science_qa import read_submission
-from kragx.data.reading import read_dataset
-from kragx.data.tokenizers import tokenizer
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, check_depth, deviations, versions
 from kragx.evaluation.evidence import (
@@ -26,10 +25,17 @@ from kragx.evaluation.evidence import (
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.source import source_of
 from kragx.matchers.matching import match as match_items
-from kragx.metrics import MetricSpec, Profile, compute, parse_all, profile_for
+from kragx.metrics import (
+    NO_GOLD,
+    MetricSpec,
+    NoGold,
+    Profile,
+    compute,
+    counted,
+    parse_all,
+    profile_for,
+)
 from kragx.metrics import profile as profile_named
-from kragx.metrics.profiles import NO_GOLD, NoGold
-from kragx.metrics.scores import counted
 
 
 def evaluate(

@@ -11,22 +11,29 @@ from importlib.metadata import version
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-from kragx.data.gold import GoldDataset
+from kragx.data import GoldDataset
 from kragx.errors import UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
-from kragx.evaluation.source import judged_share
-from kragx.evaluation.sweep import (
+from kragx.evaluation.other_thresholds import (
     NEIGHBOURHOOD,
     Means,
     Nearby,
     means_at,
     neighbours,
 )
+from kragx.evaluation.source import judged_share
 from kragx.evaluation.wording import match_label, profile_label, remarks
 from kragx.matchers import check_threshold
-from kragx.metrics import MetricScores, MetricSpec, Profile, compute, parse, parse_all
-from kragx.metrics.match_table import MatchTable
-from kragx.metrics.scores import counted
+from kragx.metrics import (
+    MatchTable,
+    MetricScores,
+    MetricSpec,
+    Profile,
+    compute,
+    counted,
+    parse,
+    parse_all,
+)
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, Table, number, warning
 

@@ -9,20 +9,15 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx import matchers
-from kragx.data.documents import Doc
-from kragx.data.gold import Gold, Query
-from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer, describe
+from kragx.data import Doc, Gold, Query, Tokenizer, UnicodeTokenizer, describe
 from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
-from kragx.metrics import MetricSpec, Profile
-from kragx.metrics.evidence import RankedList
-from kragx.metrics.match_table import Floats, Ints, MatchTable
+from kragx.metrics import Cut, Floats, Ints, MatchTable, MetricSpec, Profile, RankedList, TextBudget
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.options import SpanOptions
 from kragx.metrics.spans.reading import reading
-from kragx.metrics.syntax import Cut, TextBudget
 
 FACTS_HAVE_NO_IDS = (
     "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "

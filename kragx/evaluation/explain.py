@@ -16,8 +16,7 @@ from math import isnan
 from typing import Any
 
 from kragx import matchers
-from kragx.data.gold import Gold
-from kragx.data.text import normalise
+from kragx.data import Gold, normalise
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.explanation import (
     ExplainedDoc,

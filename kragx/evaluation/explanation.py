@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from kragx.data.runs import Status
+from kragx.data import Status
 from kragx.evaluation.wording import method_label
 from kragx.matchers.reasons import Reason
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, number, warning

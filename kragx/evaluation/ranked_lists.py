@@ -8,15 +8,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from kragx.data.documents import Doc
-from kragx.data.gold import Gold, GoldDataset
-from kragx.data.runs import Run
+from kragx.data import Doc, Gold, GoldDataset, Run
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.source import arranged, match_item, ranked_list
-from kragx.metrics.evidence import RankedList
-from kragx.metrics.match_table import Bools, Floats, Ints
-from kragx.metrics.syntax import TextBudget
+from kragx.metrics import Bools, Floats, Ints, RankedList, TextBudget
 
 
 def lists_behind(

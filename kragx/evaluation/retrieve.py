@@ -12,10 +12,7 @@ from itertools import cycle, islice
 from statistics import median
 from typing import Any, Literal, TypeVar, get_args
 
-from kragx.data.documents import Doc, as_docs
-from kragx.data.gold import GoldDataset, Query
-from kragx.data.runs import Retrieved, Run
-from kragx.data.text import Mender
+from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, as_docs
 from kragx.errors import DataError, KragxError, UsageError, check_whole, nearest
 from kragx.evaluation.retriever_adapters import (
     Call,

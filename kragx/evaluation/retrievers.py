@@ -16,11 +16,16 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field, field_validator, model_validator
 
-from kragx.data import chunking
-from kragx.data.documents import Doc, as_docs, clean_number
-from kragx.data.reading import read_corpus
-from kragx.data.text import Mender
-from kragx.data.tokenizers import Tokenizer, tokenizer
+from kragx.data import (
+    Doc,
+    Mender,
+    Tokenizer,
+    as_docs,
+    chunking,
+    clean_number,
+    read_corpus,
+    tokenizer,
+)
 from kragx.errors import DataError, UsageError, needing
 
 

@@ -10,21 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data.documents import Doc
-from kragx.data.gold import GoldDataset, Query, hash_of, query_hash
-from kragx.data.reading import is_source, nothing_retrieved, read_dataset, read_run
-from kragx.data.runs import Retrieved, Run, rank_by_score
-from kragx.data.source import Reading
-from kragx.data.text import Mender
+from kragx.data import (
+    Doc,
+    GoldDataset,
+    Mender,
+    Query,
+    Reading,
+    Retrieved,
+    Run,
+    hash_of,
+    is_source,
+    nothing_retrieved,
+    query_hash,
+    rank_by_score,
+    read_dataset,
+    read_run,
+)
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import BaseMatcher, MatchItem, Notes
 from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
 from kragx.matchers.matching import match as match_items
 from kragx.matchers.matching import repeats
-from kragx.metrics import Profile
-from kragx.metrics.evidence import RankedList
-from kragx.metrics.match_table import MatchTable
+from kragx.metrics import MatchTable, Profile, RankedList
 
 
 def arranged(item: MatchItem, profile: Profile) -> MatchItem:

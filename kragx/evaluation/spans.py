@@ -9,14 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data.documents import Doc
-from kragx.data.gold import Gold
-from kragx.data.tokenizers import describe, tokenizer
-from kragx.data.tokens import TokenCorpus
+from kragx.data import Doc, Gold, TokenCorpus, describe, tokenizer
 from kragx.errors import DataError
 from kragx.matchers.items import MatchWarning
-from kragx.metrics.evidence import RankedList
-from kragx.metrics.match_table import Ints, MatchTable
+from kragx.metrics import Ints, MatchTable, RankedList
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.cover import Part
 from kragx.metrics.spans.grams import repetitions, twins

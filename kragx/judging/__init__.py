@@ -10,12 +10,13 @@ See docs/judging.md.
 
 from __future__ import annotations
 
-from kragx.judging.judge import DEFAULT_STORE, Judge, read_judge
+from kragx.judging.judge import Judge, read_judge
 from kragx.judging.langchain import LangChainClient
 from kragx.judging.openai import OpenAIClient
 from kragx.judging.question import Answer, Client, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
 from kragx.judging.runner import Judged, JudgeWarning
+from kragx.judging.settings import DEFAULT_STORE
 from kragx.judging.store import Store
 from kragx.judging.tally import Budget, Price, Spent, Tally
 

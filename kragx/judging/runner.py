@@ -14,7 +14,7 @@ import uuid
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kragx.errors import DataError, JudgingError
 from kragx.judging.prompt import (
@@ -28,13 +28,11 @@ from kragx.judging.prompt import (
 )
 from kragx.judging.question import SETTLED, Answer, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import Rubric
+from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Attempt, Store, now
 from kragx.judging.tally import Spent, Tally, about_tokens
 from kragx.judging.traffic import wait_before
 from kragx.printing import progress_bar
-
-if TYPE_CHECKING:
-    from kragx.judging.judge import Judge
 
 _LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for
 _TOGETHER = 0.005  # seconds; one commit for what arrives within them costs as much as for one row
@@ -62,7 +60,7 @@ class Judged:
 class Batch:
     """Questions that are judged together: their keys, what the store has, and what is asked."""
 
-    def __init__(self, settings: Judge, questions: Sequence[Question]) -> None:
+    def __init__(self, settings: JudgeSettings, questions: Sequence[Question]) -> None:
         self.settings = settings
         self.tally = Tally()
         client = dict(settings.client.settings)

@@ -15,8 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from kragx.data.gold import GoldDataset
-from kragx.data.tokenizers import KragTokenizer
+from kragx.data import GoldDataset, KragTokenizer
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluate import evaluate, match_pairs
 from kragx.evaluation.evaluation import Evaluation

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 
-from kragx.data.gold import GoldDataset
+from kragx.data import GoldDataset
 from kragx.errors import UsageError, nearest
 from kragx.krag.evaluators import (
     ROUGE_METHODS,

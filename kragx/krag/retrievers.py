@@ -8,7 +8,7 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from kragx.data.tokenizers import FunctionTokenizer, Tokenizer, WhitespaceTokenizer, tokenizer
+from kragx.data import FunctionTokenizer, Tokenizer, WhitespaceTokenizer, tokenizer
 from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.retrievers import Bm25Index
 from kragx.krag.document import KragDocument

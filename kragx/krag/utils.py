@@ -10,8 +10,7 @@ from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from kragx.data.gold import GoldDataset
-from kragx.data.runs import Retrieved
+from kragx.data import GoldDataset, Retrieved
 from kragx.errors import DataError, UsageError, check_whole, nearest, needing, shorten
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_adapters import is_retriever

@@ -10,15 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kragx import plugins
-from kragx.data import tokenizers
-from kragx.data.tokenizers import Tokenizer
+from kragx.data import Tokenizer, tokenizers
 from kragx.errors import UsageError
 from kragx.matchers.items import MatchItem, Notes
-from kragx.metrics.match_table import Bools, Floats, MatchTable
-from kragx.metrics.profiles import Profile
+from kragx.metrics import Bools, Floats, MatchTable, Profile
 
 if TYPE_CHECKING:
-    from kragx.data.tokens import TokenCorpus
+    from kragx.data import TokenCorpus
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
 

@@ -17,8 +17,7 @@ import numpy as np
 
 from kragx.matchers.base import BaseMatcher, Trace
 from kragx.matchers.items import MatchItem, Notes
-from kragx.metrics.match_table import Bools, Floats
-from kragx.metrics.profiles import Profile
+from kragx.metrics import Bools, Floats, Profile
 
 if TYPE_CHECKING:
     from kragx.judging.tally import Tally

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 
 from kragx import plugins
-from kragx.data.text import normalise
+from kragx.data import normalise
 from kragx.errors import UsageError, shorten
 from kragx.matchers.base import BaseMatcher, check_threshold
 from kragx.matchers.ids import equal
 from kragx.matchers.items import MatchItem, MatchWarning, Notes
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 from kragx.plugins import whole
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from typing import Annotated, Any, TypeGuard
 
 import numpy as np
 
-from kragx.data.documents import Doc, value_at
+from kragx.data import Doc, value_at
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import MatchItem, Notes, Target
 from kragx.matchers.matching import starts
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics import Bools, Floats, Ints, MatchTable
 from kragx.plugins import optional
 
 

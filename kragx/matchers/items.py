@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kragx.data.documents import Doc
-from kragx.data.gold import Query
-from kragx.data.runs import Status
+from kragx.data import Doc, Query, Status
 from kragx.errors import DataError
 
 if TYPE_CHECKING:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
-from kragx.data.gold import Gold
-from kragx.data.text import normalise
+from kragx.data import Gold, normalise
 from kragx.errors import DataError, JudgingError, UsageError
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import MatchItem, Notes
-from kragx.metrics.match_table import Bools, Floats, MatchTable
+from kragx.metrics import Bools, Floats, MatchTable
 from kragx.plugins import optional, whole
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kragx.data.documents import Doc
+from kragx.data import Doc
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.items import MatchItem, Notes
-from kragx.metrics.match_table import Floats, Ints, MatchTable
+from kragx.metrics import Floats, Ints, MatchTable
 
 
 def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTable:

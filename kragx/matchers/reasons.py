@@ -13,7 +13,7 @@ import numpy as np
 
 from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
 from kragx.matchers.items import MatchItem, Notes
-from kragx.metrics.match_table import Bools
+from kragx.metrics import Bools
 
 Verdict = Literal["match", "no match", "open", "unknown"]
 

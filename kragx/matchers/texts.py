@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 
-from kragx.data.text import normalise
+from kragx.data import normalise
 from kragx.errors import DataError
 from kragx.matchers.base import BaseMatcher
 from kragx.matchers.items import MatchItem, Notes
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
 

@@ -17,13 +17,11 @@ from typing import Annotated, Literal, Self
 
 import numpy as np
 
-from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer
-from kragx.data.tokens import TokenCorpus, ngram_overlaps
+from kragx.data import TokenCorpus, Tokenizer, UnicodeTokenizer, ngram_overlaps
 from kragx.errors import shorten
 from kragx.matchers.base import BaseMatcher, Threshold, TokenizerOption
 from kragx.matchers.items import MatchItem, MatchWarning, Notes
-from kragx.metrics.match_table import Floats, Ints
-from kragx.metrics.profiles import Profile
+from kragx.metrics import Floats, Ints, Profile
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.least import RUN, Words
 from kragx.metrics.spans.reading import reading

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kragx.metrics.engine import MetricWarning, compute
     from kragx.metrics.evidence import Evidence, RankedList
-    from kragx.metrics.profiles import KRAGX, PROFILES, Profile, profile
+    from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+    from kragx.metrics.profiles import KRAGX, NO_GOLD, PROFILES, NoGold, Profile, profile
     from kragx.metrics.registry import (
         DEFAULT_METRICS,
         METRICS,
@@ -23,25 +24,33 @@ if TYPE_CHECKING:
         parse_all,
         profile_for,
     )
-    from kragx.metrics.scores import MetricScores
+    from kragx.metrics.scores import MetricScores, counted
     from kragx.metrics.spec import Metric, MetricSpec, Option
-    from kragx.metrics.syntax import TextBudget
+    from kragx.metrics.syntax import Cut, TextBudget
 
 __all__ = [
     "DEFAULT_METRICS",
     "KRAGX",
     "METRICS",
+    "NO_GOLD",
     "PROFILES",
+    "Bools",
+    "Cut",
     "Evidence",
+    "Floats",
+    "Ints",
+    "MatchTable",
     "Metric",
     "MetricScores",
     "MetricSpec",
     "MetricWarning",
+    "NoGold",
     "Option",
     "Profile",
     "RankedList",
     "TextBudget",
     "compute",
+    "counted",
     "known_metric",
     "metric",
     "parse",
@@ -51,7 +60,7 @@ __all__ = [
 ]
 
 # Those that cost nothing to import come first; each imports what stands before it.
-_MODULES = ("syntax", "profiles", "evidence", "spec", "scores", "registry", "engine")
+_MODULES = ("syntax", "profiles", "match_table", "evidence", "spec", "scores", "registry", "engine")
 
 
 def __getattr__(name: str) -> Any:

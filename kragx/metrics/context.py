@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kragx.data.documents import value_at
+from kragx.data import value_at
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.match_table import Floats
 from kragx.metrics.spec import Metric, MetricSpec, Option

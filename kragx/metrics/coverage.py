@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kragx.data.tokenizers import tokenizer
+from kragx.data import tokenizer
 from kragx.errors import UsageError
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.match_table import Floats, Ints

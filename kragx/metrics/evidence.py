@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from kragx.data.documents import Doc
-from kragx.data.gold import Query
-from kragx.data.runs import Status
+from kragx.data import Doc, Query, Status
 from kragx.metrics.match_table import Floats, Ints, MatchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.options import SpanOptions

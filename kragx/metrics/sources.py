@@ -7,7 +7,7 @@ from math import log2
 
 import numpy as np
 
-from kragx.data.documents import value_at
+from kragx.data import value_at
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.match_table import Floats
 from kragx.metrics.spec import Metric, MetricSpec, Option

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.data.text import plain_number
+from kragx.data import plain_number
 from kragx.errors import UsageError, nearest
 from kragx.metrics.evidence import Evidence
 from kragx.metrics.match_table import Floats

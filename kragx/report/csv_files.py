@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import open_text
-from kragx.data.gold import GoldDataset, Query
 from kragx.evaluation.evaluation import Evaluation, metric_names
 from kragx.evaluation.sweep import Sweep
 

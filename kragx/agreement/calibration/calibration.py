@@ -23,8 +23,7 @@ from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.errors import DataError, UsageError, check_whole, nearest
 from kragx.evaluation.source import source_of
-from kragx.metrics import KRAGX
-from kragx.metrics.match_table import Bools, Ints
+from kragx.metrics import KRAGX, Bools, Ints
 from kragx.printing import Cell, Line, Part, Result, Table, warning
 
 FOLDS = 5

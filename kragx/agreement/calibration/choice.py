@@ -17,7 +17,7 @@ from kragx.agreement.calibration.trials import Trial, with_threshold
 from kragx.agreement.coefficients import binary_f1, binary_kappa
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import percentile_interval, resampled
-from kragx.metrics.match_table import Bools, Floats, Ints
+from kragx.metrics import Bools, Floats, Ints
 
 By = Literal["kappa", "f1"]
 

@@ -12,13 +12,11 @@ import numpy as np
 
 from kragx import matchers
 from kragx.agreement.label_files import Label, shares_half
-from kragx.data.text import normalise
-from kragx.data.tokenizers import Tokenizer
-from kragx.data.tokens import TokenCorpus
+from kragx.data import TokenCorpus, Tokenizer, normalise
 from kragx.errors import DataError, UsageError
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics import Bools, Floats, Ints, MatchTable
 
 TOKENIZERS = ("unicode", "char")
 

@@ -12,11 +12,8 @@ from typing import Any
 
 from kragx.agreement.labels import Pair, asked_in, document_name, gold_texts
 from kragx.comparison.statistics import SEED
-from kragx.data.documents import Doc
+from kragx.data import Doc, GoldDataset, Mender, Run
 from kragx.data.formats.jsonl import read_records, write_records
-from kragx.data.gold import GoldDataset
-from kragx.data.runs import Run
-from kragx.data.text import Mender
 from kragx.errors import DataError, check_whole
 from kragx.judging import Store
 from kragx.judging.records import grades

@@ -13,7 +13,7 @@ from kragx.app.commands.output import show
 from kragx.errors import UsageError
 
 if TYPE_CHECKING:
-    from kragx.data.runs import Run
+    from kragx.data import Run
 
 
 def agree(
@@ -61,7 +61,7 @@ def agree(
 
 def read_systems(runs: Sequence[Path] | None, more: Sequence[Path] | None) -> list[Run]:
     """The runs that --runs names, and those that stand behind it without an option of their own."""
-    from kragx.data.reading import read_runs
+    from kragx.data import read_runs
 
     if more and not runs:
         raise UsageError(f"{more[0]}: a third file; name systems with --runs")

@@ -17,7 +17,7 @@ from kragx.errors import JudgingError, UsageError
 if TYPE_CHECKING:
     from kragx.agreement import Filled
     from kragx.app.config import RunConfig
-    from kragx.data.runs import Run
+    from kragx.data import Run
 
 group = opt.group("judge", "The LLM judge: label, corrected, fill, probe, store.")
 group.command(cls=opt.Command)(label)

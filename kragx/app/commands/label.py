@@ -14,8 +14,7 @@ from kragx.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from kragx.agreement.labelling import PairToLabel, Sample
-    from kragx.data.gold import GoldDataset
-    from kragx.data.runs import Run
+    from kragx.data import GoldDataset, Run
 
 Ask = Literal["relevance", "support"]
 
@@ -130,7 +129,7 @@ def _with_texts(
     results: Sequence[Path] | None, run: Path | None, dataset: Path | None, corpus: Path | None
 ) -> list[tuple[GoldDataset, Run]]:
     """What was retrieved, with texts: of results files, and of a TREC run with its corpus."""
-    from kragx.data.reading import read_corpus, read_dataset, read_rows, read_run
+    from kragx.data import read_corpus, read_dataset, read_rows, read_run
 
     sources = [read_rows(path) for path in results or ()]
     if run is None and dataset is None and corpus is None:

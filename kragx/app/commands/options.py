@@ -184,12 +184,11 @@ def _choices() -> dict[str, str]:
     """What the ``$names`` in help texts stand for."""
     from typing import get_args
 
-    from kragx.data.tokenizers import TOKENIZERS
+    from kragx.data import TOKENIZERS
     from kragx.matchers import METHODS
     from kragx.matchers.texts import Direction as ContainsDirection
     from kragx.matchers.tokenwise import Measure as RougeMeasure
-    from kragx.metrics import PROFILES
-    from kragx.metrics.profiles import NO_GOLD
+    from kragx.metrics import NO_GOLD, PROFILES
 
     names: dict[str, Iterable[str]] = {
         "methods": METHODS,

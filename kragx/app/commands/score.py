@@ -57,7 +57,7 @@ def score(
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
     """Score a results file, TREC runs or a competition's file."""
-    from kragx.data.reading import read_dataset, read_runs
+    from kragx.data import read_dataset, read_runs
     from kragx.evaluation.evaluate import evaluate, evaluate_submission
     from kragx.report.csv_files import means_csv, queries_csv
 

@@ -73,9 +73,8 @@ def import_(
     store: opt.StoreFile = DEFAULT,
 ) -> None:
     """Add judgements from JSON Lines, or human labels from TREC qrels."""
+    from kragx.data import Mender, read_dataset
     from kragx.data.formats.jsonl import read_records
-    from kragx.data.reading import read_dataset
-    from kragx.data.text import Mender
     from kragx.judging import Store
 
     if file.suffix == ".jsonl":

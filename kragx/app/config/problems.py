@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from kragx.app.config.models import RunConfig
 from kragx.app.config.values import filled
 from kragx.comparison import gate_problems, parse_gates
-from kragx.data.tokenizers import tokenizer
+from kragx.data import tokenizer
 from kragx.errors import KragxError, UsageError, nearest
 from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
 from kragx.matchers import METHODS, label, matcher, needed

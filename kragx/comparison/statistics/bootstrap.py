@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from kragx.errors import UsageError
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 
 
 def fixed_point(values: Floats) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from kragx.comparison.statistics.bootstrap import RESAMPLES, SEED, blocks, fixed_point
-from kragx.metrics.match_table import Floats
+from kragx.metrics import Floats
 
 TOLERANCE = 1e-9
 """Values that differ by no more than this are equal: sums of fractions are not exact."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data.documents import value_at
+from kragx.data import value_at
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.reading import unwrapped, written_in
 from kragx.metrics.spans.rows import NEVER, Ints

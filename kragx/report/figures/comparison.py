@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kragx.comparison import Comparison, Estimate
+from kragx.data import GoldDataset, Run, file_names
 from kragx.data.formats.jsonl import make_folder
-from kragx.data.gold import GoldDataset
-from kragx.data.runs import Run
-from kragx.data.text import file_names
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.curves import Curve, Histogram, Times, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation

@@ -11,7 +11,7 @@ import numpy as np
 
 from kragx.comparison import check_comparable
 from kragx.comparison.near_misses import Origins, near_misses
-from kragx.data.gold import Gold, GoldDataset
+from kragx.data import Gold, GoldDataset
 from kragx.errors import UsageError
 from kragx.evaluation.curves import Curve, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation

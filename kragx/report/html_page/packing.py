@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
+from kragx.data import Mender
 from kragx.data.formats.jsonl import to_json
-from kragx.data.text import Mender
 
 _BLOCK_CHARACTERS = 100_000
 

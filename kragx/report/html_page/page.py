@@ -18,12 +18,8 @@ from kragx.comparison import (
     compare_by_matcher,
     fields_worth_slicing,
 )
-from kragx.data.documents import Doc
+from kragx.data import Doc, GoldDataset, Mender, Run, read_dataset
 from kragx.data.formats.jsonl import open_text
-from kragx.data.gold import GoldDataset
-from kragx.data.reading import read_dataset
-from kragx.data.runs import Run
-from kragx.data.text import Mender
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.retriever_adapters import is_retriever

@@ -9,7 +9,7 @@ from typing import Any
 from kragx.comparison import Comparison
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.recommendations import FEW
-from kragx.data.gold import Query
+from kragx.data import Query
 from kragx.evaluation.evaluation import Evaluation, metric_names, versions
 from kragx.evaluation.explain import near_limit
 from kragx.evaluation.ranked_lists import texts_by_id

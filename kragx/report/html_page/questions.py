@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data.documents import Doc
-from kragx.data.gold import Gold, Query
+from kragx.data import Doc, Gold, Query
 from kragx.matchers import MatchItem, MatchWarning
 from kragx.report.html_page.cells import Cell, Grid
 from kragx.report.html_page.decisions import Decision, Decisions

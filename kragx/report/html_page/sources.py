@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kragx.data.documents import Doc
-from kragx.data.gold import GoldDataset
-from kragx.data.runs import Run
+from kragx.data import Doc, GoldDataset, Run
 from kragx.errors import UsageError
 from kragx.matchers import BaseMatcher
 

@@ -1,0 +1,93 @@
+"""Metrics at other thresholds than the chosen one, from one scoring."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kragx.evaluation.evidence import GatheredEvidence
+from kragx.metrics import Floats, MatchTable, MetricSpec, MetricWarning, Profile, compute
+
+Means = dict[str, float | None]
+NEIGHBOURHOOD = 0.1
+"""How far from the chosen threshold a conclusion should hold, unless told otherwise."""
+_STEPS = 4  # thresholds on either side of the chosen one: few, as they take time
+
+
+def means_at(
+    thresholds: Sequence[float],
+    table: MatchTable,
+    specs: Sequence[MetricSpec],
+    profile: Profile,
+    evidence: GatheredEvidence | None,
+) -> Iterator[tuple[int, Means]]:
+    """At each threshold, ascending, how many pairs match and every mean, as `compute` has them."""
+    # What a low threshold leaves out no higher one lets in, unless a metric reads scores as such.
+    prune = all(spec.metric.from_matches is not None and spec["gain"] != "score" for spec in specs)
+    # The same matches give the same values, unless facts are matched at the threshold as well.
+    once = evidence is None or not evidence.follows
+    before: tuple[int, Means] | None = None
+    for threshold in thresholds:
+        table = replace(table, threshold=threshold)
+        count = int(table.matched.sum())
+        if prune:
+            table = _pruned(table)
+        if before is None or before[0] != count or not once:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
+                seen = None if evidence is None else evidence.decided(table)
+                scores = compute(table, specs, profile, seen)
+            before = (count, {str(score.spec): score.mean for score in scores})
+        yield before
+
+
+def _pruned(table: MatchTable) -> MatchTable:
+    """The table without the pairs below its threshold; those that are not known stay."""
+    keep: Floats = ~(table.pair_score < table.threshold)  # type: ignore[assignment]
+    if keep.all():
+        return table
+    return replace(
+        table,
+        pair_doc=table.pair_doc[keep],
+        pair_gold=table.pair_gold[keep],
+        pair_score=table.pair_score[keep],
+    )
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """A retriever's means at thresholds around the chosen one.
+
+    Attributes:
+        chosen: the threshold of the evaluation.
+        neighbourhood: how far from it was looked.
+        thresholds: (t) where, ascending; the chosen one is among them.
+        means: for each metric its mean at each of them; None where it has none.
+    """
+
+    chosen: float
+    neighbourhood: float
+    thresholds: tuple[float, ...]
+    means: Mapping[str, tuple[float | None, ...]]
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any]) -> Nearby:
+        """From its plain values."""
+        return cls(
+            plain["chosen"],
+            plain["neighbourhood"],
+            tuple(plain["thresholds"]),
+            {name: tuple(values) for name, values in plain["means"].items()},
+        )
+
+
+def neighbours(chosen: float, neighbourhood: float, top: float | None) -> tuple[float, ...]:
+    """Thresholds around the chosen one, itself among them; of grades, up to `top`, those next."""
+    if top is not None:
+        return tuple(grade for grade in (chosen - 1, chosen, chosen + 1) if 1 <= grade <= top)
+    grid = chosen + np.linspace(-neighbourhood, neighbourhood, 2 * _STEPS + 1)
+    return tuple(sorted({round(float(step), 6) for step in grid if 0 < step <= 1} | {chosen}))

@@ -1,0 +1,134 @@
+"""How a judge asks, and what it may cost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from kragx import plugins
+from kragx.errors import UsageError
+from kragx.judging.question import Client
+from kragx.judging.rubric import Asks, Rubric, built_in, read_rubric
+from kragx.judging.tally import Ledger, Price, read_budget, read_prices
+from kragx.judging.traffic import Flights, Pace
+from kragx.plugins import above_zero, number, optional, whole
+
+DEFAULT_STORE = Path(".kragx/judgements.sqlite")
+AskAgain = Literal["transient", "all", "none"]
+
+
+@dataclass(frozen=True)
+class JudgeSettings:
+    """How an LLM is asked to grade, and what that may cost.
+
+    Attributes:
+        client: asks the model.
+        store: the SQLite file that keeps every attempt.
+        rubric: one of the user's own (`Rubric`, mapping or YAML file) instead of the built-in ones.
+        language: of the built-in rubrics: ``en``, ``ko``, or ``auto`` by what is asked.
+        concurrency: how many requests at once.
+        rpm: the most requests a minute; None for no limit.
+        timeout: seconds for one attempt.
+        attempts: the most attempts at one question in one run.
+        max_missing: the share of judgements that may be missing before a run ends with an error.
+        budget: what may not be exceeded: a cost, or ``{cost, calls, tokens}``.
+        prices: ``{model: {input, output, cached_input?}}``, per million tokens.
+        currency: what the prices are in.
+        ask_again: which stored failures are asked again in another run: ``transient`` ones
+            (timeouts, rate limits, connections), ``all`` or ``none``.
+        repeat: another number asks everything anew, beside what is stored.
+        dry_run: count calls and tokens instead of asking.
+        progress: whether to show progress on standard error; None for only on a terminal.
+        clock, sleep: time, for tests.
+
+    Raises:
+        UsageError: an option is wrong.
+    """
+
+    client: Client
+    store: str | Path = DEFAULT_STORE
+    rubric: Any = None
+    language: Literal["auto", "en", "ko"] = "auto"
+    concurrency: Annotated[int, whole(1)] = 8
+    rpm: Annotated[float | None, optional(above_zero)] = None
+    timeout: Annotated[float, above_zero] = 60.0
+    attempts: Annotated[int, whole(1)] = 5
+    max_missing: Annotated[float, number(lambda share: 0 <= share <= 1, "share from 0 to 1")] = 0.0
+    budget: Annotated[Any, read_budget] = None
+    prices: Annotated[Any, read_prices] = None
+    currency: str = "USD"
+    ask_again: AskAgain = "transient"
+    repeat: Annotated[int, whole(0)] = 0
+    dry_run: bool = False
+    progress: bool | None = None
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
+    sleep: Callable[[float], Awaitable[None]] = field(
+        default=asyncio.sleep, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.client, Client):
+            raise UsageError(
+                f"judge.client: {type(self.client).__name__} has no 'settings' and 'ask'; "
+                "pass an OpenAIClient, a LangChainClient, or one of your own"
+            )
+        try:
+            plugins.check_options(self)
+        except UsageError as error:
+            raise error.within("judge") from None
+        if self.rubric is not None:
+            object.__setattr__(self, "rubric", read_rubric(self.rubric))
+        if self.budget.cost is not None and self.price is None:
+            raise UsageError(
+                f"judge.budget: no price of {self.model!r} is known, so no cost can be kept to; "
+                f"add judge.prices.{self.model}: {{input: ..., output: ...}} (per million tokens), "
+                "or give the budget in calls or tokens"
+            )
+
+    @property
+    def model(self) -> str:
+        """The model asked for."""
+        return str(self.client.settings.get("model", type(self.client).__name__))
+
+    @property
+    def price(self) -> Price | None:
+        """The price of the model; None if the table does not have it."""
+        prices: Mapping[str, Price] = self.prices
+        return prices.get(self.model)
+
+    def rubric_for(self, asks: Asks, text: str) -> Rubric:
+        """The rubric of a question about `text` (the query or the gold text).
+
+        Raises:
+            UsageError: the judge's own rubric asks something else.
+        """
+        own: Rubric | None = self.rubric
+        if own is None:
+            return built_in(asks, text, self.language)
+        if own.asks != asks:
+            raise UsageError(
+                f"judge.rubric: {own.id!r} asks for {own.asks}, and here {asks} is judged; use "
+                f"another rubric, or mode {own.asks!r}"
+            )
+        return own
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """What this judge has used so far, over all runs with it."""
+        limit = self.client.settings.get("max_completion_tokens", 4096)
+        return Ledger(self.budget, self.price, int(limit))
+
+    @cached_property
+    def pace(self) -> Pace:
+        """When this judge's next request may start, over all runs with it."""
+        return Pace(self.rpm, self.clock, self.sleep)
+
+    @cached_property
+    def flights(self) -> Flights:
+        """What this judge is asking right now, over all runs with it."""
+        return Flights()
