@@ -8,8 +8,6 @@
 Everything is loaded on first use, so that importing kragx costs next to nothing.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -12,8 +12,6 @@ can catch it without importing kragx. An error says where it is (``path``, ``fie
 wrong, and what to do (``remedy``), as attributes; its text is made of these and is never cut up.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

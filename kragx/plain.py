@@ -1,7 +1,5 @@
 """Plain values for JSON: one mechanism for every result."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum

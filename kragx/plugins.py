@@ -1,7 +1,5 @@
 """What a user names by import path (`package.module:name`), and the options it is given."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys

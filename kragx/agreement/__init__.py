@@ -7,8 +7,6 @@
 See docs/agreement.md.
 """
 
-from __future__ import annotations
-
 from kragx.agreement.corrected import (
     LEAST_QUERIES,
     Corrected,

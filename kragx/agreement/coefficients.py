@@ -6,8 +6,6 @@ statistic is undefined, so that a bootstrap is one call. `binary_kappa` and `bin
 four counts of yes-or-no decisions instead.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -7,8 +7,6 @@ resemble each other, and counting each as an observation of its own gives interv
 too narrow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, sqrt

@@ -1,7 +1,5 @@
 """Filling holes: human labels win, the judge says what people have not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """`probe`: how far words that mean nothing move a judge's grade of a passage that is irrelevant."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`agree`: how far a judge's labels are from people's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

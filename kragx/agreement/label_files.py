@@ -12,8 +12,6 @@
 `rank` and `gold` count from 1. A label is 0 or 1, true or false, or a grade.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

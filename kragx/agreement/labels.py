@@ -1,7 +1,5 @@
 """Labels: who said what of a query and a document, from every kind of source that holds any."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Which family a model belongs to, by its name: a judge may favour what its own kin wrote."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

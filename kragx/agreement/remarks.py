@@ -1,7 +1,5 @@
 """What a reader of an agreement must know: why a value is missing, what its intervals rest on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from unicodedata import normalize
 

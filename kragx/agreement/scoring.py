@@ -1,7 +1,5 @@
 """Systems scored by labels, and whether two label sets rank them alike."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil

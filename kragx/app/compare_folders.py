@@ -1,7 +1,5 @@
 """Two result folders, or two retrievers of one, compared by the numbers that stand there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`.env` files: environment variables kept beside a config instead of in it."""
 
-from __future__ import annotations
-
 import io
 import os
 from pathlib import Path

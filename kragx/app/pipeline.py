@@ -1,7 +1,5 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is refused before the first question is asked, lest all the work be done for nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kragx.app.config import RunConfig

@@ -1,7 +1,5 @@
 """What report.json holds: its model, and the JSON Schema that follows from it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType

@@ -1,7 +1,5 @@
 """From the retrievers of a config to what they return."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a run found out, as a person reads it in a terminal: one screen of it, or all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby

@@ -1,7 +1,5 @@
 """`kragx init`: a config to start from, with a small gold set and retriever, so that it runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from kragx.data.formats.jsonl import make_folder, open_text

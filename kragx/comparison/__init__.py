@@ -4,8 +4,6 @@
 earlier results beside the present ones, and `check_gates` holds numbers against what they must be.
 """
 
-from __future__ import annotations
-
 from kragx.comparison.changes import Change, QueryChange, changes
 from kragx.comparison.compare_retrievers import compare, compare_by_matcher, compare_scores
 from kragx.comparison.comparison import CORRECTIONS, Comparison, Recommendation, Settings

@@ -1,7 +1,5 @@
 """What became of a retriever: an earlier result beside the present one, or one beside another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """`compare`: from evaluations of several retrievers to a `Comparison`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal

@@ -10,8 +10,6 @@
 `to_dict` of each gives what stands in report.json; `kragx schema --report` is its schema.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal

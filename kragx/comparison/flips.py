@@ -1,7 +1,5 @@
 """Flips: whether the order of retrievers depends on the threshold near the chosen one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations

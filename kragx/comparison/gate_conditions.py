@@ -16,8 +16,6 @@ Blocks may stand in each other. A condition looks at the mean; with ``surely`` a
 interval that is less favourable, so that chance alone does not pass it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

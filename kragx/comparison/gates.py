@@ -1,7 +1,5 @@
 """Gates held against numbers, and what is found; `kragx.comparison.gate_conditions` reads them."""
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

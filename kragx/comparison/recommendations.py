@@ -1,7 +1,5 @@
 """What follows from a comparison, and what does not: each with the numbers that it rests on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

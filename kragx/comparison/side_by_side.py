@@ -1,7 +1,5 @@
 """Results side by side: which may be, what to say where not, and a table without statistics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any

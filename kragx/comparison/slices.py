@@ -1,7 +1,5 @@
 """Slices: the queries that have the same value of a field."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Retrievers compared on some queries: all of them, or those of a slice."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isclose

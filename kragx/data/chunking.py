@@ -1,7 +1,5 @@
 """Cut documents into chunks that remember where they come from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

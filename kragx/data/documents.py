@@ -1,7 +1,5 @@
 """Documents: the text, id and metadata of anything that is document-shaped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, KeysView, Mapping
 from dataclasses import dataclass, field
 from typing import Any

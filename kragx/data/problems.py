@@ -1,7 +1,5 @@
 """What is wrong in a file: every problem with its file, line and field."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The one way in for data: a file, table or Python value as a gold set, a run, or both; corpora."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

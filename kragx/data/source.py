@@ -4,8 +4,6 @@ A source holds records, which `_rows_of_file` takes out of each kind of file, an
 one of the `FORMATS`, recognised by its fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, starmap
 from pathlib import Path

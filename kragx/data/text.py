@@ -1,7 +1,5 @@
 """Text as kragx compares it: one Unicode form, one kind of white space, nothing unprintable."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

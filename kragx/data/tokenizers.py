@@ -10,8 +10,6 @@
 | `krag`       | what K-RAG 0.0.32 counts (profile krag)                                        |
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Texts as arrays of token numbers: each distinct text is tokenised once."""
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

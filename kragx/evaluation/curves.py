@@ -1,7 +1,5 @@
 """What figures show, as plain numbers: curves over k, scores beside the threshold, query times."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """`evaluate`: from a gold set, a run and a matcher to an `Evaluation`; `pooled`: without gold."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace

@@ -4,8 +4,6 @@ Everything is found out for one query at a time, from the documents themselves; 
 their store, so nothing is asked or paid for.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 import warnings

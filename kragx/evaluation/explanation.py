@@ -1,7 +1,5 @@
 """`Explanation`: why each document of one query matches its gold, or does not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """The ranked lists behind the rows of an evaluation, and what became of each gold item in them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

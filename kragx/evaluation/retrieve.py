@@ -1,7 +1,5 @@
 """Ask any retriever all the questions of a gold set, and keep what it says and how long it took."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import deque

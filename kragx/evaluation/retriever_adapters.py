@@ -1,7 +1,5 @@
 """How a retriever is called: LangChain's way or as a function, awaited or not, within a time."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import threading

@@ -1,7 +1,5 @@
 """What is evaluated: a gold set and what was retrieved, joined query by query as a stream."""
 
-from __future__ import annotations
-
 from collections import Counter, UserDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Reads the texts of an evaluation as spans, batch by batch."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise

@@ -1,7 +1,5 @@
 """In words what an evaluation records: its matcher, its profile, and all that was left out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

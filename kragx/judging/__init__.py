@@ -8,8 +8,6 @@
 See docs/judging.md.
 """
 
-from __future__ import annotations
-
 from kragx.judging.judge import Judge, read_judge
 from kragx.judging.langchain import LangChainClient
 from kragx.judging.openai import OpenAIClient

@@ -1,7 +1,5 @@
 """The judge: an LLM that grades questions, and what stands for one."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace

@@ -1,7 +1,5 @@
 """Judge through any LangChain chat model that can give structured output."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ found. Numbers of a pool are relative to it: a document that no retriever found 
 anyone. So they carry the pool's hash, and numbers of different pools are not compared.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field

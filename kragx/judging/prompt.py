@@ -9,8 +9,6 @@ same, it is broken up first. No grade is ever read out of prose: the answer is a
 fits the schema, or the judgement failed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

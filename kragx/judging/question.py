@@ -1,7 +1,5 @@
 """What is judged and how it is asked: questions, judgements, and the client in between."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args, runtime_checkable

@@ -1,7 +1,5 @@
 """What the records of a judgement store say: how many of what, grades, and TREC qrels."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ have a rubric in English and one in Korean, on a scale of 0 to 3. A rubric's id 
 changed wording gets a new id, so that grades of different wordings are never mixed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields

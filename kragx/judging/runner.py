@@ -5,8 +5,6 @@ faster than `rpm` allows, each with its own attempts and waits; every answer is 
 arrives. The order of the judgements is that of the questions, whatever comes first.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sqlite3
 import time

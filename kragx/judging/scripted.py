@@ -1,7 +1,5 @@
 """For your own tests: a judge's client that answers from a script, without any network."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

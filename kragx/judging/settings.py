@@ -1,7 +1,5 @@
 """How a judge asks, and what it may cost."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,7 +1,5 @@
 """SQLite files that several processes may share: judgement stores and caches of vectors."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ milliseconds of their answers, so that whatever ends a run, a killed process too
 was in flight.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence

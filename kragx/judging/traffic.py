@@ -1,7 +1,5 @@
 """When requests start, who asks what right now, and how long to wait before asking again."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import threading

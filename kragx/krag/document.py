@@ -1,7 +1,5 @@
 """`KragDocument`: K-RAG's name for a LangChain `Document`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

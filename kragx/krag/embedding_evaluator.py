@@ -1,7 +1,5 @@
 """K-RAG's evaluator that lets embeddings decide which pairs ROUGE compares."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

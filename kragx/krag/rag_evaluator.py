@@ -1,7 +1,5 @@
 """`RAGEvaluator`: one call for K-RAG's seven metrics, whatever the match method."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """K-RAG's BM25 retriever."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

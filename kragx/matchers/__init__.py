@@ -5,8 +5,6 @@ Every built-in method stands in `kragx.matchers.methods`, the whole contract of 
 overlap, accept: 0.8, reject: 0.2}, {method: llm}]}``.
 """
 
-from __future__ import annotations
-
 from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted, check_threshold
 from kragx.matchers.combine import CombinedMatcher, Step
 from kragx.matchers.embedding import EmbeddingMatcher

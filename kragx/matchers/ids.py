@@ -5,8 +5,6 @@ a million scores is never sorted: a gold document's rank is one more than the nu
 of its query that stand before it.
 """
 
-from __future__ import annotations
-
 import struct
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence

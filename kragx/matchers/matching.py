@@ -1,7 +1,5 @@
 """From a stream of queries and a matcher to the match table."""
 
-from __future__ import annotations
-
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator

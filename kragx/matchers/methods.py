@@ -13,8 +13,6 @@
 | `llm`                        | an LLM judge's grade at or above a threshold (docs/judging.md)   |
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 

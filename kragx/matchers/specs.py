@@ -1,7 +1,5 @@
 """From what a user writes for `match` to a matcher."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Matchers that say yes or no of two texts: equal, or one stands inside the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal

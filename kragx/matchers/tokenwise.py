@@ -5,8 +5,6 @@ Automatic Evaluation of Summaries" (2004). For the same tokens every score equal
 the last bit. Spans: a share of the chunk, or of the gold text, is the other's own words.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from copy import copy

@@ -5,8 +5,6 @@ share it; every batch is committed before the next one is asked for, so whatever
 one batch at most.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sqlite3

@@ -5,8 +5,6 @@ finds one by name, metric string or import path, `parse` reads metric strings, a
 computes them. Everything is loaded on first use.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """How early all of the gold is found."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kragx.metrics.match_table import Floats

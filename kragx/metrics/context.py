@@ -1,7 +1,5 @@
 """What the context holds: what expansion adds, the facts of an answer, what the gold set knows."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kragx.data import value_at

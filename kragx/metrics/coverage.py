@@ -1,7 +1,5 @@
 """How much of the gold text stands in what was retrieved (docs/coverage.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

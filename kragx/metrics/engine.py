@@ -1,7 +1,5 @@
 """The engine: every metric at every cut-off from one match table, in one pass."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

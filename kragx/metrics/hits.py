@@ -1,7 +1,5 @@
 """Whether anything is found, and how high the first of it stands."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kragx.metrics.match_table import Floats

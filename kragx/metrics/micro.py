@@ -1,7 +1,5 @@
 """Micro averages: counts that are pooled over queries before anything is divided."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """nDCG: how close the order is to the best possible one, grades considered."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kragx.errors import DataError

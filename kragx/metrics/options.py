@@ -1,7 +1,5 @@
 """The options that several metrics share, and that a profile fixes."""
 
-from __future__ import annotations
-
 from kragx.errors import UsageError
 from kragx.metrics.spec import Option
 

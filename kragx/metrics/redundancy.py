@@ -1,7 +1,5 @@
 """How many of the relevant documents say nothing new."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kragx.metrics.match_table import Floats

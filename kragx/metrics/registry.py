@@ -1,7 +1,5 @@
 """Every metric, by name; and metric strings as specs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

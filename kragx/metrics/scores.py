@@ -1,7 +1,5 @@
 """What was computed of a metric, and the counts that go with it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What is in the top k, whatever its order: precision, recall, F1."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kragx.metrics.match_table import Floats

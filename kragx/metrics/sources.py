@@ -1,7 +1,5 @@
 """Where the documents come from: the expected types among them, and how many sources."""
 
-from __future__ import annotations
-
 from collections import Counter
 from math import log2
 

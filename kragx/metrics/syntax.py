@@ -1,7 +1,5 @@
 """Metric strings: the parts of ``name@k(option=value)``."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal

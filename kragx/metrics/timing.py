@@ -1,7 +1,5 @@
 """How long the retriever took."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from kragx.metrics.evidence import Evidence

@@ -5,8 +5,6 @@ first rank at which gold item j is matched. Each quantity is one `bincount` of e
 happens for a query at a rank) into the cut-offs and one cumulative sum over them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 

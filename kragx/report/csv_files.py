@@ -1,7 +1,5 @@
 """CSV files, and how every text file of a report is written."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

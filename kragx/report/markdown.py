@@ -1,7 +1,5 @@
 """Markdown: the report of a run, and the summary that a CI job shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any

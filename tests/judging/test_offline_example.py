@@ -46,14 +46,14 @@ def test_config(clone):
     kragx = ("-m", "kragx")
     plan = run(clone, *kragx, "run", "configs/judge.yaml", "--dry-run")
     planned = sum(map(int, re.findall(r"(\d+) calls to make", plan)))
-    first = run(clone, *kragx, "run", "configs/judge.yaml")
+    first = run(clone, *kragx, "run", "configs/judge.yaml", "--full")
     assert len(re.findall(r"coverage 9\d\.\d%", first)) == 2
     assert re.search(r"0\.\d{4} \[0\.\d{4}, 0\.\d{4}\]", first)
     assert len(re.findall(r"cost: 0\.00[1-9]\d USD for", first)) == 2
     assert all(int(n) > 300 for n in re.findall(r"calls saved by cheaper matchers: (\d+)", first))
     calls = re.findall(r"calls: (\d+) \(0 retries\)", first)
     assert sum(map(int, calls)) == planned > 100
-    second = run(clone, *kragx, "run", "configs/judge.yaml")
+    second = run(clone, *kragx, "run", "configs/judge.yaml", "--full")
     assert re.findall(r"calls: (\d+) \(0 retries\)", second) == ["0", "0"]
     table = re.compile(r"^[│┃].*$", re.M)
     assert table.findall(first) == table.findall(second)

@@ -1,7 +1,5 @@
 """`calibrate`: from results and labels to a way to match."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, get_args

@@ -5,8 +5,6 @@ out, so what is reported was never chosen on. Choosing among candidates is optim
 `Chooser.honest` repeats the whole choice, candidate and threshold, inside the other folds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

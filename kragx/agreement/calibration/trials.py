@@ -1,7 +1,5 @@
 """What is tried, and on what: candidates, labelled pairs, and the scores that candidates give."""
 
-from __future__ import annotations
-
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

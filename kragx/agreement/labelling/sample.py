@@ -1,7 +1,5 @@
 """The pairs that people label: from where, which are drawn, and the file that keeps them."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`kragx compare`: what got better and what got worse."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

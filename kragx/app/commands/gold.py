@@ -1,7 +1,5 @@
 """`kragx gold validate`: what is wrong with a gold set, and what it holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

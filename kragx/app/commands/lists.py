@@ -1,7 +1,5 @@
 """`kragx init`, `metrics` and `schema`: what to start from, and what to look up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

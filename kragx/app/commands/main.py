@@ -1,7 +1,5 @@
 """The command `kragx`. Arguments are read here; the work is done elsewhere."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

@@ -5,8 +5,6 @@ and the like in a help text are filled in then (`Command`), as reading a command
 what computes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from string import Template

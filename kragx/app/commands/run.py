@@ -1,7 +1,5 @@
 """`kragx run` and `report`: from a config to its result folder, and what a folder says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

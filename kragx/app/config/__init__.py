@@ -1,7 +1,5 @@
 """The config file of `kragx run`: its models, and errors that name the YAML path and the remedy."""
 
-from __future__ import annotations
-
 from kragx.app.config.loading import load, match_spec, parse_config, with_earlier, with_gates
 from kragx.app.config.models import (
     CallbackConfig,

@@ -1,7 +1,5 @@
 """From a config file to a checked `RunConfig`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any

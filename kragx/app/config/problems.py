@@ -1,7 +1,5 @@
 """What is wrong with a config: every mistake with its YAML path and the remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any, Union, get_args, get_origin

@@ -1,7 +1,5 @@
 """The config file as JSON Schema, for editors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from kragx.app.config import RunConfig

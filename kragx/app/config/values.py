@@ -1,7 +1,5 @@
 """YAML as kragx reads it, values of the command line, and `${...}` put in."""
 
-from __future__ import annotations
-
 import copy
 import os
 import re

@@ -1,7 +1,5 @@
 """How sure a number is. Arrays in, arrays out; the query is the unit."""
 
-from __future__ import annotations
-
 from kragx.comparison.statistics.bootstrap import (
     CONFIDENCE,
     RESAMPLES,

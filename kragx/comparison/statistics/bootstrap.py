@@ -3,8 +3,6 @@
 There is one: means, differences, agreement and calibration all resample through `resampled`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from math import sqrt

@@ -1,7 +1,5 @@
 """Two retrievers on the same queries: what the differences of their values say."""
 
-from __future__ import annotations
-
 from math import ceil
 from statistics import NormalDist
 

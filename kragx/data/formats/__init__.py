@@ -1,7 +1,5 @@
 """Every format of gold sets and results, a line each, in order of recognition."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from kragx.data.formats.format import Format

@@ -11,8 +11,6 @@ when there is an ``error``); ``[]`` says that the retriever found nothing. Where
 ``"retrieved_chunk_ids"`` lists them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

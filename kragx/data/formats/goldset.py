@@ -7,8 +7,6 @@ An element of a list may itself be a list: any of its ids serves. A highly relev
 among the relevant ones too, as whoever lists all relevant chunks writes it; its grade is 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date

@@ -3,8 +3,6 @@
 ``-`` is standard input or output; a file whose name ends with .gz is unpacked.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -10,8 +10,6 @@ LlamaIndex's sets are one JSON object ``{"queries", "corpus", "relevant_docs"}``
 question the ids of the texts that answer it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any

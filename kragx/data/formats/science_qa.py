@@ -5,8 +5,6 @@ gold is JSON Lines of ``{"eval_id", "refs": [ids]}``, or one JSON object ``{eval
 query without refs should be answered with an empty list, and is read as not answerable.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace

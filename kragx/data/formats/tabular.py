@@ -6,8 +6,6 @@ comma. A column ``metadata.difficulty`` is a field of the metadata. An empty cel
 one that would list gold is an empty list: the column is there, and says that there is none.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import io

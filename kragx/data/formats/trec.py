@@ -6,8 +6,6 @@ an id is part of it. A run is ordered by score, ties by document id descending (
 the order of its lines and its rank column do not matter, as in trec_eval.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterator
 from math import isfinite

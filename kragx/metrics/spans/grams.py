@@ -1,7 +1,5 @@
 """n tokens in a row: where they stand in other texts, and where they are said again."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

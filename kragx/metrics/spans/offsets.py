@@ -1,7 +1,5 @@
 """Exact spans: where metadata says from which place of which source a text was taken."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence

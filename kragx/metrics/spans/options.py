@@ -1,7 +1,5 @@
 """How texts are read and compared for coverage, density and iou."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from kragx.metrics.spans.least import RUN

@@ -11,8 +11,6 @@ Removed at the beginning and the end of a text, never within it:
 Written-out line ends (a backslash and an n, r or t) become spaces. Then NFC and lower case.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

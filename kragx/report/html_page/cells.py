@@ -1,7 +1,5 @@
 """A cell for each matcher and retriever: its evaluation and texts, and its values for the page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

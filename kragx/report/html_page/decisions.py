@@ -1,7 +1,5 @@
 """Which member of a combination decided each pair, and what those before it said."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

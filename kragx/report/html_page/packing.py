@@ -4,8 +4,6 @@ Base64 knows neither ``<`` nor quotes, so nothing that data hold can end the ele
 The page inflates a block when it is looked at, so a large report opens as fast as a small one.
 """
 
-from __future__ import annotations
-
 import base64
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The page: template, styles, script and payload in one file that needs nothing else."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """From evaluations to the plain values that the page shows: an index, and blocks of texts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Question by question its texts, documents and scores, in blocks that the page opens singly."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers short enough to send, which still say the same."""
 
-from __future__ import annotations
-
 from math import floor, isnan
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The texts that are given to the page beside the numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

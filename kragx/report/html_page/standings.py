@@ -1,7 +1,5 @@
 """Each matcher's comparison as plain values, as the page reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
