@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +15,7 @@ from kragx.metrics import METRICS, PROFILES
 from .support import DOCUMENTS, ROOT, TWINS, Document, names
 
 PAIRS = [(Document(english), Document(korean)) for english, korean in TWINS.items()]
+PACKAGE = ROOT / "kragx"
 SCRIPTS = [
     pytest.param(block.text, id=f"{document.name}:{block.line}")
     for document in DOCUMENTS
@@ -126,3 +128,12 @@ def test_install_commands_are_equal() -> None:
     ]
     assert commands[0] == commands[1]
     assert len(commands[0]) == 2
+
+
+@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md", "SECURITY.md"])
+def test_files_that_are_named_exist(name: str) -> None:
+    """Every file or folder that these pages name stands where they say."""
+    text = re.sub(r"^```.*?^```$", "", (ROOT / name).read_text(encoding="utf-8"), flags=re.M | re.S)
+    paths = re.findall(r"`((?:[a-z_]+/)+(?:[a-z_]+\.py)?)`", text)
+    missing = [path for path in paths if not any((top / path).exists() for top in (ROOT, PACKAGE))]
+    assert missing == []
