@@ -86,15 +86,20 @@ def explain(
     defaults = resolved.match_options
     matcher = matchers.matcher(resolved.match if match is None else match, defaults)
     source = source_of(dataset, run, resolved)
-    ids = []
+    ids, same_to_the_eye = [], None
     for item in source.items():
         if item.query.id == query_id:
             break
         ids.append(item.query.id)
+        # An id in NFD looks like the one that a keyboard types; nobody can tell them apart.
+        if same_to_the_eye is None and normalise(item.query.id) == normalise(query_id):
+            same_to_the_eye = item
     else:
-        raise UsageError(
-            f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
-        )
+        if same_to_the_eye is None:
+            raise UsageError(
+                f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
+            )
+        item, query_id = same_to_the_eye, same_to_the_eye.query.id
     item = arranged(item, resolved)
     query = (source.name, query_id, item.query.text, item.status)
     if matcher.needs_pool([item]):

@@ -181,7 +181,8 @@ class _Interview:
                     answer = await answer
             except (KragxError, ImportError):
                 raise  # no single query's failure: the retriever cannot work at all
-            except Exception as error:  # whatever else a user's retriever raises is that query's
+            # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
+            except (Exception, SystemExit) as error:
                 retrieved = _failed(error, time.perf_counter() - started)
                 continue
             seconds = time.perf_counter() - started
@@ -288,7 +289,7 @@ def _documents(answer: Any, mender: Mender) -> tuple[Doc, ...]:
     return as_docs(answer, mender, "retrieved")
 
 
-def _failed(error: Exception, seconds: float) -> Retrieved:
+def _failed(error: Exception | SystemExit, seconds: float) -> Retrieved:
     return Retrieved(seconds=seconds, error=f"{type(error).__name__}: {error}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -183,6 +184,16 @@ def test_a_question_that_raises_is_failed_with_its_reason(
     assert run["q2"].error == "TimeoutError: 색인이 30초 안에 답하지 않음"
     assert run["q2"].documents == ()
     assert by_text(run) == EXPECTED | {"q2": []}
+
+
+@every_way
+def test_a_retriever_that_exits_is_failed(ask: Callable[..., Run]) -> None:
+    """A retriever that ends the program ends one question, not the evaluation with a 0."""
+
+    def leave(question: str) -> list[str]:
+        sys.exit(0)
+
+    assert {answer.error for answer in ask(leave, DATASET).results.values()} == {"SystemExit: 0"}
 
 
 def test_failures_are_counted_and_score_nothing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import unicodedata
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -312,6 +313,15 @@ def test_a_query_without_gold_and_the_nearest_id(kragx, jsonl):
     assert "this query has no gold" in done.out
     assert "match\n" not in done.out
     assert "perhaps you meant 'q03' or 'q53'?" in kragx("explain", path, "--query", "q3").err
+
+
+def test_an_id_in_another_unicode_form_is_found(kragx, jsonl):
+    """An id that a Mac wrote in pieces is found by what a keyboard types."""
+    pieces = unicodedata.normalize("NFD", "질문1")
+    path = jsonl({"query_id": pieces, "gold": [{"text": "a b"}], "retrieved": [{"text": "a b"}]})
+    done = kragx("explain", path, "--query", "질문1")
+    assert (done.code, done.err) == (0, "")
+    assert pieces in done.out
 
 
 def test_sweep_passes_over_matchers_without_a_threshold(kragx, here, jsonl):
