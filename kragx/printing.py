@@ -7,27 +7,20 @@ a notebook and written as Markdown from the same description. Numbers have one f
 from __future__ import annotations
 
 import io
-import os
 import re
-import sys
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from itertools import count, groupby
+from typing import TYPE_CHECKING, Any, Literal
 
 from kragx.plain import plain_fields
+from kragx.terminal import WIDTH, console
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as RichTable
-
-MARK = "bold green"
-"""The style of what is marked in a line."""
-
-WIDTH = 200
-"""Columns of text that goes to no terminal, so that no table is cut in a pipe or CI log."""
+    from rich.text import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +44,7 @@ class Line:
         text: what it says.
         style: one of rich's (``yellow`` warns, ``dim`` explains).
         item: what stands before one line of a list: ``-``, or ``?`` for what is open.
-        marks: where the text is marked: in colour, and in «marks» where there is none.
+        marks: where the text is marked: in bold green, and in «marks» where there is no colour.
         indent: how many columns it stands to the right.
     """
 
@@ -103,6 +96,11 @@ class Table:
     narrow: Table | None = None
     note: str = ""
 
+    def cells(self) -> Iterator[list[Cell]]:
+        """The rows, each text of them as a cell."""
+        for row in self.rows:
+            yield [value if isinstance(value, Cell) else Cell(value) for value in row]
+
 
 Part = Line | Table
 
@@ -140,77 +138,24 @@ class Result:
         return as_html(self.describe())
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that never cuts a table in a pipe or CI log, and obeys COLUMNS and NO_COLOR."""
-    from rich.console import Console
-
-    class Pipe(Console):
-        def on_broken_pipe(self) -> None:
-            raise  # noqa: PLE0704  # rich calls this while it handles the error; it is ours
-
-    stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else WIDTH
-    return Pipe(stderr=stderr, width=width, highlight=False, soft_wrap=False)
-
-
 def show(parts: Iterable[Part], out: Console | None = None) -> None:
     """Print a description; a table too wide for the window is split between its columns."""
     from rich.padding import Padding
     from rich.text import Text
 
     out = out or console()
+    colour = out.is_terminal and not out.no_color
     for part in parts:
-        if isinstance(part, Line):
-            colour = out.is_terminal and not out.no_color
-            text = Text(style=part.style)
-            for piece, marked in part.pieces() if colour else [(part.plain(), False)]:
-                text.append(piece, MARK if marked else "")
-            if part.indent:
-                out.print(Padding(text, (0, 0, 0, part.indent), expand=False))
-            else:
-                out.print(text, soft_wrap=True)
-        else:
+        if isinstance(part, Table):
             _show_table(part, out)
-
-
-@contextmanager
-def progress_bar(
-    task: str, total: int, wanted: bool | None, note: Callable[[], str] = lambda: ""
-) -> Iterator[Callable[[], None]]:
-    """A progress bar on standard error; what it yields moves it on by one.
-
-    Args:
-        task: what is done.
-        total: how often.
-        wanted: whether to show it; None for only on a terminal or in a notebook.
-        note: what to say beside it now.
-    """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    err = Console(stderr=True)
-    shown = (err.is_terminal or err.is_jupyter) if wanted is None else wanted
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err, disable=not shown, transient=True) as bar:
-        bar_task = bar.add_task(task, total=total, note="")
-
-        def advance() -> None:
-            if shown:
-                bar.update(bar_task, advance=1, note=note())
-
-        yield advance
+            continue
+        pieces = part.pieces() if colour else [(part.plain(), False)]
+        marked = ((piece, "bold green" if marked else "") for piece, marked in pieces)
+        text = Text.assemble(*marked, style=part.style)
+        if part.indent:
+            out.print(Padding(text, (0, 0, 0, part.indent), expand=False))
+        else:
+            out.print(text, soft_wrap=True)
 
 
 def as_text(parts: Iterable[Part]) -> str:
@@ -242,63 +187,50 @@ def _show_table(table: Table, out: Console) -> None:
         if not rest:
             break
     if table.note:
-        out.print(Text(table.note, style="dim"))
+        out.print(Text(inert(table.note), style="dim"))
 
 
 def _rich(table: Table, columns: Sequence[int]) -> RichTable:
-    from rich.table import Column
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    rich_table = RichTable(
-        *(
-            Column(Text(inert(table.columns[at])), justify="left" if at < table.words else "right")
-            for at in columns
-        )
-    )
-    for row in table.rows:
-        texts = []
-        for at in columns:
-            cell = _cell(row[at])
-            text = Text(inert(cell.text), style=cell.style)
-            if cell.below:
-                text.append(f"\n{inert(cell.below)}", style="not bold dim")
-            texts.append(text)
-        rich_table.add_row(*texts)
+    rich_table = RichTable()
+    for column in columns:
+        side: Literal["left", "right"] = "left" if column < table.words else "right"
+        rich_table.add_column(Text(inert(table.columns[column])), justify=side)
+    for row in table.cells():
+        rich_table.add_row(*(_rich_text(row[column]) for column in columns))
     return rich_table
+
+
+def _rich_text(cell: Cell) -> Text:
+    from rich.text import Text
+
+    text = Text(inert(cell.text), style=cell.style)
+    return text.append(f"\n{inert(cell.below)}", style="not bold dim") if cell.below else text
 
 
 def as_html(parts: Iterable[Part]) -> str:
     """A description as HTML for a notebook."""
-    return "".join(
-        f"<p>{''.join(_html_piece(*piece) for piece in part.pieces())}</p>"
-        if isinstance(part, Line)
-        else _html_table(part)
-        for part in parts
-    )
+    return "".join(map(_html, parts))
 
 
-def _html_piece(text: str, marked: bool) -> str:
-    return f"<mark>{escape(text)}</mark>" if marked else escape(text)
+def _html(part: Part) -> str:
+    if isinstance(part, Line):
+        pieces = (
+            f"<mark>{escape(piece)}</mark>" if marked else escape(piece)
+            for piece, marked in part.pieces()
+        )
+        return f"<p>{''.join(pieces)}</p>"
 
+    def data(cell: Cell, column: int) -> str:
+        text = "<br>".join(escape(inert(line)) for line in (cell.text, cell.below) if line)
+        align = " style='text-align:left'" if column < part.words else ""
+        return f"<td{align}>{f'<b>{text}</b>' if 'bold' in cell.style else text}</td>"
 
-def _cell(value: str | Cell) -> Cell:
-    return value if isinstance(value, Cell) else Cell(value)
-
-
-def _html_table(table: Table) -> str:
-    def cell(value: str | Cell, position: int) -> str:
-        shown = _cell(value)
-        text = "<br>".join(escape(inert(line)) for line in (shown.text, shown.below) if line)
-        align = " style='text-align:left'" if position < table.words else ""
-        return f"<td{align}>{f'<b>{text}</b>' if 'bold' in shown.style else text}</td>"
-
-    heads = "".join(f"<th>{escape(inert(head))}</th>" for head in table.columns)
-    rows = "".join(
-        f"<tr>{''.join(cell(value, position) for position, value in enumerate(row))}</tr>"
-        for row in table.rows
-    )
-    note = f"<p>{escape(table.note)}</p>" if table.note else ""
+    heads = "".join(f"<th>{escape(inert(head))}</th>" for head in part.columns)
+    rows = "".join(f"<tr>{''.join(map(data, row, count()))}</tr>" for row in part.cells())
+    note = f"<p>{escape(inert(part.note))}</p>" if part.note else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
@@ -309,33 +241,35 @@ def as_markdown(parts: Iterable[Part], deeper: int = 0) -> str:
         parts: the description.
         deeper: by how much its headings stand below their own level.
     """
-    blocks: list[str] = []
-    before = ""
-    for part in parts:
-        if isinstance(part, Table):
-            block = _markdown_table(part)
-        elif isinstance(part, Heading):
-            block = f"{'#' * (part.level + deeper)} {escaped(part.text)}"
-        elif part.item or part.style == "yellow":
-            block = f"- {'**?** ' if part.item == '?' else ''}{escaped(part.text)}"
-        else:
-            block = escaped(part.text)
-        if blocks and block.startswith("- ") and before.startswith("- "):
-            blocks[-1] += f"\n{block}"
-        else:
-            blocks.append(block)
-        before = block
-    return "\n\n".join(blocks) + "\n"
+    blocks = (_markdown(part, deeper) for part in parts)
+    return (
+        "\n\n".join(
+            block
+            for is_item, group in groupby(blocks, lambda block: block.startswith("- "))
+            for block in (["\n".join(group)] if is_item else group)
+        )
+        + "\n"
+    )
+
+
+def _markdown(part: Part, deeper: int) -> str:
+    if isinstance(part, Table):
+        return _markdown_table(part)
+    text = escaped(part.text)
+    if isinstance(part, Heading):
+        return f"{'#' * (part.level + deeper)} {text}"
+    if part.item or part.style == "yellow":
+        return f"- {'**?** ' if part.item == '?' else ''}{text}"
+    return text
 
 
 def _markdown_table(table: Table) -> str:
-    def cell(value: str | Cell) -> str:
-        shown = _cell(value)
-        text = f"`{shown.text}`" if shown.code else escaped(shown.text)
-        return f"{f'**{text}**' if 'bold' in shown.style else text} {escaped(shown.below)}".strip()
+    def cell(value: Cell) -> str:
+        text = f"`{value.text}`" if value.code else escaped(value.text)
+        return f"{f'**{text}**' if 'bold' in value.style else text} {escaped(value.below)}".strip()
 
-    rules = ["---" if at < table.words else "---:" for at in range(len(table.columns))]
-    rows = [[*map(escaped, table.columns)], rules, *([*map(cell, row)] for row in table.rows)]
+    rules = ["---" if column < table.words else "---:" for column in range(len(table.columns))]
+    rows = [map(escaped, table.columns), rules, *(map(cell, row) for row in table.cells())]
     lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*lines, *(["", escaped(table.note)] if table.note else [])])
 
@@ -349,8 +283,7 @@ def escaped(text: str) -> str:
     White space and line ends become one space, controls visible; what Markdown, HTML in it, or
     GitHub's mentions, links and formulas would read is escaped.
     """
-    plain = visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _MARKDOWN.sub(lambda match: _escape(match[0]), plain)
+    return _MARKDOWN.sub(lambda match: _escape(match[0]), escape(visible(text), quote=False))
 
 
 def _escape(special: str) -> str:
@@ -370,9 +303,8 @@ def number(value: float | None) -> str:
 
 def signed(value: float | None) -> str:
     """A difference as people read it."""
-    if value is None or value < 0:
-        return number(value)
-    return f"+{number(abs(value))}"  # abs: -0.0 is no loss
+    # abs: -0.0 is no loss
+    return number(value) if value is None or value < 0 else f"+{number(abs(value))}"
 
 
 def interval(low: float | None, high: float | None, *, plus: bool = False) -> str:
@@ -385,9 +317,7 @@ def interval(low: float | None, high: float | None, *, plus: bool = False) -> st
 
 def probability(p: float | None) -> str:
     """A p as people read it; a dash where nothing was tested."""
-    if p is None:
-        return "-"
-    return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+    return "-" if p is None else f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
 def percent(share: float | None, digits: int = 1) -> str:
@@ -411,15 +341,11 @@ def inert(text: str) -> str:
     Control characters and marks of direction are what a terminal, a browser or an editor obeys
     instead of showing; they become their code point.
     """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        f"\u2039U+{ord(character):04X}\u203a"
-        if (unicodedata.category(character) in ("Cc", "Cs") and character != "\n")
-        or character in _DIRECTION
-        else character
-        for character in text
-    )
+    return _OBEYED.sub(lambda match: f"\u2039U+{ord(match[0]):04X}\u203a", text)
 
 
-_DIRECTION = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+# The categories Cc, but for the line feed, and Cs; then the marks of direction.
+_OBEYED = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff"
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)

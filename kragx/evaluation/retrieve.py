@@ -20,7 +20,7 @@ from kragx.evaluation.retriever_adapters import (
     start_daemon,
     synchronous,
 )
-from kragx.printing import progress_bar
+from kragx.terminal import progress_bar
 
 OnError = Literal["record", "stop"]
 ON_ERROR: tuple[OnError, ...] = get_args(OnError)

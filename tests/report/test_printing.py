@@ -42,17 +42,18 @@ def test_text_says_the_same():
 def test_hostile_texts_are_inert(render):
     """Wherever a text from data stands, it shows its characters and steers nothing."""
     cells = [[HOSTILE, Cell(HOSTILE, below=HOSTILE)]]
-    parts = [Heading(HOSTILE), Line(HOSTILE, item="?"), Table([HOSTILE, "b"], cells), Line(HOSTILE)]
+    table = Table([HOSTILE, "b"], cells, note=HOSTILE)
+    parts = [Heading(HOSTILE), Line(HOSTILE, item="?"), table, Line(HOSTILE)]
     shown = render(parts)
     assert "\u202e" not in shown
     assert "\x1b" not in shown
     if render is as_text:
         return
     assert "<script>" not in shown
-    assert shown.count("&lt;script&gt;") == 7
+    assert shown.count("&lt;script&gt;") == 8
     if render is as_markdown:
         escaped = "\\| \\*bold\\* \\`code\\` \\[a\\](http:\\//b) \\@me \\$1\\$ ‹U+202E›‹U+001B›"
-        assert shown.count(escaped) == 7
+        assert shown.count(escaped) == 8
 
 
 def test_a_list_marker_from_data_begins_no_list():

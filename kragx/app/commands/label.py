@@ -66,7 +66,7 @@ def label(
     from kragx.agreement import LabelFile, Labels, labelling
     from kragx.agreement.labelling import draw, keyboard, read_sample, sample_path
     from kragx.agreement.labels import read_scale
-    from kragx.printing import console
+    from kragx.terminal import console
 
     if str(file) == "-":
         raise UsageError("-: labels go into a file, as they are kept while you work; name one")
