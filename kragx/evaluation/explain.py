@@ -23,11 +23,10 @@ from kragx.evaluation.explanation import (
     Pair,
     Score,
     Spans,
+    merged,
 )
 from kragx.evaluation.source import arranged, source_of
-from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
-from kragx.matchers.matching import match as match_items
-from kragx.matchers.matching import repeats
+from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import Profile, profile_for
 
@@ -150,8 +149,8 @@ def _graded_docs(item: MatchItem, matcher: BaseMatcher) -> tuple[ExplainedDoc, .
 
 
 def _docs(item: MatchItem) -> Iterator[ExplainedDoc]:
-    for rank, (doc, repeated) in enumerate(zip(item.docs, repeats(item.docs)), start=1):
-        yield ExplainedDoc(rank, doc.id, _shown(doc.text), repeated)
+    for rank, (doc, repeated) in enumerate(zip(item.docs, matching.repeats(item.docs)), start=1):
+        yield ExplainedDoc(rank, doc.id, doc.text and shown_text(doc.text), repeated)
 
 
 def _found(
@@ -166,8 +165,9 @@ def _found(
         found_at.update(dict.fromkeys(finds, doc.rank))
         docs.append(replace(doc, matches=matches, finds=finds))
     golds = tuple(
-        ExplainedGold(number, gold.id, _shown(_text_of(gold)), gold.grade, found_at.get(number))
+        ExplainedGold(number, gold.id, text and shown_text(text), gold.grade, found_at.get(number))
         for number, gold in enumerate(item.query.gold, start=1)
+        for text in [_text_of(gold)]
     )
     return golds, tuple(docs)
 
@@ -209,7 +209,7 @@ def _scores(item: MatchItem, matcher: BaseMatcher) -> list[list[Score]]:
     """The n x m scores of a matcher, or why it has none."""
     limit = matcher.threshold
     try:
-        scores = match_items([item], matcher.offline(), Notes()).dense(0)
+        scores = matching.match([item], matcher.offline(), Notes()).dense(0)
     except DataError as error:
         return [[Score(None, limit, str(error)) for _ in item.query.gold] for _ in item.docs]
     return [
@@ -221,10 +221,6 @@ def _text_of(gold: Gold) -> str | None:
     """The text of a gold item, else of its first alternative that has one."""
     texts = (gold.text, *(other.text for other in gold.alternatives))
     return next((text for text in texts if text is not None), None)
-
-
-def _shown(text: str | None) -> str | None:
-    return None if text is None else shown_text(text)
 
 
 def shown_text(text: str) -> str:
@@ -242,33 +238,23 @@ def shared_spans(document: str, gold: str) -> tuple[Spans, Spans]:
         Spans (start, end) of characters in `shown_text` of the document, and of the gold text;
         ascending, and apart from one another.
     """
-    doc, other = _tokens(shown_text(document)), _tokens(shown_text(gold))
-    size = min(2, len(other))
-    return _spans(doc, _grams(other, size), size), _spans(other, _grams(doc, size), size)
+    doc_tokens, gold_tokens = (list(_TOKEN.finditer(shown_text(text))) for text in (document, gold))
+    size = min(2, len(gold_tokens))
+    doc_runs, gold_runs = _runs(doc_tokens, size), _runs(gold_tokens, size)
+    shared = {words for words, _ in doc_runs} & {words for words, _ in gold_runs}
+    doc_spans, gold_spans = (
+        # Runs that share a token overlap, and so become one; others have something between them.
+        merged([span for words, span in runs if words in shared])
+        for runs in (doc_runs, gold_runs)
+    )
+    return doc_spans, gold_spans
 
 
-_Token = tuple[str, int, int]
-
-
-def _tokens(text: str) -> list[_Token]:
-    return [(match[0].lower(), match.start(), match.end()) for match in _TOKEN.finditer(text)]
-
-
-def _grams(tokens: list[_Token], size: int) -> set[tuple[str, ...]]:
-    words = [word for word, _, _ in tokens]
-    return set(zip(*(words[start:] for start in range(size))))
-
-
-def _spans(tokens: list[_Token], grams: set[tuple[str, ...]], size: int) -> Spans:
-    spans: list[tuple[int, int]] = []
-    last = -1  # the token that the last span ends with
-    for at in range(len(tokens) - size + 1):
-        if tuple(word for word, _, _ in tokens[at : at + size]) not in grams:
-            continue
-        start, end = tokens[at][1], tokens[at + size - 1][2]
-        if at <= last:
-            spans[-1] = (spans[-1][0], end)
-        else:
-            spans.append((start, end))
-        last = at + size - 1
-    return tuple(spans)
+def _runs(
+    tokens: Sequence[re.Match[str]], size: int
+) -> list[tuple[tuple[str, ...], tuple[int, int]]]:
+    """The words of every `size` tokens in a row, and where these stand."""
+    runs = zip(*(tokens[first:] for first in range(size)))
+    return [
+        (tuple(token[0].lower() for token in run), (run[0].start(), run[-1].end())) for run in runs
+    ]

@@ -1,6 +1,6 @@
 """`Explanation`: why each document of one query matches its gold, or does not."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -167,8 +167,8 @@ class Explanation(Result):
             reason = "" if doc.reason is None else f": {doc.reason}"
             yield Line(f"the judge's grade of relevance: {grade}{reason}", indent=_INDENT)
         pairs = [self.pair(doc.rank, gold.number) for gold in self.gold]
-        spans = sorted(span for pair in _explaining(pairs) for span in pair.doc_spans)
-        yield from _text(doc.text, _merged(spans), full=full)
+        spans = merged(span for pair in _explaining(pairs) for span in pair.doc_spans)
+        yield from _text(doc.text, spans, full=full)
         for pair in pairs:
             for line in _why(pair.reason, f"gold {pair.gold}"):
                 yield Line(line, indent=_INDENT)
@@ -251,15 +251,13 @@ def _score_cell(score: Score) -> Cell:
     return Cell(f"{number(score.score)}{mark}", "bold" if score.matched else "")
 
 
-def _merged(spans: Sequence[tuple[int, int]]) -> Spans:
-    """Ascending spans, those in one that overlap or touch."""
-    merged: list[tuple[int, int]] = []
-    for start, end in spans:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)
+def merged(spans: Iterable[tuple[int, int]]) -> Spans:
+    """Spans in ascending order, those in one that overlap or touch."""
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        first, last = apart.pop() if apart and start <= apart[-1][1] else (start, end)
+        apart.append((first, max(last, end)))
+    return tuple(apart)
 
 
 def _text(text: str | None, spans: Spans, *, full: bool) -> Iterator[Line]:

@@ -9,7 +9,7 @@ import numpy as np
 from kragx.data import Doc, Gold, GoldDataset, Run
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.source import arranged, match_item, ranked_list
+from kragx.evaluation.source import arranged, match_item
 from kragx.metrics import Bools, Floats, Ints, RankedList, TextBudget
 
 
@@ -45,9 +45,8 @@ def lists_of_run(evaluation: Evaluation, dataset: GoldDataset, run: Run) -> list
                 f"dataset: {dataset.name!r} has no query {query_id!r}, which {evaluation.name!r} "
                 "was evaluated on; pass the gold set of the evaluation"
             )
-        retrieved = run.results.get(query_id)
-        item = arranged(match_item(dataset[query_id], retrieved), evaluation.profile)
-        ranked = ranked_list(item, retrieved)
+        item = match_item(dataset[query_id], run.results.get(query_id))
+        ranked = arranged(item, evaluation.profile)
         if len(ranked.docs) < n:
             raise UsageError(
                 f"run {run.name!r}: query {query_id!r} has {len(ranked.docs)} documents, and "

@@ -33,8 +33,10 @@ from kragx.matchers.matching import repeats
 from kragx.metrics import MatchTable, Profile, RankedList
 
 
-def arranged(item: MatchItem, profile: Profile) -> MatchItem:
+def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
     """What a profile does with a list before it is matched: order it, refuse duplicates."""
+    if profile is None:
+        return item
     if profile.order == "score":
         item = replace(item, docs=_by_score(item))
     if profile.duplicates == "error" and any(repeats(item.docs)):
@@ -59,15 +61,11 @@ def _by_score(item: MatchItem) -> tuple[Doc, ...]:
 
 def match_item(query: Query, retrieved: Retrieved | None) -> MatchItem:
     """A query with what the run has of it; nothing where it is missing or has failed."""
-    if retrieved is None or retrieved.error is not None:
-        return MatchItem(query, (), "failed" if retrieved else "missing")
-    return MatchItem(query, retrieved.documents)
-
-
-def ranked_list(item: MatchItem, retrieved: Retrieved | None) -> RankedList:
-    """What metrics may look at of a query."""
-    seconds, error = (retrieved.seconds, retrieved.error) if retrieved else (None, None)
-    return RankedList(item.query, item.docs, item.status, seconds, error)
+    if retrieved is None:
+        return MatchItem(query, (), "missing")
+    if retrieved.error is not None:
+        return MatchItem(query, (), "failed", retrieved.seconds, retrieved.error)
+    return MatchItem(query, retrieved.documents, "answered", retrieved.seconds)
 
 
 def judged_share(table: MatchTable) -> float | None:
@@ -112,20 +110,18 @@ class Source:
             leave_out_missing: whether queries without an answer are counted only.
         """
         for query, retrieved in self._pairs:
-            item = match_item(query, retrieved)
-            if profile is not None:
-                item = arranged(item, profile)
+            item = arranged(match_item(query, retrieved), profile)
             self.statuses[item.status] += 1
             if item.status == "missing" and leave_out_missing:
                 continue
-            if item.status == "failed" and self.first_failure is None and retrieved is not None:
-                self.first_failure = f"query {query.id!r}: {retrieved.error}"
+            if item.status == "failed" and self.first_failure is None:
+                self.first_failure = f"query {query.id!r}: {item.error}"
             self.query_ids.append(query.id)
             self.n_empty += item.status == "answered" and not item.docs
             if self.gold is None:
                 self._hashes.append(query_hash(query))
             if self.lists is not None:  # rows of the table, in its order
-                self.lists.append(ranked_list(item, retrieved))
+                self.lists.append(item)
             yield item
 
     def counts(self, table: MatchTable, profile: Profile, notes: Notes) -> dict[str, Any]:

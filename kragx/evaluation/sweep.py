@@ -6,7 +6,7 @@ metric can change only where a score lies, so thresholds between which none does
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -187,29 +187,18 @@ def plateau(
     floor = max(known, default=0.0) / 2
     stretches: list[Plateau] = []
     start = 0
-    # The positions of values that may yet be the least, or greatest, of a stretch.
-    least: deque[int] = deque()
-    greatest: deque[int] = deque()
+    within: list[float] = []  # the values from start to end, ascending
     for end, value in enumerate(known):
         if value < floor or not value > 0:
-            start = end + 1
-            least.clear()
-            greatest.clear()
+            start, within = end + 1, []
             continue
-        while least and known[least[-1]] >= value:
-            least.pop()
-        while greatest and known[greatest[-1]] <= value:
-            greatest.pop()
-        least.append(end)
-        greatest.append(end)
-        while known[greatest[0]] - known[least[0]] > tolerance + 1e-12:
+        insort(within, value)
+        while within[-1] - within[0] > tolerance + 1e-12:
+            within.pop(bisect_left(within, known[start]))
             start += 1
-            for ends in (least, greatest):
-                while ends[0] < start:
-                    ends.popleft()
         if end > start:
             low, high = thresholds[start], thresholds[end]
-            stretches.append(Plateau(low, high, known[least[0]], known[greatest[0]]))
+            stretches.append(Plateau(low, high, within[0], within[-1]))
     return max(stretches, key=lambda it: (round(it.high - it.low, 12), it.least), default=None)
 
 

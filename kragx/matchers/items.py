@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from kragx.data import Doc, Query, Status
 from kragx.errors import DataError
+from kragx.metrics import RankedList
 
 if TYPE_CHECKING:
     from kragx.judging.tally import Tally
@@ -46,16 +46,13 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchItem:
+class MatchItem(RankedList):
     """One query with its ranked documents (n of them) and the targets they may match (t of them).
 
     A gold item without alternatives is one target; with them it is several, and it is matched
     if any of them is. `status` says whether the retriever answered, if only with an empty list.
     """
 
-    query: Query
-    docs: tuple[Doc, ...]
-    status: Status = "answered"
     targets: tuple[Target, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -27,7 +27,7 @@ class RankedList:
 
     query: Query
     docs: tuple[Doc, ...]
-    status: Status
+    status: Status = "answered"
     seconds: float | None = None
     error: str | None = None
 
