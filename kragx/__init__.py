@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kragx.comparison.flips import flips as flips
     from kragx.data.documents import Doc as Doc
     from kragx.data.formats.gold import write_gold as write_gold
+    from kragx.data.formats.gold import write_goldset as write_goldset
     from kragx.data.formats.gold import write_results as write_results
-    from kragx.data.formats.goldset import write_goldset as write_goldset
     from kragx.data.gold import Gold as Gold
     from kragx.data.gold import GoldDataset as GoldDataset
     from kragx.data.gold import Query as Query
@@ -77,8 +77,7 @@ _PUBLIC = {
     "comparison": ("Comparison", "compare"),
     "comparison.flips": ("flips",),
     "data.documents": ("Doc",),
-    "data.formats.gold": ("write_gold", "write_results"),
-    "data.formats.goldset": ("write_goldset",),
+    "data.formats.gold": ("write_gold", "write_goldset", "write_results"),
     "data.gold": ("Gold", "GoldDataset", "Query"),
     "data.reading": ("read_corpus", "read_dataset", "read_gold", "read_results", "read_rows"),
     "data.runs": ("Retrieved", "Run"),

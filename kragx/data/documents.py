@@ -1,11 +1,14 @@
 """Documents: the text, id and metadata of anything that is document-shaped."""
 
-from collections.abc import Iterable, KeysView, Mapping
+from collections.abc import Callable, Iterable, KeysView, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from kragx.data.text import Mender, normalise
 from kragx.errors import DataError, nearest, shorten
+
+_Value = TypeVar("_Value")
+_Cleaned = TypeVar("_Cleaned")
 
 _FIELDS = {"id": 0, "text": 0, "page_content": 0, "score": 0, "metadata": 0}.keys()
 
@@ -34,11 +37,12 @@ class Doc:
         return None if self.text is None else ("text", normalise(self.text))
 
 
-def as_doc(value: object, mender: Mender) -> Doc:
+def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
     """Read a LangChain `Document`, a mapping, a plain string or a `Doc`; `value` is not changed.
 
     A mapping has `text` (or `page_content`), `id`, `score` and `metadata`, of which `id` or `text`
-    is needed.
+    is needed. In Python a string is a text; in a file it may as well be meant as an id, so it must
+    say: there `strings` is False, and they are refused.
 
     Raises:
         DataError: the value is no document, its text is no string, or it has neither id nor text.
@@ -49,8 +53,13 @@ def as_doc(value: object, mender: Mender) -> Doc:
         case Doc():
             fields = {name: getattr(value, name) for name in ("id", "text", "metadata", "score")}
             return _from_mapping(fields, mender)
-        case str():
+        case str() if strings:
             return Doc(text=mender.mend(value))
+        case str():
+            raise DataError(
+                f"an object is expected, not the string {shorten(value)}",
+                remedy='write {"id": ...} or {"text": ...}',
+            )
         case Mapping():
             return _from_mapping(value, mender)
         case _ if hasattr(value, "page_content"):
@@ -65,20 +74,35 @@ def as_doc(value: object, mender: Mender) -> Doc:
     )
 
 
-def as_docs(values: Iterable[object], mender: Mender, where: str = "") -> tuple[Doc, ...]:
+def as_docs(
+    values: Iterable[object], mender: Mender, where: str = "", strings: bool = True
+) -> tuple[Doc, ...]:
     """`as_doc` for a ranked list; an error says `where` it happened and at which rank.
 
     Without `where`, its field is the position in the list: ``[0].score``.
     """
-    docs: list[Doc] = []
+    return clean_each(
+        values, lambda value: as_doc(value, mender, strings), where and f"{where}, rank"
+    )
+
+
+def clean_each(
+    values: Iterable[_Value], clean: Callable[[_Value], _Cleaned], path: str = "", field: str = ""
+) -> tuple[_Cleaned, ...]:
+    """What `clean` makes of each value.
+
+    Raises:
+        DataError: as `clean`; it happened at a number (from 1) behind `path` if there is one, else
+            at a position (from 0) of `field`.
+    """
+    cleaned: list[_Cleaned] = []
     try:
         for value in values:
-            docs.append(as_doc(value, mender))  # noqa: PERF401  # the error tells how far it got
+            cleaned.append(clean(value))  # noqa: PERF401  # the error tells how far it got
     except DataError as error:
-        if where:
-            raise error.within(path=f"{where}, rank {len(docs) + 1}") from None
-        raise error.within(f"[{len(docs)}]") from None
-    return tuple(docs)
+        place = "" if path else f"{field}[{len(cleaned)}]"
+        raise error.within(place, path=path and f"{path} {len(cleaned) + 1}") from None
+    return tuple(cleaned)
 
 
 def _from_mapping(value: Mapping[str, Any], mender: Mender) -> Doc:
@@ -111,21 +135,6 @@ def unknown_field(name: str, known: Iterable[str]) -> DataError:
     """The error for a field that is not among the known ones."""
     remedy = f"{nearest(name, known)} (all else belongs under 'metadata')"
     return DataError("unknown field", field=name, remedy=remedy)
-
-
-def refuse_strings(values: Iterable[object], field: str = "") -> None:
-    """Refuse strings in a file, where objects are expected.
-
-    In Python a string is a text; in a file it may as well be meant as an id, so it must say. The
-    error's `field` has the position in place of ``{}``.
-    """
-    for position, value in enumerate(values):
-        if isinstance(value, str):
-            raise DataError(
-                f"an object is expected, not the string {shorten(value)}",
-                field=field.format(position),
-                remedy='write {"id": ...} or {"text": ...}',
-            )
 
 
 def clean_text(value: object, mender: Mender) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from math import isfinite
 from typing import Any
 
-from kragx.data.documents import Doc, as_doc, clean_fields, clean_number, clean_text
+from kragx.data.documents import Doc, as_doc, clean_each, clean_fields, clean_number, clean_text
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError
 
@@ -135,12 +135,9 @@ class GoldDataset:
                 f"queries: {len(queries)} questions for {len(by_id)} lists of gold; "
                 "pass one for each"
             )
-        texts: list[str | None] = [None] * len(by_id)
-        for position, text in enumerate(queries or ()):
-            try:
-                texts[position] = clean_text(text, mender)
-            except DataError as error:
-                raise error.within(f"queries[{position}]") from None
+        texts: Sequence[str | None] = [None] * len(by_id)
+        if queries is not None:
+            texts = clean_each(queries, lambda text: clean_text(text, mender), field="queries")
         own_queries = tuple(
             Query(query_id, text, as_golds(items, mender, f"query {query_id!r}"))
             for (query_id, items), text in zip(by_id, texts)
@@ -157,24 +154,12 @@ def numbered(values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]
 
 def query_hash(query: Query) -> bytes:
     """The SHA-256 of a query as canonical JSON: every field, keys sorted, no spaces, UTF-8."""
-    fields = {
-        "id": query.id,
-        "text": query.text,
+    fields = _fields(query) | {
         "gold": [
-            {
-                "id": gold.id,
-                "text": gold.text,
-                "grade": float(gold.grade),
-                "alternatives": [_doc_fields(other) for other in gold.alternatives],
-                "metadata": dict(gold.metadata),
-            }
+            _fields(gold)
+            | {"grade": float(gold.grade), "alternatives": [*map(_fields, gold.alternatives)]}
             for gold in query.gold
-        ],
-        "query_type": query.query_type,
-        "expected_doc_types": query.expected_doc_types,
-        "answerable": query.answerable,
-        "reference": query.reference,
-        "metadata": dict(query.metadata),
+        ]
     }
     plain = json.dumps(
         fields, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str
@@ -182,8 +167,9 @@ def query_hash(query: Query) -> bytes:
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).digest()
 
 
-def _doc_fields(doc: Doc) -> dict[str, Any]:
-    return {"id": doc.id, "text": doc.text, "score": doc.score, "metadata": dict(doc.metadata)}
+def _fields(value: Query | Gold | Doc) -> dict[str, Any]:
+    fields = {name: getattr(value, name) for name in value.__slots__}
+    return fields | {"metadata": dict(value.metadata)}
 
 
 def hash_of(queries: Iterable[bytes]) -> str:
@@ -216,13 +202,7 @@ def as_golds(items: object, mender: Mender, where: str) -> tuple[Gold, ...]:
             f"{where}: gold must be a list of documents, not {type(items).__name__}; "
             "put a single one into a list"
         )
-    golds: list[Gold] = []
-    try:
-        for item in items:
-            golds.append(as_gold(item, mender))  # noqa: PERF401  # the error tells how far it got
-    except DataError as error:
-        raise error.within(path=f"{where}, gold {len(golds) + 1}") from None
-    return tuple(golds)
+    return clean_each(items, lambda item: as_gold(item, mender), f"{where}, gold")
 
 
 _GOLD_FIELDS = dict.fromkeys(
@@ -230,8 +210,10 @@ _GOLD_FIELDS = dict.fromkeys(
 ).keys()
 
 
-def as_gold(value: object, mender: Mender) -> Gold:
+def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
     """Read a gold item: a `Gold`, a mapping as in a gold file, or what `as_doc` reads.
+
+    `strings` is False in files, as of `as_doc`.
 
     Raises:
         DataError: it is none, or has neither id nor text nor alternatives.
@@ -239,7 +221,7 @@ def as_gold(value: object, mender: Mender) -> Gold:
     if isinstance(value, Gold):
         return value
     if not isinstance(value, Mapping):
-        doc = as_doc(value, mender)
+        doc = as_doc(value, mender, strings)
         return Gold(id=doc.id, text=doc.text, metadata=doc.metadata)
     doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, mender)
     grade = clean_number(value.get("grade"), "grade")
@@ -250,7 +232,9 @@ def as_gold(value: object, mender: Mender) -> Gold:
         id=doc_id,
         text=text,
         grade=1.0 if grade is None else grade,
-        alternatives=tuple(as_doc(alternative, mender) for alternative in alternatives),
+        alternatives=clean_each(
+            alternatives, lambda other: as_doc(other, mender, strings), field="alternatives"
+        ),
         metadata=metadata,
     )
     if gold.id is None and gold.text is None and not gold.alternatives:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
-from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
 from kragx.errors import UsageError, nearest, needing
@@ -46,12 +46,12 @@ class UnicodeTokenizer:
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        find = _WORD.findall
-        for text in texts:
-            if text.isascii():
-                yield text.translate(_ASCII_WORDS).split()
-            else:
-                yield find(unicodedata.normalize("NFC", text).lower())
+        return (
+            text.translate(_ASCII_WORDS).split()
+            if text.isascii()
+            else _WORD.findall(unicodedata.normalize("NFC", text).lower())
+            for text in texts
+        )
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,14 @@ class RougeTokenizer:
         """Yield the list of tokens of each text, in order."""
         from rouge_score.tokenize import tokenize
 
-        stemmer = None
-        if self.stemmer:
-            from nltk.stem.porter import PorterStemmer
+        stemmer = _porter() if self.stemmer else None
+        return (tokenize(text, stemmer) for text in texts)
 
-            stemmer = PorterStemmer()
-        for text in texts:
-            yield tokenize(text, stemmer)
+
+def _porter() -> Any:
+    from nltk.stem.porter import PorterStemmer
+
+    return PorterStemmer()
 
 
 @dataclass(frozen=True)
@@ -99,24 +100,25 @@ class WhitespaceTokenizer:
 class CharTokenizer:
     """Character n-grams inside the `unicode` tokens; a token of n or less stays whole."""
 
-    n: int = 2
+    n: Annotated[int, plugins.whole(1)] = 2
     name: ClassVar[str] = "char"
     version: ClassVar[str] = unicodedata.unidata_version
     """The Unicode version that says what a letter is."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
-            raise UsageError(f"{self.n!r} is not a whole number of at least 1", field="n")
+        plugins.check_options(self)
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of n-grams of each text, in order."""
         n = self.n
-        for words in UnicodeTokenizer().tokens(texts):
-            yield [
+        return (
+            [
                 word[start : start + n]
                 for word in words
                 for start in range(max(1, len(word) - n + 1))
             ]
+            for words in UnicodeTokenizer().tokens(texts)
+        )
 
 
 @dataclass(frozen=True)
@@ -174,10 +176,7 @@ class KragTokenizer:
     name: ClassVar[str] = "krag"
 
     def __post_init__(self) -> None:
-        valid = ("kiwi", "whitespace", "nltk")
-        if self.forms not in valid:
-            hint = nearest(str(self.forms), valid)
-            raise UsageError(f"unknown value {self.forms!r}", field="forms", remedy=hint)
+        plugins.check_options(self)
 
     @property
     def version(self) -> str:
@@ -198,20 +197,13 @@ class KragTokenizer:
     @cached_property
     def _stem(self) -> Callable[[str], str]:
         """NLTK's Porter stemmer, which is slow: each distinct word is stemmed once."""
-        from nltk.stem.porter import PorterStemmer
-
-        return cache(PorterStemmer().stem)
+        return cache(_porter().stem)
 
     def _forms(self, texts: Iterable[str]) -> Iterator[list[str]]:
-        match self.forms:
-            case "whitespace":
-                return (text.split() for text in texts)
-            case "kiwi":
-                return (
-                    [morpheme.form for morpheme in morphemes]
-                    for morphemes in self._kiwi.kiwi.tokenize(texts)
-                )
-        return map(_nltk_words, texts)
+        if self.forms == "kiwi":
+            texts_of_morphemes = self._kiwi.kiwi.tokenize(texts)
+            return ([morpheme.form for morpheme in text] for text in texts_of_morphemes)
+        return map(str.split if self.forms == "whitespace" else _nltk_words, texts)
 
 
 def _nltk_words(text: str) -> list[str]:
@@ -303,11 +295,8 @@ def _tokenizer(spec: object) -> Tokenizer:
 def describe(tokenizer: Tokenizer) -> dict[str, Any]:
     """What a result records of a tokenizer: name, version and options."""
     kind = type(tokenizer)
-    described: dict[str, Any] = {
-        "name": getattr(tokenizer, "name", f"{kind.__module__}:{kind.__qualname__}")
+    return {
+        "name": getattr(tokenizer, "name", f"{kind.__module__}:{kind.__qualname__}"),
+        **({"version": tokenizer.version} if hasattr(tokenizer, "version") else {}),
+        **({} if isinstance(tokenizer, FunctionTokenizer) else plugins.options(tokenizer)),
     }
-    if hasattr(tokenizer, "version"):
-        described["version"] = tokenizer.version
-    if not isinstance(tokenizer, FunctionTokenizer):
-        described |= plugins.options(tokenizer)
-    return described

@@ -132,7 +132,10 @@ WRONG = [
     ({"gold": [{"id": "a", "alternatives": {"id": "b"}}]}, "alternatives"),
     ({"gold": [{"id": "a", "alternatives": "b"}]}, "alternatives"),
     ({"gold": [{"id": "a", "alternatives": 5}]}, "gold[0].alternatives: must be a list"),
-    ({"gold": [{"id": "a", "alternatives": [{}]}]}, "gold[0]: a document needs 'id' or 'text'"),
+    (
+        {"gold": [{"id": "a", "alternatives": [{}]}]},
+        "gold[0].alternatives[0]: a document needs 'id' or 'text'",
+    ),
 ]
 
 

@@ -12,7 +12,6 @@ from kragx.data.documents import (
     clean_id,
     clean_metadata,
     clean_number,
-    refuse_strings,
     unknown_field,
 )
 from kragx.data.formats.jsonl import Place
@@ -189,7 +188,7 @@ class Fields:
     def golds(self) -> list[Gold]:
         """Gold items as in a gold file; the broken ones are reported and left out."""
         golds = (
-            self._cleaned(f"gold[{position}]", _gold_in_file, item, self.mender)
+            self._cleaned(f"gold[{position}]", as_gold, item, self.mender, False)
             for position, item in enumerate(self._list("gold", "gold items", null=False))
         )
         return [gold for gold in golds if gold is not None]
@@ -202,7 +201,7 @@ class Fields:
             return Retrieved(error=error, seconds=seconds)
         if "retrieved" in self.record:
             docs = self._list("retrieved", "documents", null=False)
-            cleaned = self._cleaned("retrieved", _docs_in_file, docs, self.mender)
+            cleaned = self._cleaned("retrieved", as_docs, docs, self.mender, "", False)
             return Retrieved(cleaned or (), seconds)
         if self.record.get("retrieved_chunk_ids") is not None:
             return Retrieved(tuple(map(Doc, self.ids("retrieved_chunk_ids"))), seconds)
@@ -234,15 +233,3 @@ class Fields:
     def _refused(self, error: DataError) -> None:
         remedy = f"; {error.remedy}" if error.remedy else ""
         self.report(error.field, error.problem + remedy)
-
-
-def _gold_in_file(item: object, mender: Mender) -> Gold:
-    refuse_strings([item])
-    if isinstance(item, Mapping) and isinstance(item.get("alternatives"), list):
-        refuse_strings(item["alternatives"], "alternatives[{}]")
-    return as_gold(item, mender)
-
-
-def _docs_in_file(items: list[Any], mender: Mender) -> tuple[Doc, ...]:
-    refuse_strings(items, "[{}]")
-    return as_docs(items, mender)

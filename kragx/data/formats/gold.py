@@ -1,4 +1,4 @@
-"""Gold files and results files, kragx's own format.
+"""kragx's own formats: gold files, results files and managed gold sets.
 
 A gold file's line:
 
@@ -9,19 +9,29 @@ A results file's line is the same with ``"retrieved": [{"id"?, "text"?, "score"?
 and optionally ``"seconds"`` and ``"error"``. Without ``retrieved`` the query is missing (or failed,
 when there is an ``error``); ``[]`` says that the retriever found nothing. Where ids are enough,
 ``"retrieved_chunk_ids"`` lists them.
+
+A managed gold set holds the ids of chunks, in a list for each grade:
+
+    {"query_id", "query", "query_type", "expected_doc_types", "relevant_chunk_ids" (grade 1),
+     "highly_relevant_chunk_ids" (2), "irrelevant_chunk_ids" (0), "gold"?, "gold_texts"?, ...}
+
+An element of a list may itself be a list: any of its ids serves. A highly relevant chunk may stand
+among the relevant ones too, as whoever lists all relevant chunks writes it; its grade is 2.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.formats.format import Fields, Format, Kind, Read
 from kragx.data.formats.jsonl import write_records
-from kragx.data.gold import GoldDataset, Query
+from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.runs import Retrieved, Run
 
-QUERY_FIELDS: Mapping[str, Kind] = {
+_QUERY: Mapping[str, Kind] = {
     "query_id": "word",
     "query": "text",
     "query_type": "word",
@@ -31,7 +41,7 @@ QUERY_FIELDS: Mapping[str, Kind] = {
     "metadata": "json",
     "gold": "json",
 }
-RESULT_FIELDS: Mapping[str, Kind] = {
+_RESULT: Mapping[str, Kind] = {
     "retrieved": "json",
     "retrieved_chunk_ids": "ids",
     "seconds": "number",
@@ -48,7 +58,7 @@ def _read(fields: Fields) -> Read:
 
 GOLD = Format(
     "gold",
-    fields={**QUERY_FIELDS, **RESULT_FIELDS},
+    fields={**_QUERY, **_RESULT},
     marks=("gold", "retrieved"),
     read=_read,
 )
@@ -57,7 +67,7 @@ GOLD = Format(
 
 def write_gold(dataset: GoldDataset, path: str | Path) -> None:
     """Write a gold file that `read_gold` reads back as the same queries."""
-    write_records((query_record(query) for query in dataset), path)
+    write_records((_query_record(query) for query in dataset), path)
 
 
 def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
@@ -66,19 +76,19 @@ def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
     def records() -> Iterator[dict[str, Any]]:
         for query in dataset:
             answer = run.results.get(query.id)
-            yield query_record(query) | ({} if answer is None else answer_record(answer))
+            yield _query_record(query) | ({} if answer is None else answer_record(answer))
 
     write_records(records(), path)
 
 
-def query_record(query: Query) -> dict[str, Any]:
+def _query_record(query: Query) -> dict[str, Any]:
     """A query as a gold file holds it."""
     gold = [
         _present(
             id=item.id,
             text=item.text,
             grade=None if item.grade == 1.0 else item.grade,
-            alternatives=[doc_record(other) for other in item.alternatives],
+            alternatives=[_doc_record(other) for other in item.alternatives],
             metadata=dict(item.metadata),
         )
         for item in query.gold
@@ -100,13 +110,13 @@ def query_record(query: Query) -> dict[str, Any]:
 def answer_record(answer: Retrieved) -> dict[str, Any]:
     """What was retrieved for a query, or why nothing was, as a results file holds it."""
     if answer.error is None:
-        record: dict[str, Any] = {"retrieved": [doc_record(doc) for doc in answer.documents]}
+        record: dict[str, Any] = {"retrieved": [_doc_record(doc) for doc in answer.documents]}
     else:
         record = {"error": answer.error}
     return record | _present(seconds=answer.seconds)
 
 
-def doc_record(doc: Doc) -> dict[str, Any]:
+def _doc_record(doc: Doc) -> dict[str, Any]:
     """A document as a results file holds it."""
     return _present(id=doc.id, text=doc.text, score=doc.score, metadata=dict(doc.metadata))
 
@@ -116,3 +126,139 @@ def _present(**fields: Any) -> dict[str, Any]:
     return {
         name: value for name, value in fields.items() if value is not None and value not in ([], {})
     }
+
+
+_IRRELEVANT = "irrelevant_chunk_ids"
+_GRADES = {"highly_relevant_chunk_ids": 2.0, "relevant_chunk_ids": 1.0, _IRRELEVANT: 0.0}
+"""The grade of the ids in each list of the schema."""
+
+
+def _read_goldset(fields: Fields) -> Read:
+    """Its query, and what was retrieved for it, if it says so."""
+    fields.only()
+    query_id, text = fields.id("query_id"), fields.text("query", needed=True)
+    if not any(name in fields.record for name in (*GOLDSET.marks, "gold")):
+        fields.report("relevant_chunk_ids", "missing; write [] where a query has no gold")
+    if "query_type" not in fields.record:
+        fields.report("query_type", "missing; the summary by type leaves it out", "warning")
+    query = fields.query(query_id, text, _graded(fields))
+    _check_created(query.metadata, fields)
+    yield query, fields.retrieved()
+
+
+GOLDSET = Format(
+    "goldset",
+    fields={
+        **_QUERY,
+        **dict.fromkeys(reversed(_GRADES), "gold ids"),
+        "gold_texts": "gold texts",
+        **_RESULT,
+    },
+    marks=(*_GRADES, "gold_texts"),
+    read=_read_goldset,
+)
+"""The format of managed gold sets."""
+
+
+def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:
+    created = metadata.get("created_at")
+    try:
+        if created is not None:
+            date.fromisoformat(str(created)[:10])
+    except ValueError:
+        fields.report(
+            "metadata.created_at", f"{created!r} is no date; write it as 2026-01-31", "warning"
+        )
+
+
+def _graded(fields: Fields) -> tuple[Gold, ...]:
+    """The ids of the three lists with their grades, and the texts that `gold` adds to them."""
+    items = fields.golds()
+    texts: dict[str | None, Gold] = {item.id: item for item in items if item.id is not None}
+    for item in items:
+        texts.update({other.id: Gold(other.id, other.text) for other in item.alternatives})
+    golds: list[Gold] = []
+    lists: dict[str | None, str] = {}  # in which list an id stands first
+    for name, grade in _GRADES.items():
+        for position, group in enumerate(fields.id_groups(name)):
+            new = [doc_id for doc_id in group if doc_id not in lists]
+            if _check_repeated(fields, name, position, group, lists):
+                golds += [_item(new, grade, texts)] if new else []
+            lists.update(dict.fromkeys(new, name))
+    for position, item in enumerate(items):
+        if item.id not in lists:
+            golds.append(item)
+        elif item.grade not in (1.0, _GRADES[lists[item.id]]):
+            fields.report(
+                f"gold[{position}].grade",
+                f"contradicts the list in which {item.id!r} stands: keep one",
+            )
+    golds += [Gold(text=text) for text in fields.texts("gold_texts")]
+    return tuple(golds)
+
+
+def _check_repeated(
+    fields: Fields,
+    name: str,
+    position: int,
+    group: Sequence[str],
+    lists: Mapping[str | None, str],
+) -> bool:
+    """Report the ids of a group that stand elsewhere already; whether the others are an item."""
+    place = f"{name}[{position}]"
+    for doc_id in group:
+        before = lists.get(doc_id)
+        if before == name:
+            fields.report(place, f"id {doc_id!r} stands twice", "warning")
+        elif before is not None and name == _IRRELEVANT:
+            fields.report(
+                place, f"id {doc_id!r} also stands in {before}; an id has one grade: keep one"
+            )
+        elif before is not None and not all(other in lists for other in group):
+            fields.report(
+                place,
+                f"id {doc_id!r} stands alone in {before}, here any of {len(group)} ids serves: "
+                "write the same group in both, or take the id out of it",
+            )
+            return False
+    return True
+
+
+def _item(ids: Sequence[str], grade: float, texts: Mapping[str | None, Gold]) -> Gold:
+    first, *others = (texts.get(doc_id, Gold(id=doc_id)) for doc_id in ids)
+    alternatives = tuple(Doc(other.id, other.text, other.metadata) for other in others)
+    return replace(first, grade=grade, alternatives=alternatives)
+
+
+def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
+    """Write the schema of managed gold sets; `read_dataset` reads it back as the same queries.
+
+    Gold with an id and grade 2, 1 or 0 goes to the three lists, its text and any other gold to
+    ``gold``.
+    """
+    lists = {grade: name for name, grade in _GRADES.items()}
+
+    def records() -> Iterator[dict[str, Any]]:
+        for query in dataset:
+            plain = _query_record(query)
+            record: dict[str, Any] = {
+                "query_id": plain.pop("query_id"),
+                "query": plain.pop("query", ""),
+                "query_type": plain.pop("query_type", None),
+                "expected_doc_types": plain.pop("expected_doc_types", []),
+                **{name: [] for name in reversed(_GRADES)},
+            }
+            rest = []
+            for gold, item in zip(query.gold, plain.pop("gold")):
+                others = [other.id for other in gold.alternatives]
+                if gold.id is None or None in others or gold.grade not in lists:
+                    rest.append(item)
+                    continue
+                record[lists[gold.grade]].append([gold.id, *others] if others else gold.id)
+                kept = {key: item[key] for key in ("id", "text", "metadata") if key in item}
+                texts = [_doc_record(doc) for doc in gold.alternatives if doc.text is not None]
+                if texts or len(kept) > 1:
+                    rest.append(kept | ({"alternatives": texts} if texts else {}))
+            yield {**record, **({"gold": rest} if rest else {}), **plain}
+
+    write_records(records(), path)

@@ -53,25 +53,39 @@ def read_records(
         DataError: the file cannot be read; or, without `problems`, a line is broken.
     """
     problems = problems or Problems(str(path), strict=True)
+    # Surrogates encoded as bytes are let through, to be replaced and counted.
+    for number, line in read_lines(path, problems, "surrogatepass"):
+        try:
+            record = _record(line, mender) if line and not line.isspace() else None
+        except DataError as error:
+            problems.add(number, None, str(error))
+        else:
+            if record is not None:
+                yield number, record
+
+
+def read_lines(
+    path: str | Path, problems: Problems, errors: str = "strict"
+) -> Iterator[tuple[int, str]]:
+    """Yield each line of a text with its number (from 1); one that is not UTF-8 is reported.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
     with open_bytes(path) as lines:
         for number, raw in enumerate(lines, start=1):
             try:
-                # Surrogates encoded as bytes are let through, to be replaced and counted.
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8", "surrogatepass")
-                record = _record(line, mender) if line and not line.isspace() else None
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors)
             except UnicodeDecodeError as error:
                 place = f"byte {error.start + 1} of the line"
                 problems.add(number, None, f"not UTF-8 ({place}); save the file as UTF-8")
-            except DataError as error:
-                problems.add(number, None, str(error))
             else:
-                if record is not None:
-                    yield number, record
+                yield number, line
 
 
 def _record(line: str, mender: Mender) -> dict[str, Any]:
     try:
-        record = mended(json.loads(line, object_pairs_hook=unique_keys), line, mender)
+        record = _loaded(line, mender)
         if not isinstance(record, dict):
             raise DataError(
                 f"a JSON object is expected, not {shorten(record)}; each line must hold one query"
@@ -107,7 +121,7 @@ def read_whole(path: str | Path, first: str, mender: Mender, *, lines: bool) -> 
         raw = file.read()
     try:
         text = raw.decode("utf-8-sig", "surrogatepass")
-        value = mended(json.loads(text, object_pairs_hook=unique_keys), text, mender)
+        value = _loaded(text, mender)
     except UnicodeDecodeError:
         return None  # reading line by line will name the line
     except DataError as error:
@@ -166,8 +180,9 @@ def lines_of(text: str, depth: int = 2) -> dict[Place, int]:
     return lines
 
 
-def mended(value: Any, text: str, mender: Mender) -> Any:
-    """A JSON value without lone surrogates, keys included; `text` is what it was read from."""
+def _loaded(text: str, mender: Mender) -> Any:
+    """The value of a JSON text, its keys unique, without lone surrogates (in keys neither)."""
+    value = json.loads(text, object_pairs_hook=unique_keys)
     # They come as \\udXXX escapes or as bytes that strict UTF-8 would refuse; rare, so the whole
     # value is walked only where one may be.
     with suppress(UnicodeEncodeError):

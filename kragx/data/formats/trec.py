@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kragx.data.documents import Doc
 from kragx.data.formats.format import Fields, Format, Read
-from kragx.data.formats.jsonl import file_name, open_bytes, write_bytes
+from kragx.data.formats.jsonl import file_name, read_lines, write_bytes
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run, rank_by_score
@@ -162,24 +162,16 @@ def write_run(run: Run, path: str | Path) -> None:
 def _rows(
     path: str | Path, columns: tuple[str, ...], problems: Problems
 ) -> Iterator[tuple[int, list[str]]]:
-    with open_bytes(path) as lines:
-        for number, raw in enumerate(lines, start=1):
-            try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                problems.add(number, None, "not UTF-8; save the file as UTF-8")
-                continue
-            # Only these separate: an id may well hold a no-break space.
-            fields = [
-                field for field in line.strip(" \t\r\n").replace("\t", " ").split(" ") if field
-            ]
-            if not fields or fields[0].startswith("#"):
-                continue
-            if len(fields) == len(columns):
-                yield number, fields
-                continue
-            expected = f"{len(columns)} are expected: {' '.join(columns)}"
-            problems.add(number, None, f"{len(fields)} columns; {expected}")
+    for number, line in read_lines(path, problems):
+        # Only these separate: an id may well hold a no-break space.
+        fields = [*filter(None, line.strip(" \t\r\n").replace("\t", " ").split(" "))]
+        if not fields or fields[0].startswith("#"):
+            continue
+        if len(fields) == len(columns):
+            yield number, fields
+            continue
+        expected = f"{len(columns)} are expected: {' '.join(columns)}"
+        problems.add(number, None, f"{len(fields)} columns; {expected}")
 
 
 def _number(name: str, text: str, line: int, problems: Problems) -> float | None:
