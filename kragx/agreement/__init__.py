@@ -18,17 +18,10 @@ from kragx.agreement.filled import Filled, fill
 from kragx.agreement.gullibility import Probe, probe
 from kragx.agreement.label_agreement import Agreement, agree
 from kragx.agreement.label_files import Label
-from kragx.agreement.labelling import (
-    LabelFile,
-    PairToLabel,
-    Sample,
-    draw,
-    from_run,
-    from_store,
-    label,
-)
+from kragx.agreement.labelling import LabelFile, label
 from kragx.agreement.labels import Labels, Scale, read_labels
 from kragx.agreement.model_families import families
+from kragx.agreement.sample import PairToLabel, Sample, draw, from_run, from_store
 from kragx.agreement.scoring import SystemAgreement, kendall_tau_b
 
 __all__ = [

@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from kragx.agreement import LabelFile, PairToLabel, Sample, Scale, label
-from kragx.agreement.labelling.session import printable
+from kragx.agreement.labelling import printable
 from kragx.errors import DataError, UsageError
 from tests import interrupts
 

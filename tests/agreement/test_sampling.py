@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from kragx.agreement import PairToLabel, draw, from_run, from_store
-from kragx.agreement.labelling import read_sample, with_grades
+from kragx.agreement.sample import read_sample, with_grades
 from kragx.data.reading import read_results
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question

@@ -13,7 +13,7 @@ from kragx.app.commands import options as opt
 from kragx.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from kragx.agreement.labelling import PairToLabel, Sample
+    from kragx.agreement import PairToLabel, Sample
     from kragx.data import GoldDataset, Run
 
 Ask = Literal["relevance", "support"]
@@ -63,9 +63,9 @@ def label(
     seed: opt.Seed = 0,
 ) -> None:
     """Label a sample of pairs, blind to the judge's grades."""
-    from kragx.agreement import LabelFile, Labels, labelling
-    from kragx.agreement.labelling import draw, keyboard, read_sample, sample_path
+    from kragx.agreement import LabelFile, Labels, draw, labelling
     from kragx.agreement.labels import read_scale
+    from kragx.agreement.sample import read_sample, sample_path
     from kragx.terminal import console
 
     if str(file) == "-":
@@ -102,7 +102,7 @@ def label(
         sample = replace(sample, settings={**sample.settings, "scale": wanted})
         sample.write(kept)
     try:
-        with keyboard() as keys:
+        with labelling.keyboard() as keys:
             question = sample.settings.get("asks", "relevance")
             meanings = _meanings(sample.items[0].query, question, grades.low, grades.high)
             labelled = labelling.label(sample, labels, keys, console(), rubric=meanings)
@@ -155,7 +155,7 @@ def _candidates(
     asks: Ask,
     **of_store: Any,
 ) -> list[PairToLabel]:
-    from kragx.agreement.labelling import from_run, from_store, with_grades
+    from kragx.agreement.sample import from_run, from_store, with_grades
 
     if not sources and store is None:
         raise UsageError(

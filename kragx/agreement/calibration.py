@@ -7,8 +7,9 @@ from typing import Any, get_args
 import numpy as np
 import yaml
 
-from kragx.agreement.calibration.choice import By, Candidate, Chooser
-from kragx.agreement.calibration.trials import (
+from kragx.agreement.choice import By, Candidate, Chooser
+from kragx.agreement.labels import read_labels
+from kragx.agreement.trials import (
     TOKENIZERS,
     as_mapping,
     candidates,
@@ -16,7 +17,6 @@ from kragx.agreement.calibration.trials import (
     resolved,
     trials,
 )
-from kragx.agreement.labels import read_labels
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.errors import DataError, UsageError, check_whole, nearest

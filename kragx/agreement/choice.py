@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.agreement.calibration.trials import Trial, with_threshold
 from kragx.agreement.coefficients import binary_f1, binary_kappa
+from kragx.agreement.trials import Trial, with_threshold
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import percentile_interval, resampled
 from kragx.metrics import Bools, Floats, Ints

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx.agreement.labelling.sample import PairToLabel, Sample
 from kragx.agreement.labels import Pair, Scale, collected
+from kragx.agreement.sample import PairToLabel, Sample
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, UsageError
 from kragx.printing import Line, Result, inert
