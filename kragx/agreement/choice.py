@@ -5,19 +5,23 @@ out, so what is reported was never chosen on. Choosing among candidates is optim
 `Chooser.honest` repeats the whole choice, candidate and threshold, inside the other folds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from kragx.agreement.coefficients import binary_f1, binary_kappa
+from kragx.agreement.coefficients import cohen_kappa, f1, ratio
 from kragx.agreement.trials import Trial, with_threshold
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import percentile_interval, resampled
 from kragx.metrics import Bools, Floats, Ints
 
 By = Literal["kappa", "f1"]
+
+AGREEMENTS: Mapping[By, Callable[[Floats], Floats]] = {"kappa": cohen_kappa, "f1": f1}
+"""What may be made greatest: from confusion matrices (..., 2, 2) to values (...)."""
 
 _RESAMPLES = 2_000
 _MARGIN = 0.01
@@ -63,6 +67,7 @@ class Candidate:
         return " ".join((str(self.match["method"]), *options))
 
 
+@dataclass(frozen=True)
 class Chooser:
     """Cross-validated choice among candidates, on any part of the labelled pairs.
 
@@ -75,22 +80,17 @@ class Chooser:
         seed: of folds and resamples.
     """
 
-    def __init__(
-        self,
-        trials: Sequence[Trial],
-        truth: Bools,
-        query_of: Ints,
-        by: By,
-        folds: int,
-        seed: int,
-    ) -> None:
-        self.trials = trials
-        self.truth = truth
-        self.query_of = query_of
-        self.agreement: Callable[..., Floats] = binary_kappa if by == "kappa" else binary_f1
-        self.folds = folds
-        self.seed = seed
-        self.all = np.ones(len(truth), bool)
+    trials: Sequence[Trial]
+    truth: Bools
+    query_of: Ints
+    by: By
+    folds: int
+    seed: int
+
+    @cached_property
+    def all(self) -> Bools:
+        """(u) every pair."""
+        return np.ones(len(self.truth), bool)
 
     def choose(self, part: Bools) -> int:
         """The simplest candidate that cannot be told from the best, on the pairs of `part`."""
@@ -127,8 +127,9 @@ class Chooser:
             return 0.5
         tp = hits[last]
         fp, fn = last + 1 - tp, hits[-1] - tp
-        values = self.agreement(tp, fp, fn, len(scores) - tp - fp - fn)
-        values = np.nan_to_num(values, nan=-np.inf)
+        tn = len(scores) - tp - fp - fn
+        confusion = np.stack([tn, fp, fn, tp], axis=-1).reshape(-1, 2, 2).astype(np.float64)
+        values = np.nan_to_num(AGREEMENTS[self.by](confusion), nan=-np.inf)
         high = np.minimum(scores[last], 1.0)
         low = np.append(scores, 0.0)[last + 1]
         good = np.flatnonzero(values >= values.max() - 1e-12)
@@ -142,9 +143,9 @@ class Chooser:
         tied, best = _tied(values, sampled), _best(values)
         candidates = []
         for row, trial in enumerate(self.trials):
-            tp, fp, fn, tn = _counts(decided[row], self.truth)
+            confusion = _kinds(decided[row], self.truth).sum(-1)
             threshold = self.threshold(row, self.all)
-            fitted = self.agreement(*_counts(trial.scores >= threshold, self.truth))
+            fitted = _kinds(trial.scores >= threshold, self.truth).sum(-1)
             candidates.append(
                 Candidate(
                     match=(
@@ -153,11 +154,11 @@ class Chooser:
                         else with_threshold(trial.spec, threshold)
                     ),
                     agreement=self._estimate(values[row], sampled[row]),
-                    apparent=_known(fitted),
-                    kappa=_known(binary_kappa(tp, fp, fn, tn)),
-                    f1=_known(binary_f1(tp, fp, fn, tn)),
-                    precision=float(tp / (tp + fp)) if tp + fp else None,
-                    recall=float(tp / (tp + fn)) if tp + fn else None,
+                    apparent=_known(AGREEMENTS[self.by](fitted)),
+                    kappa=_known(cohen_kappa(confusion)),
+                    f1=_known(f1(confusion)),
+                    precision=_known(ratio(confusion[1, 1], confusion[:, 1].sum())),
+                    recall=_known(ratio(confusion[1, 1], confusion[1].sum())),
                     thresholds=(
                         None
                         if trial.fixed is not None
@@ -192,19 +193,13 @@ class Chooser:
 
     def _measured(self, decided: Bools, part: Bools) -> tuple[Floats, Floats]:
         """(candidates) the agreement on `part`; (candidates, resamples) in resamples of queries."""
-        queries, row_of = np.unique(self.query_of[part], return_inverse=True)
-        terms = np.array(
-            [
-                [np.bincount(row_of, kind, len(queries)) for kind in _kinds(own, self.truth[part])]
-                for own in decided[:, part]
-            ]
-        )
-
-        def agreements(sums: Floats) -> Floats:
-            return self.agreement(*np.moveaxis(sums, -1, 0))
-
-        sampled = resampled(terms.transpose(2, 0, 1), agreements, _RESAMPLES, self.seed)
-        return agreements(terms.sum(-1)), sampled.T
+        # Pairs of a query stand together, so that one pass sums the matrices of each.
+        order = np.argsort(self.query_of[part], kind="stable")
+        _, starts = np.unique(self.query_of[part][order], return_index=True)
+        kinds = _kinds(decided[:, part], self.truth[part])[..., order]
+        terms = np.moveaxis(np.add.reduceat(kinds, starts, axis=-1), (-1, 2), (0, 1))
+        agreements = AGREEMENTS[self.by]
+        return agreements(terms.sum(0)), resampled(terms, agreements, _RESAMPLES, self.seed).T
 
     def _estimate(self, value: Floats | float, sampled: Floats) -> Estimate:
         interval = percentile_interval(sampled)
@@ -224,27 +219,19 @@ def _tied(values: Floats, sampled: Floats) -> set[int]:
     is a difference below the margin.
     """
     best = _best(values)
-    tied = {best}
-    for row, behind in enumerate(values[best] - values):
-        differences = sampled[best] - sampled[row]
-        interval = percentile_interval(differences)
-        if (
-            interval is not None
-            and interval[0] <= 0
-            and behind <= max(float(np.nanstd(differences)), _MARGIN) + 1e-12
-        ):
-            tied.add(row)
-    return tied
+    return {best} | {
+        row
+        for row, differences in enumerate(sampled[best] - sampled)
+        if (interval := percentile_interval(differences)) is not None
+        and interval[0] <= 0
+        and values[best] - values[row] <= max(float(np.nanstd(differences)), _MARGIN) + 1e-12
+    }
 
 
-def _kinds(decided: Bools, truth: Bools) -> tuple[Bools, Bools, Bools, Bools]:
-    """Decided and true; decided, not true; true, not decided; neither."""
-    return decided & truth, decided & ~truth, ~decided & truth, ~decided & ~truth
-
-
-def _counts(decided: Bools, truth: Bools) -> list[Ints]:
-    """How many of each of `_kinds`, over the last axis."""
-    return [kind.sum(-1) for kind in _kinds(decided, truth)]
+def _kinds(decided: Bools, truth: Bools) -> Floats:
+    """(2, 2, ..., u) the confusion matrix of each pair: true or not (row), decided or not."""
+    kinds = [[~truth & ~decided, ~truth & decided], [truth & ~decided, truth & decided]]
+    return np.array(kinds, np.float64)
 
 
 def _known(value: Floats | float) -> float | None:
@@ -254,11 +241,9 @@ def _known(value: Floats | float) -> float | None:
 def _round_between(low: float, high: float) -> float:
     """The number of fewest decimals in (low, high], the nearest to the middle of those."""
     middle = (low + high) / 2
-    for decimals in range(1, 16):
-        nearby = round(middle, decimals)
-        step = 10.0**-decimals
-        for candidate in (nearby, nearby + step, nearby - step):
-            number = round(candidate, decimals)
-            if low < number <= high:
-                return number
-    return high
+    numbers = (
+        round(round(middle, decimals) + step * 10.0**-decimals, decimals)
+        for decimals in range(1, 16)
+        for step in (0, 1, -1)
+    )
+    return next((number for number in numbers if low < number <= high), high)

@@ -2,14 +2,12 @@
 
 A confusion matrix has a row for each human (true) label and a column for each of the judge's
 (decided). Functions take an array of shape (..., l, l) and give one of shape (...), NaN where the
-statistic is undefined, so that a bootstrap is one call. `binary_kappa` and `binary_f1` take the
-four counts of yes-or-no decisions instead.
+statistic is undefined, so that a bootstrap is one call. Of yes-or-no decisions l is 2, no first.
 """
 
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from kragx.metrics import Floats
 
@@ -39,30 +37,19 @@ def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
     return 1 - ratio(observed, expected)
 
 
-def binary_kappa(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> Floats:
-    """`cohen_kappa` of yes-or-no decisions.
+def f1(confusion: Floats) -> Floats:
+    """F1 of yes-or-no decisions, (..., 2, 2): the harmonic mean of precision and recall.
 
-    Args:
-        tp: how often decided and true.
-        fp: decided, not true.
-        fn: true, not decided.
-        tn: neither.
+    NaN where nothing is decided and none true.
     """
-    counts = np.broadcast_arrays(*(np.asarray(count, np.float64) for count in (tn, fp, fn, tp)))
-    return cohen_kappa(np.stack(counts, axis=-1).reshape(*counts[0].shape, 2, 2))
-
-
-def binary_f1(tp: ArrayLike, fp: ArrayLike, fn: ArrayLike, tn: ArrayLike) -> Floats:
-    """F1, the harmonic mean of precision and recall; NaN where nothing is decided and none true."""
-    both = 2 * np.asarray(tp, np.float64)
-    return ratio(both, both + np.asarray(fp, np.float64) + np.asarray(fn, np.float64))
+    both = 2 * confusion[..., 1, 1]
+    return ratio(both, both + confusion[..., 0, 1] + confusion[..., 1, 0])
 
 
 def binary(confusion: Floats, cut: int) -> Floats:
     """(..., 2, 2) the confusion of "at or above" the label at position `cut` and "below"."""
-    below, above = slice(None, cut), slice(cut, None)
-    rows = np.stack([confusion[..., part, :].sum(-2) for part in (below, above)], axis=-2)
-    return np.stack([rows[..., part].sum(-1) for part in (below, above)], axis=-1)
+    # Sums of the stretches that begin at 0 and at the cut: of rows, then of columns.
+    return np.add.reduceat(np.add.reduceat(confusion, [0, cut], axis=-2), [0, cut], axis=-1)
 
 
 def ordinal_alpha(confusion: Floats) -> Floats:

@@ -31,7 +31,7 @@ from kragx import (
     read_labels,
 )
 from kragx.agreement.choice import Chooser
-from kragx.agreement.coefficients import binary_f1, binary_kappa
+from kragx.agreement.coefficients import cohen_kappa, f1
 from kragx.agreement.label_files import Label
 from kragx.agreement.trials import candidates
 from kragx.data.formats.gold import write_results
@@ -51,21 +51,22 @@ def test_kappa_and_f1_are_those_of_scikit_learn(tp: int, fp: int, fn: int, tn: i
     assume(tp + fp + fn + tn)
     decided = [1] * tp + [1] * fp + [0] * fn + [0] * tn
     true = [1] * tp + [0] * fp + [1] * fn + [0] * tn
-    kappa, f1 = float(binary_kappa(tp, fp, fn, tn)), float(binary_f1(tp, fp, fn, tn))
+    confusion = np.array([[tn, fp], [fn, tp]], float)
+    kappa, harmonic = float(cohen_kappa(confusion)), float(f1(confusion))
     if len({*decided, *true}) == 1:
         assert np.isnan(kappa)
     else:
         assert kappa == pytest.approx(sklearn.metrics.cohen_kappa_score(decided, true), abs=1e-12)
     if tp + fp + fn:
-        assert f1 == pytest.approx(sklearn.metrics.f1_score(true, decided, zero_division=0))
+        assert harmonic == pytest.approx(sklearn.metrics.f1_score(true, decided, zero_division=0))
     else:
-        assert np.isnan(f1)
+        assert np.isnan(harmonic)
 
 
 def test_a_known_table():
     """Cohen's own example form: 20 and 15 agreements of 50 give .4; arrays give arrays."""
-    assert float(binary_kappa(20, 5, 10, 15)) == pytest.approx(0.4)
-    assert binary_f1([1, 2], [0, 2], [0, 2], [5, 0]).tolist() == [1.0, 0.5]
+    assert float(cohen_kappa(np.array([[15.0, 5], [10, 20]]))) == pytest.approx(0.4)
+    assert f1(np.array([[[5.0, 0], [0, 1]], [[0, 2], [2, 2]]])).tolist() == [1.0, 0.5]
 
 
 WORDS = [f"w{at}" for at in range(400)]
