@@ -135,19 +135,26 @@ def changes(
     changed = []
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
-        pair = [replace(own, name=label) for own, label in zip((before, after), labels)]
+        pair = [
+            replace(own, name=label, match=after.match)
+            for own, label in zip((before, after), labels)
+        ]
         try:
             comparison = compare_scores(
                 pair, settings, slices=slices, dataset=new.dataset, anyway=anyway
             )
         except UsageError as error:
             raise error.within(path=after.name) from None
-        comparison = replace(comparison, match=after.match)
         queries = list(_query_changes(pair, comparison, (old.dataset, new.dataset)))
-        worse_first = sorted(queries, key=lambda query: (query.by, query.overall))
-        better_first = sorted(queries, key=lambda query: (-query.by, -query.overall))
-        better = tuple(query for query in better_first if query.way > 0)
-        worse = tuple(query for query in worse_first if query.way < 0)
+        better, worse = (
+            tuple(
+                sorted(
+                    (query for query in queries if sign * query.way > 0),
+                    key=lambda query: (-sign * query.by, -sign * query.overall),
+                )
+            )
+            for sign in (1, -1)
+        )
         changed.append(Change(after.name, comparison, better, worse))
     return tuple(changed)
 
@@ -170,16 +177,15 @@ def _pairs(
             f"no retriever is in both: {old.name} has {', '.join(old.retrievers)}; {new.name} has "
             f"{', '.join(new.retrievers)}; name one of each: --retriever OLD --retriever NEW"
         )
-    pairs = []
-    for name_before, name_after in names:
-        before, after = old.of(name_before), new.of(name_after)
-        only = len(before) == len(after) == 1  # whatever their matchers are called
-        pairs += [
-            (earlier, now)
-            for now in after
-            for earlier in before
-            if only or earlier.match == now.match
-        ]
+    pairs = [
+        (earlier, now)
+        for name_before, name_after in names
+        for before, after in [(old.of(name_before), new.of(name_after))]
+        for now in after
+        for earlier in before
+        # Of one matcher each they correspond, whatever the two are called.
+        if earlier.match == now.match or len(before) == len(after) == 1
+    ]
     if not pairs:
         raise UsageError("no matcher is in both; run both with the same 'matchers'")
     return pairs

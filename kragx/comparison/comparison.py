@@ -47,14 +47,13 @@ class Settings:
             whole, value = name != "confidence", getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
                 raise UsageError(f"{name}: {value!r} is no {'whole ' * whole}number")
-        if not 0.5 <= self.confidence < 1:
-            raise UsageError(
-                f"confidence: {self.confidence!r} is not from 0.5 to below 1; usual is 0.95"
-            )
-        if self.resamples < 100:
-            raise UsageError(f"resamples: {self.resamples} is below 100; usual is 10000")
-        if self.seed < 0:
-            raise UsageError(f"seed: {self.seed} is below 0")
+        for name, fits, remark in (
+            ("confidence", 0.5 <= self.confidence < 1, "not from 0.5 to below 1; usual is 0.95"),
+            ("resamples", self.resamples >= 100, "below 100; usual is 10000"),
+            ("seed", self.seed >= 0, "below 0"),
+        ):
+            if not fits:
+                raise UsageError(f"{name}: {getattr(self, name)!r} is {remark}")
         if self.correction not in CORRECTIONS:
             hint = nearest(str(self.correction), CORRECTIONS)
             raise UsageError(f"correction: unknown value {self.correction!r}; {hint}")

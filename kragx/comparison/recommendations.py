@@ -31,65 +31,55 @@ def recommend(
         comparison: of the retrievers.
         scores: the same retrievers, for what single queries show.
     """
-    advice = (
+    return (
         verdict(comparison),
-        _cost(comparison),
+        *_cost(comparison),
         *_routing(comparison),
         *_weak_slices(comparison),
-        _small_slices(comparison),
-        _saturated(comparison),
+        *_small_slices(comparison),
+        *_saturated(comparison),
         *_what_is_found(comparison, scores),
-        _reranking(comparison),
+        *_reranking(comparison),
     )
-    return tuple(each for each in advice if each is not None)
 
 
-def _cost(comparison: Comparison) -> Recommendation | None:
+def _cost(comparison: Comparison) -> Iterator[Recommendation]:
     """What the best takes longer than the fastest, or the fastest of those that tie with it."""
     leader, primary, means = comparison.leader, comparison.primary, comparison.overall.means
     metric = next((name for name in _TIMES if name in comparison.metrics), None)
     if leader is None or metric is None or primary in _SPEED:
-        return None
+        return
     # Whoever finds nothing is soon done; with few questions that, too, may be a tie.
     tied = [leader.best, *(name for name in leader.tied if means[name][primary].value)]
     candidates = tied if leader.tied else comparison.retrievers
     seconds = {name: value for name in candidates if (value := means[name][metric].value)}
     if leader.best not in seconds:
-        return None
+        return
     fastest = min(seconds, key=seconds.__getitem__)
     slow, fast = seconds[leader.best], seconds[fastest]
-    if slow / fast < _RATIO:
-        return None
-    times = f"{number(fast)} s against {number(slow)} s ({metric})"
-    if leader.tied:
-        text = (
+    ratio, times = slow / fast, f"{number(fast)} s against {number(slow)} s ({metric})"
+    if ratio >= _RATIO:
+        yield _advice(
+            "cost",
             f"Of those that cannot be told apart in {primary}, {fastest} is the fastest: {times} "
-            f"of {leader.best}, {slow / fast:.1f} times less."
+            f"of {leader.best}, {ratio:.1f} times less."
+            if leader.tied
+            else f"{leader.best} takes {ratio:.1f} times as long as {fastest}: {times}. What that "
+            f"buys: in {primary} the {leader.against(fastest).text}.",
+            metric=metric,
+            best=leader.best,
+            best_seconds=slow,
+            fastest=fastest,
+            fastest_seconds=fast,
+            ratio=ratio,
+            tied=bool(leader.tied),
         )
-    else:
-        text = (
-            f"{leader.best} takes {slow / fast:.1f} times as long as {fastest}: {times}. What that "
-            f"buys: in {primary} the {leader.against(fastest).text}."
-        )
-    return Recommendation(
-        "cost",
-        text,
-        values={
-            "metric": metric,
-            "best": leader.best,
-            "best_seconds": slow,
-            "fastest": fastest,
-            "fastest_seconds": fast,
-            "ratio": slow / fast,
-            "tied": bool(leader.tied),
-        },
-    )
 
 
 def _routing(comparison: Comparison) -> Iterator[Recommendation]:
     """The slices in which another retriever is best; that there is none, if so."""
-    metric, overall = comparison.primary, comparison.leader
-    if overall is None or not comparison.slices:
+    metric, overall, fields = comparison.primary, comparison.leader, comparison.fields
+    if overall is None or not fields:
         return
     others = [
         (part, leader)
@@ -97,74 +87,66 @@ def _routing(comparison: Comparison) -> Iterator[Recommendation]:
         if (leader := part.leaders.get(metric)) and leader.decided and leader.best != overall.best
     ]
     for part, leader in others:
-        text = (
+        yield _advice(
+            "routing",
             f"For {part.field} = {part.label} ({part.n} queries) {leader.best} is better than "
             f"every other retriever in {metric}, unlike over all queries; to {overall.best} the "
-            f"{leader.against(overall.best).text}. Consider choosing the retriever by {part.field}."
-        )
-        yield Recommendation(
-            "routing",
-            text,
-            values={
-                "field": part.field,
-                "value": part.value,
-                "best": leader.best,
-                "metric": metric,
-            },
+            f"{leader.against(overall.best).text}. Consider choosing the retriever by "
+            f"{part.field}.",
+            field=part.field,
+            value=part.value,
+            best=leader.best,
+            metric=metric,
         )
     if not others:
-        text = (
-            f"The data does not support choosing a retriever by {', '.join(comparison.fields)}: in "
-            f"no slice another one than {overall.best} is clearly best in {metric}."
-        )
-        yield Recommendation(
+        yield _advice(
             "no_routing",
-            text,
+            f"The data does not support choosing a retriever by {', '.join(fields)}: in no slice "
+            f"another one than {overall.best} is clearly best in {metric}.",
             supported=False,
-            values={"fields": list(comparison.fields), "metric": metric},
+            fields=list(fields),
+            metric=metric,
         )
 
 
 def _weak_slices(comparison: Comparison) -> Iterator[Recommendation]:
     """The slices whose interval lies on the worse side of that over all queries."""
     metric, name = comparison.primary, comparison.best
-    whole = comparison.overall.means[name][metric]
+    whole, better = comparison.overall.means[name][metric], comparison.better[metric]
     for part in comparison.slices:
         own = part.means[name][metric]
-        less, more = (whole, own) if comparison.better[metric] == "lower" else (own, whole)
-        if part.n < FEW or less.high is None or more.low is None or less.high >= more.low:
+        less, more = (whole, own) if better == "lower" else (own, whole)
+        if better == "neither" or part.n < FEW or less.high is None or more.low is None:
             continue
-        text = (
-            f"{name} is clearly worse for {part.field} = {part.label}: {metric} is {own} on its "
-            f"{part.n} queries, against {whole} over all. Look there first."
-        )
-        yield Recommendation(
+        if less.high >= more.low:
+            continue
+        yield _advice(
             "weak_slice",
-            text,
-            values={
-                "field": part.field,
-                "value": part.value,
-                "retriever": name,
-                "metric": metric,
-                "mean": own.value,
-                "n": part.n,
-            },
+            f"{name} is clearly worse for {part.field} = {part.label}: {metric} is {own} on its "
+            f"{part.n} queries, against {whole} over all. Look there first.",
+            field=part.field,
+            value=part.value,
+            retriever=name,
+            metric=metric,
+            mean=own.value,
+            n=part.n,
         )
 
 
-def _small_slices(comparison: Comparison) -> Recommendation | None:
-    if not (small := [part for part in comparison.slices if part.n < FEW]):
-        return None
-    names = listed([f"{part.field} = {part.label} ({part.n})" for part in small])
-    text = (
-        f"Too few queries to say anything about {names}; add questions until each has {FEW} or "
-        "more."
-    )
-    slices = [[part.field, part.value, part.n] for part in small]
-    return Recommendation("small_slices", text, supported=False, values={"slices": slices})
+def _small_slices(comparison: Comparison) -> Iterator[Recommendation]:
+    """The slices of which nothing can be said."""
+    if small := [part for part in comparison.slices if part.n < FEW]:
+        names = listed([f"{part.field} = {part.label} ({part.n})" for part in small])
+        yield _advice(
+            "small_slices",
+            f"Too few queries to say anything about {names}; add questions until each has {FEW} or "
+            "more.",
+            supported=False,
+            slices=[[part.field, part.value, part.n] for part in small],
+        )
 
 
-def _saturated(comparison: Comparison) -> Recommendation | None:
+def _saturated(comparison: Comparison) -> Iterator[Recommendation]:
     """The shares in which every retriever is as good as can be."""
     full = [
         metric
@@ -173,13 +155,13 @@ def _saturated(comparison: Comparison) -> Recommendation | None:
         and known.is_share
         and all((means[metric].value or 0) >= _FULL for means in comparison.overall.means.values())
     ]
-    if not full or len(comparison.retrievers) == 1:
-        return None
-    text = (
-        f"Every retriever has nearly the highest value in {listed(full)}: harder questions or a "
-        "smaller k would tell them apart."
-    )
-    return Recommendation("saturated", text, values={"metrics": full})
+    if full and len(comparison.retrievers) > 1:
+        yield _advice(
+            "saturated",
+            f"Every retriever has nearly the highest value in {listed(full)}: harder questions or "
+            "a smaller k would tell them apart.",
+            metrics=full,
+        )
 
 
 def _what_is_found(
@@ -196,28 +178,27 @@ def _what_is_found(
     def ids(rows: Bools | np.bool) -> list[str]:
         return [comparison.query_ids[row] for row in np.flatnonzero(rows)]
 
-    nowhere = ids(known & ~found.any(axis=1))
-    if nowhere:
+    if nowhere := ids(known & ~found.any(axis=1)):
         subject = "queries have" if len(nowhere) > 1 else "query has"
         every = "every retriever" if len(scores) > 1 else "the retriever"
-        text = (
+        yield _advice(
+            "unfound",
             f"{len(nowhere)} of {n} {subject} {metric} = 0 for {every} ({listed(nowhere, 5)}): "
-            "look at their gold and at the corpus before tuning a retriever."
-        )
-        yield Recommendation(
-            "unfound", text, values={"metric": metric, "n": n, "query_ids": nowhere}
+            "look at their gold and at the corpus before tuning a retriever.",
+            metric=metric,
+            n=n,
+            query_ids=nowhere,
         )
     missed = known & ~found[:, comparison.retrievers.index(comparison.best)]
     gained = ids(missed & found.any(axis=1))
     if gained and len(gained) >= n / 50 and comparison.leader is not None:
-        text = (
-            f"Of the {int(missed.sum())} queries with {metric} = 0 for {comparison.best} another "
-            f"retriever finds something for {len(gained)}; a combination could gain those at most."
-        )
-        yield Recommendation(
+        yield _advice(
             "combination",
-            text,
-            values={"metric": metric, "best": comparison.best, "query_ids": gained},
+            f"Of the {int(missed.sum())} queries with {metric} = 0 for {comparison.best} another "
+            f"retriever finds something for {len(gained)}; a combination could gain those at most.",
+            metric=metric,
+            best=comparison.best,
+            query_ids=gained,
         )
 
 
@@ -234,22 +215,24 @@ def _by_depth(comparison: Comparison, *names: str) -> list[tuple[float, bool, st
     )
 
 
-def _reranking(comparison: Comparison) -> Recommendation | None:
+def _reranking(comparison: Comparison) -> Iterator[Recommendation]:
     """How much gold stands further down, which another order could bring up."""
     recalls = _by_depth(comparison, "recall")
     if len(recalls) < 2 or (comparison.leader is None and len(comparison.retrievers) > 1):
-        return None
+        return
     name, near, far = comparison.best, recalls[0][-1], recalls[-1][-1]
-    means = comparison.overall.means[name]
-    low, high = means[near].value, means[far].value
-    if low is None or high is None or high - low < _GAP:
-        return None
-    text = (
-        f"{name} finds more gold further down: {far} is {number(high)}, {near} is {number(low)}. "
-        f"Reranking could raise {near} by {number(high - low)} at most."
-    )
-    values = {"retriever": name, "near": near, "far": far, "near_value": low, "far_value": high}
-    return Recommendation("reranking", text, values=values)
+    low, high = (comparison.overall.means[name][metric].value for metric in (near, far))
+    if low is not None and high is not None and high - low >= _GAP:
+        yield _advice(
+            "reranking",
+            f"{name} finds more gold further down: {far} is {number(high)}, {near} is "
+            f"{number(low)}. Reranking could raise {near} by {number(high - low)} at most.",
+            retriever=name,
+            near=near,
+            far=far,
+            near_value=low,
+            far_value=high,
+        )
 
 
 def verdict(comparison: Comparison) -> Recommendation:
@@ -257,10 +240,10 @@ def verdict(comparison: Comparison) -> Recommendation:
     metric, leader = comparison.primary, comparison.leader
     if len(comparison.retrievers) == 1:
         text = "There is one retriever, and so nothing to choose between; add another to compare."
-        return Recommendation("one_retriever", text, supported=False)
+        return _advice("one_retriever", text, supported=False)
     if leader is None:
         text = f"{metric} has no direction or no value, so it does not say which retriever is best."
-        return Recommendation("no_winner", text, supported=False, values={"metric": metric})
+        return _advice("no_winner", text, supported=False, metric=metric)
     best, rival = comparison.overall.means[leader.best][metric], _nearest_rival(comparison, leader)
     values: dict[str, Any] = {
         "metric": metric,
@@ -281,7 +264,7 @@ def verdict(comparison: Comparison) -> Recommendation:
             f"Use {leader.best}: in {metric} it is better than every other retriever, with {best}. "
             f"The next is {rival.against}; the {rival.text}."
         )
-        return Recommendation("winner", text, values=values)
+        return _advice("winner", text, **values)
     needed = _queries_needed(comparison, rival) if leader.tested else None
     text = _undecided(leader, rival, str(best))
     if needed is not None and needed > rival.n:
@@ -289,8 +272,11 @@ def verdict(comparison: Comparison) -> Recommendation:
             f" If the difference is as large as it seems, about {needed:,} queries would show it "
             f"(there are {rival.n:,})."
         )
-    values["queries_needed"] = needed
-    return Recommendation("no_winner", text, supported=False, values=values)
+    return _advice("no_winner", text, supported=False, **values, queries_needed=needed)
+
+
+def _advice(kind: str, text: str, *, supported: bool = True, **values: Any) -> Recommendation:
+    return Recommendation(kind, text, supported, values)
 
 
 def _undecided(leader: Leader, rival: Difference, best: str) -> str:
@@ -300,18 +286,20 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
             f"{listed([leader.best, *leader.tied])} have the same value for every query in "
             f"{metric}, {best} on average; the data does not say which is best."
         )
-    text = (
-        f"The data does not say which retriever is best in {metric}: {leader.best} has the best "
-        f"value, {best}, but "
-    )
     if not leader.tested:
-        return f"{text}it is a run's own number, which is not tested."
-    if rival.never_differs:
-        distance = f"; {rival.against} has the same value for every query"
+        reason = "it is a run's own number, which is not tested"
+    elif rival.never_differs:
+        reason = (
+            f"cannot be told from {listed(leader.tied)}; {rival.against} has the same value for "
+            "every query"
+        )
     else:
         start = ": the" if len(leader.tied) == 1 else f"; to {rival.against} the"
-        distance = f"{start} {rival.text}"
-    return f"{text}cannot be told from {listed(leader.tied)}{distance}."
+        reason = f"cannot be told from {listed(leader.tied)}{start} {rival.text}"
+    return (
+        f"The data does not say which retriever is best in {metric}: {leader.best} has the best "
+        f"value, {best}, but {reason}."
+    )
 
 
 def _ties(leader: Leader) -> list[Difference]:
@@ -320,17 +308,13 @@ def _ties(leader: Leader) -> list[Difference]:
 
 def _queries_needed(comparison: Comparison, rival: Difference) -> int | None:
     """How many queries would decide between the leader and the one that comes next."""
+    leaders, settings = comparison.overall.leaders.values(), comparison.statistics
+    tested = [difference.p is not None for leader in leaders for difference in leader.differences]
+    # By how much the least p of the leaders' tests is multiplied.
+    factor = 1 if settings.correction == "none" else max(1, sum(tested))
     if rival.effect is None:
         return None
-    # By how much the least p of the leaders' tests is multiplied.
-    n_tests = sum(
-        each.p is not None
-        for leader in comparison.overall.leaders.values()
-        for each in leader.differences
-    )
-    if comparison.statistics.correction == "none":
-        n_tests = 1
-    return queries_needed(rival.effect, 1 - comparison.statistics.alpha / max(1, n_tests))
+    return queries_needed(rival.effect, 1 - settings.alpha / factor)
 
 
 def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:

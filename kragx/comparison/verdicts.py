@@ -123,12 +123,16 @@ class Aligned:
         differences = {pair: _untested(*pair, estimates) for pair in pairs}
         first = own.shape[1]
         differences |= self._tested(tested, columns[:, first:], ends[:, first:], settings)
+        to_others = self._decided([differences[pair] for pair in to_best], settings)
         return View(
             n=len(self.query_ids),
             means=estimates,
-            leaders=self._leaders(
-                best, self._decided([differences[pair] for pair in to_best], settings)
-            ),
+            leaders={
+                metric: self._leader(
+                    metric, top, tuple(own for own in to_others if own.metric == metric)
+                )
+                for metric, top in best.items()
+            },
             differences=self._decided([differences[pair] for pair in to_baseline], settings),
         )
 
@@ -163,26 +167,27 @@ class Aligned:
     ) -> dict[Pair, Difference]:
         """The differences of (q, len(pairs)) columns, before any correction."""
         p = sign_flip_p(columns, settings.resamples, settings.seed)
-        above, equal, below = tally(columns)
-        differences = {}
-        for column, (pair, effect) in enumerate(zip(pairs, effect_sizes(columns))):
-            wins, ties, losses = (int(count[column]) for count in (above, equal, below))
-            n = wins + ties + losses
-            if self.better[pair[0]] == "lower":
-                wins, losses = losses, wins
-            differences[pair] = Difference(
+        above, ties, below = tally(columns)
+        lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
+        n = above + ties + below
+        numbers = {
+            "low": ends[0],
+            "high": ends[1],
+            "n": n,
+            "p": np.where(n, p, np.nan),
+            "effect": effect_sizes(columns),
+            "wins": np.where(lower, below, above),
+            "ties": ties,
+            "losses": np.where(lower, above, below),
+        }
+        return {
+            pair: Difference(
                 *pair,
                 value=_mean(columns[:, column]),
-                low=plain(ends[0, column]),
-                high=plain(ends[1, column]),
-                n=n,
-                p=float(p[column]) if n else None,
-                effect=plain(effect),
-                wins=wins,
-                ties=ties,
-                losses=losses,
+                **{name: plain(values[column]) for name, values in numbers.items()},
             )
-        return differences
+            for column, pair in enumerate(pairs)
+        }
 
     def _decided(
         self, differences: Sequence[Difference], settings: Settings
@@ -210,20 +215,14 @@ class Aligned:
             return "different"
         return "better" if (low > 0) == (better == "higher") else "worse"
 
-    def _leaders(
-        self, best: Mapping[str, str], differences: Sequence[Difference]
-    ) -> dict[str, Leader]:
-        leaders = {}
-        for metric, top in best.items():
-            tested = metric in self.tested
-            to_others = tuple(other for other in differences if other.metric == metric)
-            tied = tuple(
-                other.against
-                for other in to_others
-                if (not other.decided if tested else other.value == 0)
-            )
-            leaders[metric] = Leader(metric, top, tied, to_others, tested)
-        return leaders
+    def _leader(self, metric: str, best: str, to_others: tuple[Difference, ...]) -> Leader:
+        tested = metric in self.tested
+        tied = tuple(
+            other.against
+            for other in to_others
+            if (not other.decided if tested else other.value == 0)
+        )
+        return Leader(metric, best, tied, to_others, tested)
 
 
 def _untested(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kragx import compare
+from kragx.comparison import RetrieverScores, Settings, compare_scores
 
 from .support import evaluation, gold_set
 
@@ -103,6 +106,17 @@ def test_routing_only_where_a_slice_says_so():
     assert not same["no_routing"].supported
     assert "does not support choosing a retriever by query_type" in same["no_routing"].text
     assert same["weak_slice"].values["value"] == "law"
+
+
+def test_no_slice_is_weak_in_what_has_no_direction():
+    """Less of a metric that is neither better high nor low is no weakness."""
+    dataset = gold_set(60, query_type=lambda i: "law" if i < 20 else "other")
+    scores = RetrieverScores.of(evaluation(dataset, "a", lambda i: 5 if i < 20 else 1))
+    undirected = replace(scores, better={**scores.better, "mrr@10": "neither"})
+    for of_a, expected in ((scores, True), (undirected, False)):
+        found = compare_scores([of_a], Settings(), slices=["query_type"], dataset=dataset)
+        kinds = {advised.kind for advised in found.recommendations}
+        assert ("weak_slice" in kinds) == expected
 
 
 def test_small_slices_are_said_to_be():
