@@ -12,6 +12,8 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Literal
 
+import yaml
+
 from kragx.errors import DataError, UsageError, nearest
 from kragx.plugins import check_options
 
@@ -86,8 +88,6 @@ def read_rubric(source: object) -> Rubric:
         case Rubric():
             return source
         case str() | Path():
-            import yaml
-
             try:
                 return read_rubric(yaml.safe_load(Path(source).read_text(encoding="utf-8-sig")))
             except OSError as error:
@@ -116,78 +116,11 @@ def read_rubric(source: object) -> Rubric:
     )
 
 
-RELEVANCE_EN = Rubric(
-    id="relevance-en-1",
-    asks="relevance",
-    language="en",
-    instruction=(
-        "Grade how useful the document is to somebody who asked the query. Judge what the "
-        "document says, not its style, length or tone. If there is a reference answer, it tells "
-        "what a right answer contains; the document need not use its words."
-    ),
-    grades={
-        0: "The document has nothing to do with the query.",
-        1: "It is about the query's topic, but holds no part of the answer.",
-        2: "It holds a part of the answer, or the answer among much else or only by implication.",
-        3: "It answers the query directly and completely.",
-    },
-)
-
-RELEVANCE_KO = Rubric(
-    id="relevance-ko-1",
-    asks="relevance",
-    language="ko",
-    instruction=(
-        "질문한 사람에게 이 문서가 얼마나 쓸모 있는지 등급을 매기십시오. "
-        "문체나 길이, 말투가 아니라 문서에 담긴 내용만 보십시오. "
-        "모범 답안이 있으면 올바른 답에 무엇이 들어 있어야 하는지를 알려 주는 것이며, "
-        "문서가 같은 표현을 쓸 필요는 없습니다."
-    ),
-    grades={
-        0: "질문과 아무 관련이 없다.",
-        1: "질문과 같은 주제를 다루지만 답이 되는 내용은 없다.",
-        2: "답의 일부가 있거나, 답이 다른 내용에 묻혀 있거나 미루어 알 수 있을 정도로만 나온다.",
-        3: "질문에 직접, 빠짐없이 답한다.",
-    },
-)
-
-SUPPORT_EN = Rubric(
-    id="support-en-1",
-    asks="support",
-    language="en",
-    instruction=(
-        "Grade how much of the gold text's information the document carries. Other words, another "
-        "order or additional content do not matter; a missing or contradicted fact does."
-    ),
-    grades={
-        0: "None of the gold text's information is in the document.",
-        1: "It is about the same matter, but lacks or contradicts what the gold text says.",
-        2: "The document carries the main point of the gold text; details are missing.",
-        3: "The document carries all of the gold text's information.",
-    },
-)
-
-SUPPORT_KO = Rubric(
-    id="support-ko-1",
-    asks="support",
-    language="ko",
-    instruction=(
-        "정답 글에 담긴 정보를 문서가 얼마나 담고 있는지 등급을 매기십시오. "
-        "표현이나 순서가 다르거나 다른 내용이 더 있는 것은 상관없습니다. "
-        "빠진 사실이나 어긋나는 사실만 따지십시오."
-    ),
-    grades={
-        0: "정답 글의 정보가 문서에 전혀 없다.",
-        1: "같은 일을 다루지만 정답 글이 말하는 내용이 없거나 그와 어긋난다.",
-        2: "정답 글의 핵심은 있으나 세부 내용이 빠져 있다.",
-        3: "정답 글의 정보가 모두 들어 있다.",
-    },
-)
-
 RUBRICS: Mapping[str, Rubric] = {
-    rubric.id: rubric for rubric in (RELEVANCE_EN, RELEVANCE_KO, SUPPORT_EN, SUPPORT_KO)
+    path.stem: read_rubric(path)
+    for path in sorted((Path(__file__).parent / "rubrics").glob("*.yaml"))
 }
-"""The built-in rubrics by id."""
+"""The built-in rubrics by id, which is the name of their file in the folder `rubrics`."""
 
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 

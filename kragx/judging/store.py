@@ -21,53 +21,7 @@ from kragx.judging.sqlite import connect, rows_of, writing
 
 _VERSION = 1
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS questions (
-    key TEXT PRIMARY KEY,
-    material TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS attempts (
-    id INTEGER PRIMARY KEY,
-    uid TEXT NOT NULL UNIQUE,
-    key TEXT NOT NULL,
-    at TEXT NOT NULL,
-    source TEXT NOT NULL,
-    grade INTEGER,
-    reason TEXT,
-    failure TEXT,
-    detail TEXT,
-    raw TEXT,
-    prompt_tokens INTEGER,
-    completion_tokens INTEGER,
-    cached_tokens INTEGER,
-    reasoning_tokens INTEGER,
-    seconds REAL,
-    model TEXT,
-    fingerprint TEXT,
-    CHECK ((grade IS NULL) <> (failure IS NULL))
-);
-CREATE INDEX IF NOT EXISTS attempts_by_key ON attempts (key);
-CREATE TABLE IF NOT EXISTS pairs (
-    key TEXT NOT NULL,
-    query_id TEXT NOT NULL,
-    document_id TEXT NOT NULL,
-    PRIMARY KEY (key, query_id, document_id)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS labels (
-    id INTEGER PRIMARY KEY,
-    query_id TEXT NOT NULL,
-    document_id TEXT NOT NULL,
-    grade INTEGER NOT NULL,
-    at TEXT NOT NULL,
-    origin TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS labels_by_query ON labels (query_id);
-""" + "".join(
-    f"CREATE TRIGGER IF NOT EXISTS {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
-    "BEGIN SELECT RAISE(ABORT, 'the judgement store only grows'); END;\n"
-    for table in ("attempts", "questions", "labels")
-    for verb in ("UPDATE", "DELETE")
-)
+_SCHEMA = Path(__file__).with_name("store.sql").read_text(encoding="utf-8")
 
 
 def now() -> str:

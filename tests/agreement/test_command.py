@@ -8,7 +8,7 @@ import json
 import pytest
 
 from kragx.judging import Failure, Judge, Question, Store
-from kragx.judging.rubric import RELEVANCE_EN
+from kragx.judging.rubric import RUBRICS
 from kragx.judging.scripted import ScriptedClient
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(6)} for q in range(24)}
@@ -72,7 +72,7 @@ def test_agree_with_a_store(kragx, files, tmp_path):
     """A store is the judge; its failures are pairs without a label, never 0."""
     client = ScriptedClient([1, Failure("refusal"), 3])
     asked = [
-        Question(RELEVANCE_EN, doc, query="?", query_id="q1", document_id=doc)
+        Question(RUBRICS["relevance-en-1"], doc, query="?", query_id="q1", document_id=doc)
         for doc in ("d0", "d1", "d2")
     ]
     Judge(client, store=tmp_path / "j.sqlite", concurrency=1).judge(asked)
@@ -202,7 +202,11 @@ def test_label_what_the_judge_graded(kragx, jsonl, here):
     path = results(jsonl)
     asked = [
         Question(
-            RELEVANCE_EN, f"문서 0 {rank}", query="질문 0", query_id="q0", document_id=f"d{rank}"
+            RUBRICS["relevance-en-1"],
+            f"문서 0 {rank}",
+            query="질문 0",
+            query_id="q0",
+            document_id=f"d{rank}",
         )
         for rank in range(3)
     ]

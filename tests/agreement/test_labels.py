@@ -13,7 +13,7 @@ from kragx.agreement.labels import read_scale
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question, Store
 from kragx.judging.prompt import key_of
-from kragx.judging.rubric import RELEVANCE_EN, SUPPORT_EN
+from kragx.judging.rubric import RUBRICS
 from kragx.judging.scripted import ScriptedClient
 
 
@@ -108,7 +108,7 @@ def test_results_file_with_graded_gold(jsonl):
     assert isinstance(read_gold(path), GoldDataset)
 
 
-def store_of(tmp_path, rubric=RELEVANCE_EN):
+def store_of(tmp_path, rubric=RUBRICS["relevance-en-1"]):
     """A store with grades 3 and 0, and one failure."""
     path = tmp_path / "judgements.sqlite"
     judge = Judge(ScriptedClient([3, 0, Failure("refusal")]), store=path, concurrency=1)
@@ -141,10 +141,12 @@ def test_store(tmp_path):
 def test_store_with_both_questions(tmp_path):
     """Where a judge was asked two things, one must be named; a probe's questions do not count."""
     path = store_of(tmp_path)
-    Judge(ScriptedClient([1]), store=path).judge([Question(SUPPORT_EN, "probe", gold="g")])
+    Judge(ScriptedClient([1]), store=path).judge(
+        [Question(RUBRICS["support-en-1"], "probe", gold="g")]
+    )
     assert len(read_labels(path, "judge")) == 2
     Judge(ScriptedClient([1]), store=path).judge(
-        [Question(SUPPORT_EN, "doc", gold="g", query_id="q1", document_id="d")]
+        [Question(RUBRICS["support-en-1"], "doc", gold="g", query_id="q1", document_id="d")]
     )
     with pytest.raises(UsageError, match=r"--asks.*relevance and support"):
         read_labels(path, "judge")

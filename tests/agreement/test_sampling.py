@@ -13,7 +13,7 @@ from kragx.data.reading import read_results
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question
 from kragx.judging.prompt import key_of
-from kragx.judging.rubric import RELEVANCE_EN, SUPPORT_EN
+from kragx.judging.rubric import RUBRICS
 from kragx.judging.scripted import ScriptedClient
 
 
@@ -134,15 +134,15 @@ def test_from_store(store):
     judge = Judge(ScriptedClient([3, Failure("refusal"), 1, 2]), store=store, concurrency=1)
     judge.judge(
         [
-            Question(RELEVANCE_EN, "A", query="why?", query_id="q1", document_id="a"),
-            Question(RELEVANCE_EN, "B", query="why?", query_id="q1"),
+            Question(RUBRICS["relevance-en-1"], "A", query="why?", query_id="q1", document_id="a"),
+            Question(RUBRICS["relevance-en-1"], "B", query="why?", query_id="q1"),
         ]
     )
     relevance = {each.document: (each.query, each.grade) for each in from_store(store)}
     assert relevance == {"A": ("why?", 3), "B": ("why?", None)}
     judge.judge(
         [
-            Question(SUPPORT_EN, "A", gold=gold, query_id="q1", document_id="a")
+            Question(RUBRICS["support-en-1"], "A", gold=gold, query_id="q1", document_id="a")
             for gold in ("one", "two")
         ]
     )

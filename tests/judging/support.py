@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from kragx.judging import Judge, OpenAIClient, Question
-from kragx.judging.rubric import SUPPORT_EN
+from kragx.judging.rubric import RUBRICS
 
 ENDPOINT = "test server"  # the same key wherever the server listens
 
@@ -30,7 +30,7 @@ class FakeTime:
 
 def ask(document, gold="gold text", **fields):
     """A question of support."""
-    return Question(SUPPORT_EN, document, gold=gold, **fields)
+    return Question(RUBRICS["support-en-1"], document, gold=gold, **fields)
 
 
 def openai_client(base_url, **options):

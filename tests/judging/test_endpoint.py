@@ -8,17 +8,17 @@ import os
 import yaml
 
 from kragx.judging import Question
-from kragx.judging.rubric import SUPPORT_EN, SUPPORT_KO
+from kragx.judging.rubric import RUBRICS
 from tests.judging.recording import CASSETTES
 from tests.judging.support import judge_of, openai_client
 
 RETURNS = "Opened software can be returned within 14 days if the key is still covered."
 REFUND = "물건을 받은 날부터 7일 안에 청약을 철회할 수 있다."
 PAIRS = [
-    (SUPPORT_EN, RETURNS, f"Returns. {RETURNS} Keep the receipt.", True),
-    (SUPPORT_EN, RETURNS, "The museum opens at nine on weekdays.", False),
-    (SUPPORT_KO, REFUND, f"청약 철회: {REFUND}", True),
-    (SUPPORT_KO, REFUND, "이 산은 높이가 1,950미터이다.", False),
+    (RUBRICS["support-en-1"], RETURNS, f"Returns. {RETURNS} Keep the receipt.", True),
+    (RUBRICS["support-en-1"], RETURNS, "The museum opens at nine on weekdays.", False),
+    (RUBRICS["support-ko-1"], REFUND, f"청약 철회: {REFUND}", True),
+    (RUBRICS["support-ko-1"], REFUND, "이 산은 높이가 1,950미터이다.", False),
 ]
 
 

@@ -15,7 +15,7 @@ from kragx.evaluation.evaluate import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
 from kragx.judging.prompt import messages, neutralise
 from kragx.judging.question import FAILURE_KINDS
-from kragx.judging.rubric import RUBRICS, SUPPORT_EN
+from kragx.judging.rubric import RUBRICS
 from kragx.judging.scripted import ScriptedClient
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import matcher
@@ -590,4 +590,4 @@ def test_question_is_compared_without_ids():
     """Two questions are equal if what is judged is."""
     assert ask("a", query_id="1") == ask("a", query_id="2")
     assert ask("a") != ask("b")
-    assert Question(SUPPORT_EN, "a", gold="gold text") == ask("a")
+    assert Question(RUBRICS["support-en-1"], "a", gold="gold text") == ask("a")

@@ -280,12 +280,12 @@ def test_served_model_that_changed_is_reported(store):
 def test_human_label_wins(store):
     """A label of the query and document id is taken instead of asking, of its own source."""
     from kragx.judging import Question
-    from kragx.judging.rubric import RELEVANCE_EN
+    from kragx.judging.rubric import RUBRICS
 
     with Store(store) as opened:
         opened.add_labels([("q", "d", 0), ("q", "d", 2)], "qrels.txt")
     questions = [
-        Question(RELEVANCE_EN, "text", query="?", query_id="q", document_id=document)
+        Question(RUBRICS["relevance-en-1"], "text", query="?", query_id="q", document_id=document)
         for document in ("d", "e")
     ]
     judged = judge_of(ScriptedClient([3]), store).judge([questions[0]])
