@@ -9,7 +9,7 @@ import numpy as np
 
 from kragx.data import Doc, Gold, TokenCorpus, describe, tokenizer
 from kragx.errors import DataError
-from kragx.matchers.items import MatchWarning
+from kragx.matchers import MatchWarning
 from kragx.metrics import Ints, MatchTable, RankedList
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.cover import Part

@@ -12,9 +12,8 @@ from kragx.judging.langchain import LangChainClient
 from kragx.judging.openai import OpenAIClient
 from kragx.judging.question import Client, Judgement, Question
 from kragx.judging.runner import Batch, Judged
-from kragx.judging.settings import JudgeSettings
+from kragx.judging.settings import JudgeSettings, run_sync
 from kragx.judging.store import Store
-from kragx.judging.traffic import run_sync
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,9 @@ from kragx.judging.prompt import (
 )
 from kragx.judging.question import SETTLED, Answer, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import Rubric
-from kragx.judging.settings import JudgeSettings
+from kragx.judging.settings import JudgeSettings, wait_before
 from kragx.judging.store import Attempt, Store, now
 from kragx.judging.tally import Spent, Tally, about_tokens
-from kragx.judging.traffic import wait_before
 from kragx.terminal import progress_bar
 
 _LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for

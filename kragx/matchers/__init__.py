@@ -1,18 +1,26 @@
 """Matchers decide whether a retrieved document matches a gold item.
 
-Every built-in method stands in `kragx.matchers.methods`, the whole contract of a matcher in
+Every built-in method stands in `kragx.matchers.specs.METHODS`, the whole contract of a matcher in
 `kragx.matchers.base`. Combinations: ``{any: [...]}``, ``{all: [...]}`` and ``{cascade: [{method:
 overlap, accept: 0.8, reject: 0.2}, {method: llm}]}``.
 """
 
-from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted, check_threshold
+from kragx.matchers.base import (
+    BaseMatcher,
+    Matcher,
+    MatchItem,
+    MatchWarning,
+    Notes,
+    Target,
+    Trace,
+    adapted,
+    check_threshold,
+)
 from kragx.matchers.combine import CombinedMatcher, Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
-from kragx.matchers.items import MatchItem, MatchWarning, Notes, Target
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
-from kragx.matchers.methods import METHODS
-from kragx.matchers.specs import asks, label, matcher, needed, option_names
+from kragx.matchers.specs import METHODS, asks, label, matcher, needed, option_names
 from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 from kragx.matchers.tokenwise import RougeMatcher, SpanMatcher
 

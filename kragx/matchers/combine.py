@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from kragx.matchers.base import BaseMatcher, Trace
-from kragx.matchers.items import MatchItem, Notes
+from kragx.matchers.base import BaseMatcher, MatchItem, Notes, Trace
 from kragx.metrics import Bools, Floats, Profile
 
 if TYPE_CHECKING:

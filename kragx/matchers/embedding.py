@@ -16,9 +16,8 @@ import numpy as np
 from kragx import plugins
 from kragx.data import normalise
 from kragx.errors import UsageError, shorten
-from kragx.matchers.base import BaseMatcher, check_threshold
+from kragx.matchers.base import BaseMatcher, MatchItem, MatchWarning, Notes, check_threshold
 from kragx.matchers.ids import equal
-from kragx.matchers.items import MatchItem, MatchWarning, Notes
 from kragx.metrics import Floats
 from kragx.plugins import whole
 
@@ -237,7 +236,7 @@ def _embedded(embeddings: Any, texts: list[str], as_: EmbedAs) -> Sequence[Seque
         except NotImplementedError:  # langchain-core requires it of asynchronous ones as well
             if later is None:
                 raise
-    from kragx.judging.traffic import run_sync
+    from kragx.judging.settings import run_sync
 
     async def awaited() -> Sequence[Sequence[float]]:
         return [await later(text) for text in texts] if one_by_one else await later(texts)

@@ -16,8 +16,7 @@ import numpy as np
 
 from kragx.data import Doc, value_at
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher
-from kragx.matchers.items import MatchItem, Notes, Target
+from kragx.matchers.base import BaseMatcher, MatchItem, Notes, Target
 from kragx.matchers.matching import starts
 from kragx.metrics import Bools, Floats, Ints, MatchTable
 from kragx.plugins import optional

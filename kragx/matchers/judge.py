@@ -10,8 +10,7 @@ import numpy as np
 
 from kragx.data import Gold, normalise
 from kragx.errors import DataError, JudgingError, UsageError
-from kragx.matchers.base import BaseMatcher
-from kragx.matchers.items import MatchItem, Notes
+from kragx.matchers.base import BaseMatcher, MatchItem, Notes
 from kragx.metrics import Bools, Floats, MatchTable
 from kragx.plugins import optional, whole
 

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from kragx.data import Doc
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, Matcher, adapted
-from kragx.matchers.items import MatchItem, Notes
+from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Notes, adapted
 from kragx.metrics import Floats, Ints, MatchTable
 
 

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kragx.matchers.base import BaseMatcher, Matcher, Trace, adapted
-from kragx.matchers.items import MatchItem, Notes
+from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Notes, Trace, adapted
 from kragx.metrics import Bools
 
 Verdict = Literal["match", "no match", "open", "unknown"]

@@ -1,4 +1,19 @@
-"""From what a user writes for `match` to a matcher."""
+"""Every built-in match method, and from what a user writes for `match` to a matcher.
+
+A new method is a line of `METHODS`:
+
+| name                         | a match is                                                       |
+|------------------------------|------------------------------------------------------------------|
+| `id`                         | equal ids                                                        |
+| `exact`                      | equal texts after normalisation                                  |
+| `text`                       | the document contains the gold text                              |
+| `contains`                   | either contains the other                                        |
+| `rouge1`, `rouge2`, `rougeL` | ROUGE at or above a threshold (`measure`: fmeasure by default)   |
+| `overlap`                    | rouge2, measure overlap, threshold .5: for chunks of other sizes |
+| `span`                       | aligned runs cover a share of the chunk or of the gold text      |
+| `embedding`                  | cosine similarity of LangChain embeddings, from a threshold on   |
+| `llm`                        | an LLM judge's grade at or above a threshold (docs/judging.md)   |
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -10,7 +25,26 @@ from kragx import plugins
 from kragx.errors import UsageError, nearest
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
-from kragx.matchers.methods import METHODS
+from kragx.matchers.embedding import EmbeddingMatcher
+from kragx.matchers.ids import IdMatcher
+from kragx.matchers.judge import JudgeMatcher
+from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
+from kragx.matchers.tokenwise import RougeMatcher, SpanMatcher
+
+METHODS: Mapping[str, Callable[..., BaseMatcher]] = {
+    "id": IdMatcher,
+    "exact": ExactMatcher,
+    "text": TextMatcher,
+    "contains": ContainsMatcher,
+    "rouge1": partial(RougeMatcher, method="rouge1"),
+    "rouge2": partial(RougeMatcher, method="rouge2"),
+    "rougeL": partial(RougeMatcher, method="rougeL"),
+    "overlap": partial(RougeMatcher, method="rouge2", measure="overlap"),
+    "span": SpanMatcher,
+    "embedding": EmbeddingMatcher,
+    "llm": JudgeMatcher,
+}
+"""Every built-in match method and what makes its matcher; its options are the class's fields."""
 
 
 def matcher(

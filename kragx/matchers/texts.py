@@ -8,8 +8,7 @@ import numpy as np
 
 from kragx.data import normalise
 from kragx.errors import DataError
-from kragx.matchers.base import BaseMatcher
-from kragx.matchers.items import MatchItem, Notes
+from kragx.matchers.base import BaseMatcher, MatchItem, Notes
 from kragx.metrics import Floats
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]

@@ -17,8 +17,14 @@ import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer, UnicodeTokenizer, ngram_overlaps
 from kragx.errors import shorten
-from kragx.matchers.base import BaseMatcher, Threshold, TokenizerOption
-from kragx.matchers.items import MatchItem, MatchWarning, Notes
+from kragx.matchers.base import (
+    BaseMatcher,
+    MatchItem,
+    MatchWarning,
+    Notes,
+    Threshold,
+    TokenizerOption,
+)
 from kragx.metrics import Floats, Ints, Profile
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.least import RUN, Words

@@ -40,7 +40,7 @@ from kragx.judging.scripted import ScriptedClient
 from kragx.matchers import METHODS, MatchItem, asks, matcher
 from tests.thoroughness import examples
 
-pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.items.MatchWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.base.MatchWarning")
 
 counts = st.integers(0, 40)
 

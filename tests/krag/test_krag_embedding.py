@@ -28,7 +28,7 @@ TOKENS: dict[str, dict[str, list[str]]] = {
 }
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::kragx.matchers.items.MatchWarning", "ignore::kragx.metrics.engine.MetricWarning"
+    "ignore::kragx.matchers.base.MatchWarning", "ignore::kragx.metrics.engine.MetricWarning"
 )
 
 

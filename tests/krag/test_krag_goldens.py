@@ -37,7 +37,7 @@ METHODS = {
 }
 
 # A text of one token has no bigram: kragx says so, K-RAG does not.
-pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.items.MatchWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.base.MatchWarning")
 above_one = pytest.mark.filterwarnings("ignore::kragx.metrics.engine.MetricWarning")
 
 evaluators = pytest.mark.parametrize(
