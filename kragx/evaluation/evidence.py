@@ -16,8 +16,7 @@ from kragx.matchers import MatchItem
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Cut, Floats, Ints, MatchTable, MetricSpec, Profile, RankedList, TextBudget
 from kragx.metrics.spans.cover import Spread
-from kragx.metrics.spans.options import SpanOptions
-from kragx.metrics.spans.reading import reading
+from kragx.metrics.spans.reading import SpanOptions, reading
 
 FACTS_HAVE_NO_IDS = (
     "facts are texts and have no ids, so context_completeness cannot match them by 'id'; name "

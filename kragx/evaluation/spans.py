@@ -14,9 +14,8 @@ from kragx.metrics import Ints, MatchTable, RankedList
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.cover import Part
 from kragx.metrics.spans.grams import repetitions, twins
-from kragx.metrics.spans.least import Words
 from kragx.metrics.spans.offsets import Placed, locate, placed
-from kragx.metrics.spans.options import SpanOptions
+from kragx.metrics.spans.reading import SpanOptions
 from kragx.metrics.spans.rows import Rows
 
 _BATCH = 256  # queries whose tokens are compared at once
@@ -48,7 +47,7 @@ class Reader:
             "wrappers": how.wrappers,
             "tokenizer": describe(self._corpus.tokenizer),
             "offsets": how.offsets,
-            "keys": [how.keys.source, how.keys.start, how.keys.end],
+            "keys": [how.source, how.start, how.end],
             "n_queries_by_offsets": self._n_offsets,
             "n_queries_by_text": self._n_texts,
         }
@@ -102,7 +101,7 @@ class Reader:
             return None
 
         def place(text: Gold | Doc) -> Placed | None:
-            return placed(text.text, text.metadata, how.keys, wrappers=how.wrappers == "removed")
+            return placed(text.text, text.metadata, how)
 
         of_gold, of_docs = list(map(place, golds)), list(map(place, ranked.docs))
         known = [place for place in of_gold if place is not None]
@@ -113,7 +112,7 @@ class Reader:
             what = "a gold text" if None in of_gold else f"rank {of_docs.index(None) + 1}"
             raise DataError(
                 f"query {ranked.query.id!r}: offsets=only, and the metadata of {what} do not say "
-                f"where it stands ({how.keys.source!r} and {how.keys.start!r} that fit its length)"
+                f"where it stands ({how.source!r} and {how.start!r} that fit its length)"
             )
         return None
 
@@ -135,7 +134,7 @@ class Reader:
             gold_rows,
             streams,
             stream_of,
-            Words(corpus.words),
+            corpus.words,
             run=self._how.run,
             bridge=self._how.bridge,
         )

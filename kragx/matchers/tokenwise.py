@@ -27,9 +27,8 @@ from kragx.matchers.base import (
 )
 from kragx.metrics import Floats, Ints, Profile
 from kragx.metrics.spans.align import align
-from kragx.metrics.spans.least import RUN, Words
 from kragx.metrics.spans.reading import reading
-from kragx.metrics.spans.rows import SEPARATOR, Rows
+from kragx.metrics.spans.rows import RUN, SEPARATOR, Rows
 from kragx.plugins import whole
 
 # Queries whose tokens are compared at once: enough for a tokenizer that works in batches, few
@@ -267,7 +266,7 @@ class SpanMatcher(TokenMatcher):
         streams = Rows(parts.tokens, parts.start[first_doc])
         rows = Rows.of(gold_tokens)
         query_of = np.repeat(np.arange(len(golds)), n_golds)
-        words = Words(self.corpus.words)
+        words = self.corpus.words
         cells = align(rows, streams, query_of, words, run=self.run, bridge=self.bridge, apart=True)
 
         doc, gold = parts.row[cells.stream], rows.row[cells.gold]
@@ -280,7 +279,7 @@ class SpanMatcher(TokenMatcher):
             + (doc - first_doc[query]) * n_golds[query]
             + (gold - first_gold[query])
         )
-        size = np.array([*map(len, words.texts), 0], np.float64)  # -1, a separator, is the last
+        size = np.array([*map(len, words), 0], np.float64)  # -1, a separator, is the last
         in_doc, in_gold = (
             _sums(pair, place, size[tokens], n_pairs)
             for place, tokens in ((cells.stream, parts.tokens), (cells.gold, rows.tokens))

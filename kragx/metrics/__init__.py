@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kragx.metrics.engine import MetricWarning, compute
-    from kragx.metrics.evidence import Evidence, RankedList
+    from kragx.metrics.evidence import Cut, Evidence, RankedList, TextBudget
     from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
     from kragx.metrics.profiles import KRAGX, NO_GOLD, PROFILES, NoGold, Profile, profile
     from kragx.metrics.registry import (
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     )
     from kragx.metrics.scores import MetricScores, counted
     from kragx.metrics.spec import Metric, MetricSpec, Option
-    from kragx.metrics.syntax import Cut, TextBudget
 
 __all__ = [
     "DEFAULT_METRICS",
@@ -58,7 +57,7 @@ __all__ = [
 ]
 
 # Those that cost nothing to import come first; each imports what stands before it.
-_MODULES = ("syntax", "profiles", "match_table", "evidence", "spec", "scores", "registry", "engine")
+_MODULES = ("profiles", "match_table", "evidence", "spec", "scores", "registry", "engine")
 
 
 def __getattr__(name: str) -> Any:

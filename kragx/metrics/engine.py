@@ -8,16 +8,13 @@ from functools import cache
 import numpy as np
 
 from kragx.errors import DataError, UsageError
-from kragx.metrics.bounds import Unknown, extremes
-from kragx.metrics.evidence import Evidence
+from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import Bools, Floats, MatchTable
-from kragx.metrics.micro import PooledCounts, harmonic
 from kragx.metrics.profiles import KRAGX, Profile
-from kragx.metrics.scores import MetricScores
-from kragx.metrics.sets import PRECISION, RECALL
+from kragx.metrics.ranking_metrics import PRECISION, RECALL
+from kragx.metrics.scores import MetricScores, Unknown, extremes
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
-from kragx.metrics.syntax import TextBudget
-from kragx.metrics.view import TableView
+from kragx.metrics.view import PooledCounts, TableView, harmonic
 
 
 class MetricWarning(UserWarning):

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from kragx.data import Doc, Query, Status
 from kragx.metrics.match_table import Floats, Ints, MatchTable
 from kragx.metrics.spans.cover import Spread
-from kragx.metrics.spans.options import SpanOptions
-from kragx.metrics.syntax import Cut, TextBudget
+from kragx.metrics.spans.reading import SpanOptions
+
+
+@dataclass(frozen=True)
+class TextBudget:
+    """A cut-off by the length of what was retrieved: ``500tokens``, ``2000chars``."""
+
+    n: int
+    unit: Literal["tokens", "chars"]
+
+    def __str__(self) -> str:
+        return f"{self.n}{self.unit}"
+
+
+Cut = int | TextBudget | None
+"""Where a list is cut: after k documents, where a budget is spent, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,20 @@ import numpy as np
 
 from kragx.errors import DataError
 from kragx.metrics.match_table import Floats, Ints
-from kragx.metrics.options import GAIN, GAIN_FROM, IDEAL
-from kragx.metrics.spec import Metric, MetricSpec
+from kragx.metrics.spec import MetricSpec
 from kragx.metrics.view import TableView, count_within, order_within, ratio
 
 _FEW = 32
 """Gains below this are counted where they are whole; from there on one sort is as fast."""
 
 
-def _ndcg(view: TableView, spec: MetricSpec) -> Floats:
+def ndcg(view: TableView, spec: MetricSpec) -> Floats:
+    """(c, q) nDCG with a spec's gains and ideal; 0 where the ideal is.
+
+    Raises:
+        DataError: a gain, or a query's sum of gains, is not finite; or the ideal is what was
+            ``retrieved``, and a query with documents has no gold.
+    """
     match spec["ideal"]:
         case "ones":
             by_score = spec["gain"] == "score"
@@ -186,21 +191,3 @@ def _best_score_dcg(view: TableView) -> Floats:
         discounted = of_cut[order] * view.discount[ranks[within]]
         ideal[row] = np.bincount(of_query, discounted, minlength=view.table.n_queries)
     return ideal
-
-
-NDCG = Metric(
-    name="ndcg",
-    question="How close is the order to the best possible one, grades considered?",
-    formula="discounted gain of the gold found within k / the same with all gold found at once",
-    meaning={
-        "en": "How early the gold stands in {}, the more of it and the better graded the higher: "
-        "1 is the best order.",
-        "ko": "{} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 정답이 많고 등급이 높을수록 "
-        "크며, 최선의 순서면 1입니다.",
-    },
-    from_matches=_ndcg,
-    options={"gain": GAIN, "gain_from": GAIN_FROM, "ideal": IDEAL},
-    default=True,
-    rises_with_matches=lambda spec: spec["ideal"] != "retrieved" and spec["gain"] != "score",
-    trec={"ndcg": "", "ndcg_cut_<k>": ""},
-)

@@ -1,4 +1,4 @@
-"""Every metric, by name; and metric strings as specs."""
+"""Every metric, by name; and metric strings, ``name@k(option=value)``, as specs."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -6,34 +6,14 @@ from dataclasses import replace
 
 from kragx import plugins
 from kragx.errors import UsageError, nearest, shorten
-from kragx.metrics import (
-    average_precision,
-    context,
-    coverage,
-    hits,
-    ndcg,
-    redundancy,
-    sets,
-    sources,
-    timing,
-)
+from kragx.metrics import evidence_metrics, ranking_metrics
+from kragx.metrics.evidence import Cut, TextBudget
 from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
-from kragx.metrics.syntax import split
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
-    for file in (
-        hits,
-        sets,
-        average_precision,
-        ndcg,
-        redundancy,
-        sources,
-        timing,
-        context,
-        coverage,
-    )
+    for file in (ranking_metrics, evidence_metrics)
     for metric in vars(file).values()
     if isinstance(metric, Metric)
 }
@@ -50,6 +30,15 @@ _TREC = {
     for trec, options in metric.trec.items()
 }
 """trec_eval's names as patterns, and what they mean in the profile trec."""
+
+
+_PATTERN = re.compile(
+    r"""\s* (?P<name> [^\W\d][\w.]*:[^\W\d][\w.]* | [A-Za-z_][\w-]*) \s*
+        (?: @ \s* (?P<k> [^()\s]* (?: \s+ [A-Za-z]+ )?) \s* )?
+        (?: \( (?P<options> [^()]*) \) \s* )?""",
+    re.VERBOSE,
+)
+_NUMBER_AND_UNIT = re.compile(r"(?P<n>0*[1-9][0-9]{0,8})(?P<unit>[A-Za-z]*)")
 
 
 def metric(text: str) -> Metric:
@@ -155,3 +144,54 @@ def profile_for(
             f"{in_kragx_words(trec_only[0])!r}"
         )
     return resolved
+
+
+# -- the parts of a metric string -----------------------------------------------------------------
+
+
+def split(text: str) -> tuple[str, Cut, dict[str, str]]:
+    """The name, cut-off and options of a metric string; the name as kragx writes it, or a path.
+
+    >>> split("Hit-Rate@5(need = all)")
+    ('hit_rate', 5, {'need': 'all'})
+
+    Raises:
+        UsageError: it is not of the form ``name@k(option=value, ...)``, or k is neither a whole
+            number above 0 nor a budget.
+    """
+    match = _PATTERN.fullmatch(text)
+    if match is None:
+        raise UsageError("not of the form name@k(option=value), for example 'ndcg@10(gain=exp2)'")
+    options: dict[str, str] = {}
+    for part in filter(str.strip, (match["options"] or "").split(",")):
+        key, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (key and equals and value):
+            raise UsageError(f"{part.strip()!r} is not of the form option=value")
+        if key in options:
+            raise UsageError(f"the option {key!r} stands twice")
+        options[key] = value
+    name = match["name"]
+    if ":" not in name:
+        name = name.lower().replace("-", "_")
+    return name, _cut(match["k"]), options
+
+
+def _cut(k: str | None) -> Cut:
+    if k is None:
+        return None
+    number = _NUMBER_AND_UNIT.fullmatch(k)
+    if number is None:
+        raise UsageError(
+            "k must be a whole number from 1 to 999999999, or a budget such as 500tokens or "
+            f"2000chars, not {shorten(k)}",
+            remedy="leave '@k' out for the whole list",
+        )
+    match number["unit"].lower():
+        case "":
+            return int(number["n"])
+        case "tokens" | "chars" as unit:
+            return TextBudget(int(number["n"]), unit)
+    raise UsageError(
+        f"a budget counts tokens or chars, not {number['unit']!r}",
+        remedy=nearest(number["unit"], ("tokens", "chars")),
+    )

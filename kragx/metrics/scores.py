@@ -1,12 +1,30 @@
-"""What was computed of a metric, and the counts that go with it."""
+"""What was computed of a metric, and its counts; of scores that are not known, the bounds.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+Where some scores are not known there is an estimate, and the bounds it lies in. A score that is not
+known is never taken for 0. A query's bounds are what its value can become: nothing unknown matches,
+or all of it does. Hit rate, MRR, precision, recall, F1, MAP and nDCG never fall when more matches,
+so these two are the extremes; where that does not hold (redundancy, MAP over its hits, and whatever
+divides by the gold when the gold itself is not known) a query with anything unknown has [0, 1].
+
+The value is low + p (high - low), where p is the share of relevant documents among those of which
+all is known: what is missing counts as relevant as often as the rest. With one missing score this
+is the expected value, if scores are missing at random. Leaving queries with missing scores out
+instead would favour those that have a match anyway; leaving the documents out would count them as 0
+in precision and recall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kragx.metrics.match_table import Bools, Floats
-from kragx.metrics.micro import PooledCounts
+import numpy as np
+
+from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import MetricSpec, defined
+from kragx.metrics.view import PooledCounts
 
 
 @dataclass(frozen=True)
@@ -62,3 +80,117 @@ def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[s
     }
     whole = {name: count for name, count in counts.items() if name not in own}
     return whole | {name: count for name, count in own.items() if count}
+
+
+# -- where some scores are not known --------------------------------------------------------------
+
+
+def extremes(table: MatchTable) -> tuple[MatchTable, MatchTable]:
+    """The table with every unknown score and grade at its least, and at its greatest."""
+    return _settled(table, 0.0, 0.0), _settled(table, max(table.top, table.threshold), table.top)
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What is not known of a match table, for q queries.
+
+    Attributes:
+        rate: the share of relevant documents among those of which all is known; None without any.
+        unsure: (q) whether anything of the query is not known.
+        open_gold: (q) whether it is not known what is gold.
+    """
+
+    rate: float | None
+    unsure: Bools
+    open_gold: Bools
+
+    @classmethod
+    def of(cls, table: MatchTable, profile: Profile) -> Unknown:
+        """What a table with NaN among its scores or grades leaves open."""
+        unknown = np.isnan(table.pair_score)
+        of_doc = np.repeat(np.arange(table.n_queries), table.n_docs)
+        open_gold = np.zeros(table.n_queries, bool)
+        open_gold[table.gold_query[np.isnan(table.grade)]] = True
+        unsure = open_gold.copy()
+        unsure[of_doc[table.pair_doc[unknown]]] = True
+        return cls(_relevant_share(table, of_doc, unknown, profile), unsure, open_gold)
+
+    def between(self, low: MetricScores, high: MetricScores) -> MetricScores:
+        """The estimate of a metric with its bounds, from its scores at both extremes."""
+        metric, spec = low.spec.metric, low.spec
+        free = self.unsure
+        if _holds(metric.rises_with_matches, spec):
+            free = self.open_gold & (not _holds(metric.rises_with_gold, spec))
+        least, most = low.values.copy(), high.values.copy()
+        # A query that may or may not have a value: in the mean or not, whichever is worse.
+        perhaps: Bools = np.isnan(least) != np.isnan(most)
+        if metric.may_be_undefined:
+            perhaps = perhaps | (free & ~np.isnan(most))
+        least[perhaps & np.isnan(least)] = 0.0
+        most[perhaps & np.isnan(most)] = 1.0
+        in_mean = ~np.isnan(most)
+        least[free & in_mean], most[free & in_mean] = 0.0, 1.0
+        # Without a single document of which all is known, what is unsure has no estimate.
+        rate = np.nan if self.rate is None else self.rate
+        values = np.where(self.unsure, low.values + rate * (high.values - low.values), low.values)
+        bounds = mean = micro_bounds = None
+        if in_mean.any():
+            bounds = (_extreme(least, in_mean, perhaps, -1), _extreme(most, in_mean, perhaps, 1))
+            known = defined(values)
+            mean = float(np.clip(known.mean(), *bounds)) if known.size else None
+        micro = low.micro
+        if low.micro is not None and high.micro is not None and not self.open_gold.any():
+            micro_bounds = (low.micro, high.micro)
+            if self.rate is not None:
+                micro = low.micro + self.rate * (high.micro - low.micro)
+        return replace(
+            low,
+            values=values,
+            mean=mean,
+            bounds=bounds,
+            micro=micro,
+            micro_bounds=micro_bounds,
+        )
+
+
+def _holds(rule: bool | Callable[[MetricSpec], bool], spec: MetricSpec) -> bool:
+    return rule if isinstance(rule, bool) else rule(spec)
+
+
+def _extreme(values: Floats, in_mean: Bools, perhaps: Bools, sign: int) -> float:
+    """The lowest (-1) or highest (1) mean, each query that may be left out at its worst."""
+    sure = in_mean & ~perhaps
+    total, count = float(values[sure].sum()), int(sure.sum())
+    for value in sorted(values[in_mean & perhaps].tolist(), reverse=sign > 0):
+        if count and sign * value <= sign * total / count:
+            break
+        total, count = total + value, count + 1
+    return total / count
+
+
+def _relevant_share(
+    table: MatchTable, of_doc: Ints, unknown: Bools, profile: Profile
+) -> float | None:
+    """The relevant documents among those of which all is known, in queries with gold."""
+    in_question = np.isin(of_doc, table.gold_query)
+    in_question[table.pair_doc[unknown]] = False
+    if not in_question.any():
+        return None
+    grade = table.grade[table.pair_gold]
+    counts = table.matched & (grade >= profile.rel if profile.rel else grade > 0)
+    relevant = np.zeros(len(table.repeated), bool)
+    relevant[table.pair_doc[counts]] = True
+    return float(relevant[in_question].mean())
+
+
+def _settled(table: MatchTable, score: float, grade: float) -> MatchTable:
+    """The table with every unknown score and grade replaced; a score of 0 is no pair."""
+    scores = np.where(np.isnan(table.pair_score), score, table.pair_score)
+    kept = scores > 0
+    return replace(
+        table,
+        pair_doc=table.pair_doc[kept],
+        pair_gold=table.pair_gold[kept],
+        pair_score=scores[kept],
+        grade=np.where(np.isnan(table.grade), grade, table.grade),
+    )

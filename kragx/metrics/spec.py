@@ -10,12 +10,10 @@ import numpy as np
 
 from kragx.data import plain_number
 from kragx.errors import UsageError, nearest
-from kragx.metrics.evidence import Evidence
+from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.match_table import Floats
-from kragx.metrics.micro import PooledCounts
 from kragx.metrics.profiles import KRAGX, Profile
-from kragx.metrics.syntax import Cut, TextBudget
-from kragx.metrics.view import TableView
+from kragx.metrics.view import PooledCounts, TableView
 
 Value = str | int | float | None
 """What an option may be set to."""

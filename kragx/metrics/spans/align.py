@@ -18,14 +18,14 @@ Everything here is arrays: tokens are numbers, and texts are rows of one long ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
-from kragx.metrics.spans.least import EDGE, RUN, Least, Words
-from kragx.metrics.spans.rows import NEVER, SEPARATOR, Bools, Ints, Rows, ranges
+from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, Rows, ranges
 
 SEED = 3
 """Tokens in a row that a bridged run has somewhere."""
@@ -52,7 +52,7 @@ def align(
     golds: Rows,
     streams: Rows,
     stream_of: Ints,
-    words: Words,
+    words: Sequence[str],
     *,
     run: int = RUN,
     bridge: int = 0,
@@ -64,7 +64,7 @@ def align(
         golds: a row for each gold text.
         streams: a row for each stream.
         stream_of: for each gold text the row of its stream.
-        words: what the tokens stand for.
+        words: the word of each token number.
         run: the least run, in tokens.
         bridge: the longest gap that is bridged, in tokens.
         apart: `SEPARATOR` stands before and after each retrieved text, and a run at the gold text's
@@ -137,7 +137,7 @@ def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Pa
 
 
 def _with_cut_words(
-    parts: _Parts, golds: Rows, streams: Rows, stream_of: Ints, words: Words, seed: int
+    parts: _Parts, golds: Rows, streams: Rows, stream_of: Ints, words: Sequence[str], seed: int
 ) -> _Parts:
     """Lengthen parts by the gold text's first or last token where the stream has it in a word.
 
@@ -153,11 +153,10 @@ def _with_cut_words(
     long = (equals >= seed) | (whole & (equals > 1))
     before = np.flatnonzero(long & (parts.gold == first + 1) & (parts.stream > streams.start[of]))
     behind = np.flatnonzero(long & (end_gold == last) & (end_stream < streams.start[of + 1]))
-    text = words.texts
 
     def word(rows: Rows, place: int) -> str:
         number = int(rows.tokens[place])
-        return "" if number < 0 else text[number]
+        return "" if number < 0 else words[number]
 
     longer_before = np.zeros(len(parts.row), bool)
     longer_behind = np.zeros(len(parts.row), bool)

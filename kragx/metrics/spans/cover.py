@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.spans.align import Cells
-from kragx.metrics.spans.rows import NEVER, Ints
-
-Floats = NDArray[np.float64]
+from kragx.metrics.spans.rows import NEVER
 
 
 @dataclass(frozen=True)

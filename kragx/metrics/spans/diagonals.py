@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kragx.metrics.match_table import Ints
 from kragx.metrics.spans.grams import Grams, joined
-from kragx.metrics.spans.least import Least
-from kragx.metrics.spans.rows import Ints, Rows
+from kragx.metrics.spans.rows import Least, Rows
 
 CELLS = 1 << 22
 """Tokens that are compared for a gold text at most, and at once."""

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from kragx.metrics.spans.rows import NEVER, Bools, Ints, Rows, ranges
+from kragx.metrics.match_table import Bools, Ints
+from kragx.metrics.spans.rows import NEVER, Rows, ranges
 
 Hashes = NDArray[np.uint64]
 

@@ -9,32 +9,15 @@ from typing import Any
 import numpy as np
 
 from kragx.data import value_at
+from kragx.metrics.match_table import Ints
 from kragx.metrics.spans.align import Cells
-from kragx.metrics.spans.reading import unwrapped, written_in
-from kragx.metrics.spans.rows import NEVER, Ints
+from kragx.metrics.spans.reading import SpanOptions
+from kragx.metrics.spans.rows import NEVER
 
 _WORD = re.compile(r"[^\W_]+")
 
 Piece = tuple[int, int, int]
 """Where a word, or a part of one, begins and ends in its source, and which one it is."""
-
-
-@dataclass(frozen=True)
-class Keys:
-    """Which metadata hold a text's place in its source.
-
-    Paths such as ``loc.start`` are read too; of several keys, ``start_index|start``, the first that
-    is there counts.
-
-    Attributes:
-        source: the source's id.
-        start: the place of the text's first character in it (LangChain's ``start_index``).
-        end: the place after its last one; where it is absent, `start` and the text's length.
-    """
-
-    source: str = "source"
-    start: str = "start_index|start"
-    end: str = "end_index|end"
 
 
 @dataclass(frozen=True)
@@ -45,19 +28,17 @@ class Placed:
     words: tuple[tuple[int, int], ...]
 
 
-def placed(
-    text: str | None, metadata: Mapping[str, Any], keys: Keys, *, wrappers: bool = True
-) -> Placed | None:
+def placed(text: str | None, metadata: Mapping[str, Any], how: SpanOptions) -> Placed | None:
     """The words of a text in its source; None if its metadata do not say where it stands.
 
     A wrapper around the text takes no place in the source. Text and places that do not fit one
     another in length say nothing.
     """
-    source, start = _at(metadata, keys.source), _at(metadata, keys.start)
+    source, start = _at(metadata, how.source), _at(metadata, how.start)
     if text is None or source is None or not _is_place(start):
         return None
-    inside = unwrapped(text)[1] if wrappers else written_in(text)
-    end = _at(metadata, keys.end)
+    inside = how.inside(text)
+    end = _at(metadata, how.end)
     if _is_place(end) and end - start != len(inside):
         return None
     words = ((start + word.start(), start + word.end()) for word in _WORD.finditer(inside))

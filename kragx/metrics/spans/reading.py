@@ -13,6 +13,9 @@ Written-out line ends (a backslash and an n, r or t) become spaces. Then NFC and
 
 import re
 import unicodedata
+from dataclasses import dataclass
+
+from kragx.metrics.spans.rows import RUN
 
 TAGS = (
     "document",
@@ -63,6 +66,44 @@ _CLOSING_FIELD = re.compile(rf"\s*{_FIELD}\s*\Z", re.IGNORECASE)
 _WRITTEN_OUT = re.compile(r"\\[nrt]")
 
 
+@dataclass(frozen=True)
+class SpanOptions:
+    """How texts are read and compared for coverage, density and iou: the metrics' options.
+
+    Keys name metadata. Paths such as ``loc.start`` are read too; of several keys,
+    ``start_index|start``, the first that is there counts.
+
+    Attributes:
+        run, bridge: as for `kragx.metrics.spans.align.align`.
+        offsets: exact spans where metadata have them (``auto``), never (``off``), or an error where
+            they are missing (``only``).
+        wrappers: what a pipeline put around texts is ``removed`` or ``kept``.
+        tokenizer: the name of a tokenizer.
+        source: the key of the id of a text's source.
+        start: the key of the place of the text's first character in it (LangChain's
+            ``start_index``).
+        end: the key of the place after its last one; where it is absent, `start` and the text's
+            length.
+    """
+
+    run: int = RUN
+    bridge: int = 0
+    offsets: str = "auto"
+    wrappers: str = "removed"
+    tokenizer: str = "unicode"
+    source: str = "source"
+    start: str = "start_index|start"
+    end: str = "end_index|end"
+
+    def inside(self, text: str) -> str:
+        """A text without its wrappers, if they are removed."""
+        return _inside(text, wrappers=self.wrappers == "removed")
+
+    def read(self, text: str) -> str:
+        """A text as it is read."""
+        return reading(text, wrappers=self.wrappers == "removed")
+
+
 def reading(text: str, *, wrappers: bool = True) -> str:
     """The text as it is read for spans.
 
@@ -70,8 +111,12 @@ def reading(text: str, *, wrappers: bool = True) -> str:
         text: any text.
         wrappers: remove what was put around it; False keeps it.
     """
-    text = unwrapped(text)[1] if wrappers else written_in(text)
+    text = _inside(text, wrappers=wrappers)
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).lower()
+
+
+def _inside(text: str, *, wrappers: bool) -> str:
+    return unwrapped(text)[1] if wrappers else written_in(text)
 
 
 def unwrapped(text: str) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""Texts as arrays: tokens are numbers, and texts are rows of one long array."""
+"""Texts as arrays, tokens as numbers, texts as rows of one long array; how long a run has to be."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Tokens = NDArray[np.int32]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from kragx.data.tokens import Tokens
+from kragx.metrics.match_table import Ints
+
+RUN = 8
+"""The least run, in tokens."""
+
+EDGE, SYLLABLES = 6, 7
+"""At the gold text's end: so many tokens, or two that have so many syllables (docs/coverage.md)."""
 
 NEVER = np.iinfo(np.int64).max
 """A place that is never reached."""
@@ -50,3 +54,46 @@ def ranges(lengths: Ints) -> Ints:
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if ends.size else 0
     return np.arange(total) - np.repeat(ends - lengths, lengths)
+
+
+# -- how long a run has to be ----------------------------------------------------------------
+
+
+def syllables(tokens: Tokens, words: Sequence[str]) -> Ints:
+    """For each token how many characters of Hangul, kana or Chinese its word has."""
+    numbers, which = np.unique(tokens, return_inverse=True)
+    known = [words[number] for number in numbers.tolist()]
+    counts = [
+        0 if word.isascii() else sum(character >= "\u1100" for character in word) for word in known
+    ]
+    return np.array(counts, np.int64)[which]
+
+
+@dataclass(frozen=True)
+class Least:
+    """How many tokens of each gold text a run needs: anywhere, at its start, at its end."""
+
+    anywhere: Ints
+    at_start: Ints
+    at_end: Ints
+
+    @classmethod
+    def of(cls, golds: Rows, words: Sequence[str], run: int) -> Least:
+        """What the gold texts need, by their length and their first and last words."""
+        lengths = golds.lengths
+        first, last = golds.start[:-1], golds.start[1:] - 1
+
+        def edge(outermost: Ints, step: int) -> Ints:
+            need = np.full(len(lengths), min(EDGE, run))
+            spoken = np.zeros(len(lengths), np.int64)
+            done = np.zeros(len(lengths), bool)
+            for n in range(1, min(EDGE, run)):
+                inside = lengths >= n
+                place = outermost[inside] + step * (n - 1)
+                spoken[inside] += syllables(golds.tokens[place], words)
+                enough = inside & ~done & (n > 1) & (spoken >= SYLLABLES)
+                need[enough], done = n, done | enough
+            least: Ints = np.minimum(need, lengths)
+            return least
+
+        return cls(np.minimum(run, lengths), edge(first, 1), edge(last, -1))

@@ -1,0 +1,307 @@
+"""Diversity, seconds, facts, coverage and others that look at documents, texts or times."""
+
+from collections import Counter
+from collections.abc import Callable
+from math import log2
+from typing import Any
+
+import numpy as np
+
+from kragx.data import tokenizer, value_at
+from kragx.errors import UsageError
+from kragx.metrics.evidence import Evidence
+from kragx.metrics.match_table import Floats, Ints
+from kragx.metrics.spans.cover import Spread
+from kragx.metrics.spans.reading import SpanOptions
+from kragx.metrics.spec import Metric, MetricSpec, Option, defined
+
+# -- where the documents come from ----------------------------------------------------------------
+
+
+def _doc_type_coverage(evidence: Evidence, spec: MetricSpec) -> Floats:
+    shares = []
+    for ranked in evidence.lists:
+        expected = set(ranked.query.expected_doc_types)
+        types: set[str] = set()
+        for doc in ranked.top(spec.k):
+            value = value_at(doc.metadata, spec["key"])
+            types.update(map(str, value if isinstance(value, (list, tuple)) else [value]))
+        shares.append(len(expected & types) / len(expected) if expected else np.nan)
+    return np.array(shares, np.float64)
+
+
+def _sources(evidence: Evidence, spec: MetricSpec) -> list[Counter[str]]:
+    """For each query how many of the top k come from each source that is known."""
+    return [
+        Counter(
+            str(source)
+            for doc in ranked.top(spec.k)
+            if (source := value_at(doc.metadata, spec["key"])) is not None
+        )
+        for ranked in evidence.lists
+    ]
+
+
+def _diversity(evidence: Evidence, spec: MetricSpec) -> Floats:
+    return np.array([_entropy(counts) for counts in _sources(evidence, spec)], np.float64)
+
+
+def _greatest_diversity(evidence: Evidence, spec: MetricSpec) -> Floats:
+    totals = [counts.total() for counts in _sources(evidence, spec)]
+    return np.array([log2(total) if total else np.nan for total in totals], np.float64)
+
+
+def _entropy(counts: Counter[str]) -> float:
+    total = counts.total()
+    if not total:
+        return np.nan
+    # One source alone: 0, not the -0.0 that the sum would give.
+    return abs(-sum(n / total * log2(n / total) for n in counts.values()))
+
+
+DOC_TYPE_COVERAGE = Metric(
+    name="doc_type_coverage",
+    question="Are the expected types of document among the top k?",
+    formula="expected types retrieved / expected types; undefined where none is expected",
+    meaning={
+        "en": "The share of the expected types of document that stand in {}.",
+        "ko": "기대하는 문서 유형 가운데 {} 안에 있는 비율입니다.",
+    },
+    from_evidence=_doc_type_coverage,
+    options={"key": Option("doc_type")},
+)
+SOURCE_DIVERSITY = Metric(
+    name="source_diversity",
+    question="From how many different sources does the top k come, and how evenly?",
+    formula="Shannon entropy in bits of a metadata key over the top k; its maximum is log2 of "
+    "their number; undefined where no document has the key",
+    meaning={
+        "en": "From how many sources {} come, and how evenly, in bits: 0 if all are from one.",
+        "ko": "{} 안의 문서가 얼마나 여러 출처에서 고르게 왔는지를 "
+        "비트로 나타냅니다. 모두 한 출처면 0입니다.",
+    },
+    from_evidence=_diversity,
+    maximum=_greatest_diversity,
+    options={"key": Option("source")},
+    range=(0.0, None),
+    unit="bits",
+    better="neither",
+)
+
+
+# -- how long the retriever took ------------------------------------------------------------------
+
+
+def _seconds(evidence: Evidence, spec: MetricSpec | None = None) -> Floats:
+    """(q) the time of each query that was answered; a failed one's says when it failed."""
+    return np.array(
+        [
+            np.nan if ranked.seconds is None or ranked.status != "answered" else ranked.seconds
+            for ranked in evidence.lists
+        ],
+        np.float64,
+    )
+
+
+def _throughput(evidence: Evidence) -> float | None:
+    known = defined(_seconds(evidence))
+    total = float(known.sum())
+    return evidence.concurrency * known.size / total if total > 0 else None
+
+
+def _percentile(percent: int, en: str, ko: str) -> Metric:
+    """A percentile; `en` and `ko` are the beginnings of the sentence that says its meaning."""
+    return Metric(
+        name=f"seconds_p{percent}",
+        question=f"Within how many seconds are {percent} of 100 questions answered?",
+        formula=f"percentile {percent} of the seconds of the answered queries, between two of "
+        "them by linear interpolation",
+        meaning={"en": f"{en} answered within this time.", "ko": f"{ko} 이 시간 안에 끝납니다."},
+        from_evidence=_seconds,
+        number=lambda seconds: float(np.percentile(seconds, percent)),
+        range=(0.0, None),
+        unit="seconds",
+        better="lower",
+        cuts=False,
+        aliases=(f"p{percent}_seconds",),
+    )
+
+
+SECONDS_MEAN = Metric(
+    name="seconds_mean",
+    question="How many seconds does an answer take?",
+    formula="mean of the seconds of the answered queries",
+    meaning={
+        "en": "The mean time that a question takes.",
+        "ko": "질문 하나에 걸리는 평균 시간입니다.",
+    },
+    from_evidence=_seconds,
+    range=(0.0, None),
+    unit="seconds",
+    better="lower",
+    cuts=False,
+    aliases=("mean_seconds",),
+)
+SECONDS_P50 = _percentile(50, "Half of the questions are", "질문의 절반이")
+SECONDS_P95 = _percentile(95, "95 of 100 questions are", "질문 100개 중 95개가")
+SECONDS_P99 = _percentile(99, "99 of 100 questions are", "질문 100개 중 99개가")
+THROUGHPUT = Metric(
+    name="throughput",
+    question="How many questions are answered in a second?",
+    formula="concurrency * answered queries / sum of their seconds (Little's law)",
+    meaning={
+        "en": "How many questions are answered in a second.",
+        "ko": "1초에 답하는 질문 수입니다.",
+    },
+    from_run=_throughput,
+    range=(0.0, None),
+    unit="queries a second",
+    cuts=False,
+)
+
+
+# -- what the context holds: expansion, facts, what the gold set knows ----------------------------
+
+
+def _relevance(evidence: Evidence, spec: MetricSpec) -> Floats:
+    table = evidence.table
+    has_gold = set(table.gold_query[table.grade > 0].tolist())
+    relevant = np.split(table.relevant, table.doc_start[1:-1])
+    values = np.full(table.n_queries, np.nan)
+    for row, ranked in enumerate(evidence.lists):
+        added = [
+            rank
+            for rank, doc in enumerate(ranked.top(spec.k))
+            if value_at(doc.metadata, spec["key"])
+        ]
+        # Without gold nothing can be relevant, and 0 would say that the expansion failed.
+        if added and row in has_gold:
+            values[row] = relevant[row][added].mean()
+    return values
+
+
+def _judged(evidence: Evidence, spec: MetricSpec) -> Floats:
+    table = evidence.table
+    tops = [judged[: spec.k] for judged in np.split(table.judged, table.doc_start[1:-1])]
+    return np.array([top.mean() if top.size else np.nan for top in tops], np.float64)
+
+
+CONTEXT_RELEVANCE = Metric(
+    name="context_relevance",
+    question="Is what context expansion adds worth reading?",
+    formula="relevant documents among those whose metadata key is true / those; undefined where "
+    "there is none",
+    meaning={
+        "en": "The share of what context expansion adds that is relevant.",
+        "ko": "문맥 확장으로 더해진 문서 가운데 관련 있는 것의 비율입니다.",
+    },
+    from_evidence=_relevance,
+    options={"key": Option("expanded")},
+)
+CONTEXT_COMPLETENESS = Metric(
+    name="context_completeness",
+    question="Does the top k hold every fact that an answer needs?",
+    formula="facts (metadata.facts of the query) matched by a document of the top k / facts; "
+    "undefined where the query has none",
+    meaning={
+        "en": "The share of the facts an answer needs that stand in {}.",
+        "ko": "답변에 필요한 사실 가운데 {} 안에 있는 비율입니다.",
+    },
+    from_evidence=lambda evidence, spec: evidence.facts(spec.k),
+    reads_facts=True,
+)
+JUDGED = Metric(
+    name="judged",
+    question="How much of the top k is known to the gold set, relevant or not?",
+    formula="documents in the top k that match a gold item of any grade / min(k, n); undefined "
+    "for an empty list",
+    meaning={
+        "en": "The share of {} that the gold set knows, as relevant or not.",
+        "ko": "{} 가운데 관련 여부가 골드셋에 알려진 비율입니다.",
+    },
+    from_evidence=_judged,
+    better="neither",
+)
+
+
+# -- how much of the gold text stands in it (docs/coverage.md) ------------------------------------
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if text.isascii() and text.isdigit() and least <= int(text) <= 1000:
+            return int(text)
+        raise UsageError(f"must be a whole number from {least} to 1000, not {text!r}")
+
+    return read
+
+
+def _tokenizer(text: str) -> str:
+    tokenizer(text)
+    return text
+
+
+OPTIONS = {
+    "run": Option(SpanOptions.run, read=_whole(2)),
+    "bridge": Option(0, read=_whole(0)),
+    "offsets": Option("auto", ("auto", "off", "only")),
+    "wrappers": Option("removed", ("removed", "kept")),
+    "tokenizer": Option("unicode", read=_tokenizer),
+    "source": Option(SpanOptions.source),
+    "start": Option(SpanOptions.start),
+    "end": Option(SpanOptions.end),
+}
+"""The options of coverage, density and iou: a `SpanOptions`."""
+
+
+def _of_spread(
+    share: Callable[[Spread, Ints], Floats],
+) -> Callable[[Evidence, MetricSpec], Floats]:
+    """From the share of a spread's tokens that a metric is to the metric."""
+
+    def values(evidence: Evidence, spec: MetricSpec) -> Floats:
+        options: dict[str, Any] = dict(spec.options)
+        spread = evidence.spread(SpanOptions(**options))
+        return share(spread, evidence.n_tokens(spec.k, spread))
+
+    return values
+
+
+COVERAGE = Metric(
+    name="coverage",
+    question="How much of the gold text do the top k hold together?",
+    formula="gold tokens that stand in a run shared with the top k / gold tokens; mean over the "
+    "gold items (docs/coverage.md)",
+    meaning={
+        "en": "The share of the gold's words that stand in {}.",
+        "ko": "정답의 단어 가운데 {} 안에 있는 비율입니다.",
+    },
+    from_evidence=_of_spread(Spread.coverage),
+    options=OPTIONS,
+    cuts_budgets=True,
+)
+DENSITY = Metric(
+    name="density",
+    question="How much of what was retrieved is gold?",
+    formula="covered gold tokens / those and the retrieved tokens beside the point, repetitions "
+    "counted once",
+    meaning={
+        "en": "The share of {} that is gold text.",
+        "ko": "{} 가운데 정답 글이 차지하는 비율입니다.",
+    },
+    from_evidence=_of_spread(Spread.density),
+    options=OPTIONS,
+    cuts_budgets=True,
+)
+IOU = Metric(
+    name="iou",
+    question="How closely do the top k fit the gold text?",
+    formula="covered gold tokens / all gold tokens and the retrieved tokens beside the point",
+    meaning={
+        "en": "The words that gold and {} share, of all words of both.",
+        "ko": "정답과 {}의 모든 단어 가운데 둘이 공유하는 단어의 비율입니다.",
+    },
+    from_evidence=_of_spread(Spread.iou),
+    options=OPTIONS,
+    cuts_budgets=True,
+)

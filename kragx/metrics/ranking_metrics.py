@@ -1,0 +1,222 @@
+"""Hit rate, MRR, precision, recall, F1, MAP, nDCG, redundancy: of the match table alone.
+
+With the options that they share; how nDCG is computed stands in `kragx.metrics.ndcg`.
+"""
+
+import numpy as np
+
+from kragx.errors import UsageError
+from kragx.metrics.match_table import Floats
+from kragx.metrics.ndcg import ndcg
+from kragx.metrics.spec import Metric, MetricSpec, Option
+from kragx.metrics.view import PooledCounts, TableView, ratio
+
+
+def _above_0(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise UsageError(f"must be a number above 0, not {text!r}")
+    return number
+
+
+OVER = Option("k", ("k", "retrieved"), by_profile=True)
+"""What precision divides by: k, or what was retrieved of it (min(k, n))."""
+
+NORM = Option("m", ("m", "hits", "cut"), by_profile=True)
+"""What MAP divides by: all gold (m), the found gold (hits), or min(m, k) (cut)."""
+
+NEED = Option("any", ("any", "all"), by_profile=True)
+"""How much gold a hit needs."""
+
+GAIN = Option("linear", ("linear", "exp2"), by_profile=True)
+"""From grade to gain: the grade, or 2^grade - 1. Profiles also set ``score``: 2^score - 1."""
+
+GAIN_FROM = Option("gold", ("gold", "judge"), by_profile=True)
+"""Whose grade is the gain: the gold item's, or the judge's best grade of it so far (`llm`)."""
+
+REL = Option(None, read=_above_0, by_profile=True)
+"""The least grade that counts as gold; None for any grade above 0."""
+
+# These exist to reproduce other tools.
+
+CREDIT = Option("gold", by_profile=True, settable=False)
+"""What MAP credits: each ``gold`` item once, or every matching ``document``."""
+
+IDEAL = Option("gold", by_profile=True, settable=False)
+"""What nDCG divides by.
+
+The best order of the ``gold``, each credited once; or, with every document credited, ``ones``, as
+many gains of 1 as there is gold; or ``retrieved``, the best order of what was retrieved.
+"""
+
+MACRO = Option("queries", by_profile=True, settable=False)
+"""What macro F1 is: the mean of the queries, or taken from the ``means`` of P and R."""
+
+
+# -- whether anything is found, and how high the first of it stands -------------------------------
+
+
+def _hit_rate(view: TableView, spec: MetricSpec) -> Floats:
+    needed = view.n_gold if spec["need"] == "all" else 1
+    return ((view.found >= needed) & (view.found > 0)).astype(np.float64)
+
+
+HIT_RATE = Metric(
+    name="hit_rate",
+    question="Is there anything useful in the top k?",
+    formula="1 if some gold is found within k (need=all: if every gold is), else 0",
+    meaning={
+        "en": "The share of questions with gold in {}.",
+        "ko": "{} 안에 정답이 있는 질문의 비율입니다.",
+    },
+    from_matches=_hit_rate,
+    options={"need": NEED, "rel": REL},
+    default=True,
+    rises_with_matches=True,
+    rises_with_gold=lambda spec: spec["need"] == "any",
+    trec={"success_<k>": ""},
+)
+MRR = Metric(
+    name="mrr",
+    question="How high is the first answer?",
+    formula="1 / rank of the first relevant document within k, 0 if there is none",
+    meaning={
+        "en": "How early the first gold stands in {}: 1 if it is always first, 0.5 if second.",
+        "ko": "{} 안에서 첫 정답이 얼마나 앞에 있는지를 나타냅니다. 항상 1위면 1, 2위면 0.5입니다.",
+    },
+    from_matches=lambda view, _: view.reciprocal_rank,
+    options={"rel": REL},
+    default=True,
+    rises_with_matches=True,
+    rises_with_gold=True,
+    trec={"recip_rank": ""},
+)
+
+
+# -- what is in the top k, whatever its order -----------------------------------------------------
+
+
+def _precision(view: TableView, spec: MetricSpec) -> Floats:
+    return ratio(view.relevant, view.depth if spec["over"] == "retrieved" else view.limit)
+
+
+def _recall(view: TableView, spec: MetricSpec) -> Floats:
+    return ratio(view.found, view.n_gold.astype(np.float64))
+
+
+def _f1(view: TableView, spec: MetricSpec) -> Floats:
+    precision, recall = _precision(view, spec), _recall(view, spec)
+    return ratio(2 * precision * recall, precision + recall)
+
+
+PRECISION = Metric(
+    name="precision",
+    question="How much of the top k is useful?",
+    formula="relevant documents in the top k / k (over=retrieved: / min(k, n))",
+    meaning={
+        "en": "The share of {} that is relevant.",
+        "ko": "{} 가운데 관련 있는 문서의 비율입니다.",
+    },
+    from_matches=_precision,
+    options={"over": OVER, "rel": REL},
+    default=True,
+    pooled=PooledCounts.precision,
+    rises_with_matches=True,
+    rises_with_gold=True,
+    trec={"P_<k>": "", "set_P": ""},
+)
+RECALL = Metric(
+    name="recall",
+    question="How much of the gold is found?",
+    formula="gold found within k / all gold",
+    meaning={
+        "en": "The share of a question's gold that stands in {}.",
+        "ko": "질문의 정답 가운데 {} 안에 있는 비율입니다.",
+    },
+    from_matches=_recall,
+    options={"rel": REL},
+    default=True,
+    pooled=PooledCounts.recall,
+    rises_with_matches=True,
+    trec={"recall_<k>": "", "set_recall": ""},
+)
+F1 = Metric(
+    name="f1",
+    question="How good is the balance of precision and recall?",
+    formula="harmonic mean of the query's precision and recall; 0 when both are 0",
+    meaning={
+        "en": "Precision and recall of {} in one number.",
+        "ko": "{}의 정밀도와 재현율을 하나로 합친 값입니다.",
+    },
+    from_matches=_f1,
+    options={"over": OVER, "rel": REL, "macro": MACRO},
+    default=True,
+    pooled=PooledCounts.f1,
+    rises_with_matches=lambda spec: spec["macro"] == "queries",
+    trec={"set_F": "(over=retrieved)"},
+)
+
+
+# -- how early all of the gold is found -----------------------------------------------------------
+
+
+def _map(view: TableView, spec: MetricSpec) -> Floats:
+    match spec["norm"]:
+        case "hits":
+            return ratio(view.precision_sum(spec["credit"]), view.hits(spec["credit"]))
+        case "cut":
+            # Over min(m, k), so no more than k hits may count.
+            return ratio(view.precision_sum(spec["credit"], at_most_k=True), view.cut_gold)
+    return ratio(view.precision_sum(spec["credit"]), view.n_gold.astype(np.float64))
+
+
+MAP = Metric(
+    name="map",
+    question="How early is all of the gold found?",
+    formula="(1/m) * sum over the gold found within k, in order of rank c, of i / max(c_i, i)",
+    meaning={
+        "en": "How early the gold stands in {}: 1 if all of it is at the top.",
+        "ko": "{} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 모두 맨 앞이면 1입니다.",
+    },
+    from_matches=_map,
+    options={"norm": NORM, "rel": REL, "credit": CREDIT},
+    default=True,
+    rises_with_matches=lambda spec: spec["norm"] != "hits",
+    trec={"map": "", "map_cut_<k>": ""},
+)
+NDCG = Metric(
+    name="ndcg",
+    question="How close is the order to the best possible one, grades considered?",
+    formula="discounted gain of the gold found within k / the same with all gold found at once",
+    meaning={
+        "en": "How early the gold stands in {}, the more of it and the better graded the higher: "
+        "1 is the best order.",
+        "ko": "{} 안에서 정답이 얼마나 앞에 있는지를 나타냅니다. 정답이 많고 등급이 높을수록 "
+        "크며, 최선의 순서면 1입니다.",
+    },
+    from_matches=ndcg,
+    options={"gain": GAIN, "gain_from": GAIN_FROM, "ideal": IDEAL},
+    default=True,
+    rises_with_matches=lambda spec: spec["ideal"] != "retrieved" and spec["gain"] != "score",
+    trec={"ndcg": "", "ndcg_cut_<k>": ""},
+)
+
+
+# -- how much of it says nothing new --------------------------------------------------------------
+
+REDUNDANCY = Metric(
+    name="redundancy",
+    question="How many of the relevant documents say nothing new?",
+    formula="documents that match only gold found before / relevant documents; undefined without",
+    meaning={
+        "en": "The share of the relevant documents that say nothing new.",
+        "ko": "관련 있는 문서 가운데 새로운 내용이 없는 것의 비율입니다.",
+    },
+    from_matches=lambda view, _: ratio(view.redundant, view.relevant, empty=np.nan),
+    options={"rel": REL},
+    better="lower",
+    may_be_undefined=True,
+)
