@@ -143,10 +143,10 @@ class KiwiTokenizer:
 
     @cached_property
     def kiwi(self) -> Any:
-        """The `kiwipiepy.Kiwi` behind this tokenizer; loading its model takes a second or two."""
+        """The `kiwipiepy.Kiwi` behind this tokenizer, loaded once a process for its options."""
         with needing("korean", "the tokenizer 'kiwi'"):
             from kiwipiepy import Kiwi
-        return Kiwi(model_type=self.model_type, typos=self.typos)
+        return _loaded(Kiwi, self.model_type, self.typos)
 
     def tokenize(self, text: str) -> Any:
         """Kiwi's own tokens of one text, with form, tag and position (as K-RAG's class)."""
@@ -158,6 +158,12 @@ class KiwiTokenizer:
         for morphemes in self.kiwi.tokenize(composed):
             forms = (morpheme.form.lower() for morpheme in morphemes)
             yield [form for form in forms if any(map(str.isalnum, form))]
+
+
+@cache
+def _loaded(kiwi: Any, model_type: str | None, typos: str | None) -> Any:
+    """A Kiwi with its model: seconds to load and much memory, so equal tokenizers share one."""
+    return kiwi(model_type=model_type, typos=typos)
 
 
 @dataclass(frozen=True)

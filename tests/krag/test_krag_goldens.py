@@ -68,28 +68,43 @@ def evaluator(case: dict[str, Any], **changed: Any) -> OfflineRetrievalEvaluator
     return RougeOfflineRetrievalEvaluators(*documents, **options | changed)
 
 
-def check(case: dict[str, Any], made: OfflineRetrievalEvaluators) -> None:
-    """Compare every metric at every k with what was recorded."""
+def check(case: dict[str, Any], evaluators: OfflineRetrievalEvaluators) -> None:
+    """Compare every metric at every k with what was recorded, all k in one call and one k alone."""
+    by_metric: dict[str, dict[int | None, Any]] = {}
     for cut, metrics in case["results"].items():
-        k = None if cut == "none" else int(cut)
         for metric, recorded in metrics.items():
-            calculate = getattr(made, METHODS[metric])
-            where = f"{metric}@{cut}"
-            if "error" in recorded:
-                with pytest.raises(DataError):
-                    calculate(k)
-                continue
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                found = calculate(k)
-            assert list(found) == list(recorded), where
-            for name, value in recorded.items():
-                assert abs(found[name] - value) <= TINY, f"{where} {name}"
-            warned = any(issubclass(each.category, MetricWarning) for each in caught)
-            if any(value > 1 + TINY for value in recorded.values()):
-                assert warned, f"{where} is above 1 without a word"
+            by_metric.setdefault(metric, {})[None if cut == "none" else int(cut)] = recorded
+    for number, (metric, recorded) in enumerate(by_metric.items()):
+        calculate = getattr(evaluators, METHODS[metric])
+        crashed = [k for k, values in recorded.items() if "error" in values]
+        for k in crashed:
+            with pytest.raises(DataError):
+                calculate(k)
+        ks = [k for k in recorded if k not in crashed]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            values_at = calculate(ks)
+        assert list(values_at) == ks, metric
+        warned = {
+            str(warning.message).partition("(")[0].partition(" ")[0]
+            for warning in caught
+            if issubclass(warning.category, MetricWarning)
+        }
+        for k in ks:
+            where = f"{metric}@{k}"
+            assert list(values_at[k]) == list(recorded[k]), where
+            for name, value in recorded[k].items():
+                assert abs(values_at[k][name] - value) <= TINY, f"{where} {name}"
+            spec = metric if k is None else where
+            if any(value > 1 + TINY for value in recorded[k].values()):
+                assert spec in warned, f"{where} is above 1 without a word"
             if metric not in ("map", "ndcg"):
                 assert not warned, f"{where} cannot be above 1"
+        if ks:
+            alone = ks[number % len(ks)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", MetricWarning)
+                assert calculate(alone) == pytest.approx(values_at[alone], rel=0, abs=TINY)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
