@@ -7,8 +7,8 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from kragx.app.config.models import RunConfig
-from kragx.app.config.problems import of_facts, of_gates, readable, semantic
+from kragx.app.config.models import RunConfig, anchored
+from kragx.app.config.problems import of_gates, of_whole, readable, semantic
 from kragx.app.config.values import Loader, fill, filled, override, yaml_problem
 from kragx.app.environment import load_env
 from kragx.errors import ConfigError, DataError, UsageError
@@ -57,21 +57,18 @@ def parse_config(
         raise ConfigError(name, [yaml_problem(error)]) from None
     if not isinstance(raw, dict):
         raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
-    problems: list[str] = []
-    raw = override(raw, overrides)
-    filled = fill(raw, here, "", problems)
-    if not needs_env:
-        problems.clear()
-    config: RunConfig | None = None
+    unset: list[str] = []
+    filled = fill(override(raw, overrides), here, "", unset)
+    if isinstance(judge := filled.get("judge"), dict):
+        for key in ("store", "rubric"):
+            if isinstance(judge.get(key), str):
+                judge[key] = str(anchored(judge[key], here))
+    problems = [*(unset if needs_env else []), *semantic(filled)]
     try:
         config = RunConfig.model_validate(filled, context={"here": here})
     except ValidationError as error:
-        problems += readable(error, filled)
-    problems += semantic(filled)
-    if config is not None and not problems:
-        problems += of_facts(config)
-        problems += of_gates(config)
-    if problems or config is None:
+        raise ConfigError(name, [*readable(error, filled), *problems]) from None
+    if problems := problems or list(of_whole(config)):
         raise ConfigError(name, problems)
     return config
 
@@ -84,11 +81,12 @@ def match_spec(text: str | None) -> object:
     """
     if text is None:
         return None
-    is_file = text.strip().endswith((".yaml", ".yml"))
-    if not is_file and not text.strip().startswith("{"):
-        return text.strip()
+    text = text.strip()
+    is_file = text.endswith((".yaml", ".yml"))
+    if not is_file and not text.startswith("{"):
+        return text
     try:
-        source = Path(text.strip()).read_text(encoding="utf-8-sig") if is_file else text
+        source = Path(text).read_text(encoding="utf-8-sig") if is_file else text
         spec = yaml.load(source, Loader=Loader)
     except OSError as error:
         raise UsageError(f"--match {text}: cannot be read: {error.strerror}") from None
@@ -114,7 +112,6 @@ def with_gates(config: RunConfig, gates: Mapping[str, Any]) -> RunConfig:
         ConfigError: they hold mistakes.
     """
     changed = config.model_copy(update={"gates": dict(gates)})
-    problems = of_gates(changed)
-    if problems:
+    if problems := of_gates(changed):
         raise ConfigError("gates", problems)
     return changed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,6 +13,7 @@ import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationInfo,
@@ -23,22 +24,54 @@ from pydantic import (
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.data.validation import target_problems
+from kragx.errors import nearest
 from kragx.metrics import Profile, parse_all, profile_for
 
 
-def _anchor(path: Path, info: ValidationInfo) -> Path:
-    here = (info.context or {}).get("here", "")
-    return Path(os.path.normpath(here / path.expanduser()))
+def anchored(path: str | Path, here: Path) -> Path:
+    """A path of a config file in the folder `here`, where a relative one starts."""
+    return Path(os.path.normpath(here / Path(path).expanduser()))
 
 
-LocalPath = Annotated[Path, AfterValidator(_anchor)]
+def _local(path: Path, info: ValidationInfo) -> Path:
+    return anchored(path, info.context["here"])  # type: ignore[index]  # `parse_config` gives it
+
+
+LocalPath = Annotated[Path, AfterValidator(_local)]
 """A path; a relative one starts at the config file's folder."""
 
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
 
+def source_of(value: str) -> str:
+    """Which key a retriever that is written as a mere text means."""
+    return "class" if _IMPORT_PATH.fullmatch(value) else "results"
+
+
 class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, value: Any) -> Any:
+        """Leaves out what stands empty; an unknown key gets a hint as its value, for the error."""
+        if not isinstance(value, Mapping):
+            return value
+        valid = [field.alias or name for name, field in cls.model_fields.items()]
+        known = {key: item for key, item in value.items() if key in valid and item is not None}
+        return known | {key: nearest(str(key), valid) for key in value if key not in valid}
+
+
+def _short(expand: Callable[[str], object], kind: Any, description: str) -> BeforeValidator:
+    """A short form, which is a text: `expand` spells it out; the schema has it beside `kind`."""
+    text = Annotated[str, Field(description=description)]
+    return BeforeValidator(
+        lambda value: expand(value) if isinstance(value, str) else value,
+        json_schema_input_type=kind | text,
+    )
+
+
+_Names = Annotated[list[str], Field(min_length=1)]
 
 
 class DatasetConfig(_Model):
@@ -46,7 +79,14 @@ class DatasetConfig(_Model):
 
     path: LocalPath = Field(description="JSON Lines, JSON, CSV, TSV, Excel, Parquet or qrels")
     name: str | None = Field(default=None, description="in results; default: the file's")
-    version: str | None = Field(default=None, description="recorded in results")
+    version: Annotated[
+        str | None,
+        # YAML reads 2026-01-31 as a date and 1.0 as a number.
+        BeforeValidator(
+            lambda value: str(value) if isinstance(value, (int, float, date)) else value,
+            json_schema_input_type=str | float | None,
+        ),
+    ] = Field(default=None, description="recorded in results")
     format: (
         Literal["gold", "goldset", "autorag", "ragas", "science-qa", "llamaindex", "qrels"] | None
     ) = Field(default=None, description="default: recognised by the fields")
@@ -61,14 +101,6 @@ class DatasetConfig(_Model):
         default=None,
         description="for 'kragx gold validate': shares, for example {query_type: {lookup: 0.5}}",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _version_as_text(cls, value: Any) -> Any:
-        # YAML reads 2026-01-31 as a date and 1.0 as a number.
-        if isinstance(value, Mapping) and isinstance(value.get("version"), (int, float, date)):
-            return {**value, "version": str(value["version"])}
-        return value
 
     @field_validator("targets")
     @classmethod
@@ -90,11 +122,6 @@ class CallbackConfig(_Model):
 
 ASKING = ("concurrency", "timeout", "retries", "on_error", "warmup", "repeat", "callbacks")
 """The options of a retriever that is asked, rather than read from a file."""
-
-
-def source_of(value: str) -> str:
-    """Which key a retriever that is written as a mere text means."""
-    return "class" if _IMPORT_PATH.fullmatch(value) else "results"
 
 
 class RetrieverConfig(_Model):
@@ -131,13 +158,6 @@ class RetrieverConfig(_Model):
     callbacks: list[str | CallbackConfig] | None = Field(
         default=None, description="LangChain callback handlers by import path"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short_form(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return {source_of(value): value}
-        return value
 
     @model_validator(mode="after")
     def _one_source(self) -> RetrieverConfig:
@@ -196,8 +216,21 @@ class StatisticsConfig(_Model):
 class RunConfig(_Model):
     """Everything that `kragx run` does. Relative paths start at the config file's folder."""
 
-    dataset: DatasetConfig
-    retrievers: dict[str, RetrieverConfig] = Field(min_length=1)
+    dataset: Annotated[
+        DatasetConfig,
+        _short(lambda path: {"path": path}, DatasetConfig, "the path of a gold set"),
+    ]
+    retrievers: dict[
+        Annotated[str, BeforeValidator(str)],
+        Annotated[
+            RetrieverConfig,
+            _short(
+                lambda source: {source_of(source): source},
+                RetrieverConfig,
+                "an import path, or the path of a results file",
+            ),
+        ],
+    ] = Field(min_length=1)
     match: Any = None
     judge: dict[str, Any] | None = Field(
         default=None, description="the LLM that judges for 'llm' (docs/judging.md)"
@@ -206,7 +239,9 @@ class RunConfig(_Model):
     facts_match: Any = Field(
         default=None, description="how context_completeness matches facts; default: as gold"
     )
-    metrics: list[str] | None = Field(default=None, min_length=1)
+    metrics: Annotated[_Names | None, _short(lambda name: [name], _Names | None, "one metric")] = (
+        None
+    )
     budget_tokenizer: Any = Field(
         default=None, description="what a token of a budget (ndcg@500tokens) is; default: unicode"
     )
@@ -219,10 +254,11 @@ class RunConfig(_Model):
     baseline: str | None = Field(
         default=None, description="the retriever that others are set against; default: the first"
     )
-    slices: list[str] | None = Field(
-        default=None,
-        min_length=1,
-        description="fields of a query to compare within: query_type, metadata.difficulty",
+    slices: Annotated[_Names | None, _short(lambda name: [name], _Names | None, "one field")] = (
+        Field(
+            default=None,
+            description="fields of a query to compare within: query_type, metadata.difficulty",
+        )
     )
     statistics: StatisticsConfig = Field(
         default_factory=StatisticsConfig, description="of intervals and tests"
@@ -233,33 +269,6 @@ class RunConfig(_Model):
     earlier: LocalPath | None = Field(
         default=None, description="a result folder that this run is compared with"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _short_forms(cls, value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            return value
-        value = {key: item for key, item in value.items() if item is not None}
-        if isinstance(value.get("retrievers"), Mapping):
-            value["retrievers"] = {
-                str(name): config for name, config in value["retrievers"].items()
-            }
-        if isinstance(value.get("dataset"), str):
-            value["dataset"] = {"path": value["dataset"]}
-        for name in ("metrics", "slices"):
-            if isinstance(value.get(name), str):
-                value[name] = [value[name]]
-        return value
-
-    @field_validator("judge")
-    @classmethod
-    def _local_files(cls, value: Any, info: ValidationInfo) -> Any:
-        anchored = {
-            name: str(_anchor(Path(value[name]), info))
-            for name in ("store", "rubric")
-            if isinstance((value or {}).get(name), str)
-        }
-        return {**value, **anchored} if anchored else value
 
     @model_validator(mode="after")
     def _one_kind_of_match(self) -> RunConfig:

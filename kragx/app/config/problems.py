@@ -1,8 +1,7 @@
 """What is wrong with a config: every mistake with its YAML path and the remedy."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -17,23 +16,21 @@ from kragx.metrics import KRAGX, parse, parse_all, profile_for
 
 
 def readable(error: ValidationError, raw: Any) -> Iterator[str]:
-    """Pydantic's errors with the paths of the YAML; unknown keys with the nearest valid one."""
+    """Pydantic's errors with the paths of the YAML."""
     for detail in error.errors():
         kind, loc, value = detail["type"], detail["loc"], detail["input"]
         path = _path(loc, raw)
-        if kind == "extra_forbidden":
-            valid = _valid_keys(loc[:-1])
-            yield f"{path}: unknown key; {nearest(str(loc[-1]), valid)}"
+        if kind in ("extra_forbidden", "invalid_key"):
+            yield f"{path}: unknown key; {value}"  # the models put a hint there
         elif kind == "missing":
             yield f"{path}.{loc[-1]}: missing; it is required".lstrip(".")
         elif kind == "value_error":
             yield f"{path or 'config'}: {detail['ctx']['error']}"
-        elif isinstance(value, dict) and path == _path(loc[:-1], raw):
-            pass  # a mapping, tried as the short form (html: true); the long one says what is wrong
-        else:
+        elif not isinstance(value, dict) or path != _path(loc[:-1], raw):
             message = _WORDS.get(kind, detail["msg"])
             shown = "" if isinstance(value, (dict, list)) else f" ({value!r})"
             yield f"{path or 'config'}: {message[0].lower()}{message[1:]}{shown}"
+        # Else a mapping, tried as the short form (html: true); the long one says what is wrong.
 
 
 _WORDS = {
@@ -59,34 +56,6 @@ def _path(loc: Sequence[int | str], raw: Any) -> str:
     return path.lstrip(".")
 
 
-def _valid_keys(loc: Sequence[int | str]) -> list[str]:
-    """The keys that the models have at a place."""
-    kind: Any = RunConfig
-    for part in loc:
-        kind = _inside(kind, part)
-    return [
-        field.alias or name
-        for model in _members(kind)
-        if hasattr(model, "model_fields")
-        for name, field in model.model_fields.items()
-    ]
-
-
-def _inside(kind: Any, part: int | str) -> Any:
-    """The type of a part of a value; of a form that pydantic tried, the type itself."""
-    for member in _members(kind):
-        if get_origin(member) in (dict, list):
-            return get_args(member)[-1]
-        for name, field in getattr(member, "model_fields", {}).items():
-            if part in (name, field.alias):
-                return field.annotation
-    return kind
-
-
-def _members(kind: Any) -> Sequence[Any]:
-    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-
-
 def semantic(raw: Mapping[str, Any]) -> Iterator[str]:
     """What only kragx itself can check: names, profile, metric strings, match specs."""
     baseline, retrievers = raw.get("baseline"), raw.get("retrievers")
@@ -99,7 +68,7 @@ def semantic(raw: Mapping[str, Any]) -> Iterator[str]:
     metrics = {number: text for number, text in enumerate(listed) if isinstance(text, str)}
     profile = KRAGX
     try:
-        profile = profile_for(raw.get("profile"), list(metrics.values()))
+        profile = profile_for(raw.get("profile"), metrics.values())
     except UsageError as error:
         yield str(error)
     for number, text in metrics.items():
@@ -120,7 +89,7 @@ def semantic(raw: Mapping[str, Any]) -> Iterator[str]:
         specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
     for where, spec in specs.items():
         if spec is not None:
-            yield from _match_problems(where, spec, defaults)
+            yield from _match_problems(where, filled(spec), defaults)
 
 
 def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[str]:
@@ -130,6 +99,33 @@ def _mistakes(read: Callable[..., object], *args: Any, **options: Any) -> list[s
     except KragxError as error:
         return [str(error)]
     return []
+
+
+def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterable[str]:
+    """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
+    tries: list[Any] = [spec]
+    needs: tuple[str, ...] = ()
+    if isinstance(spec, dict) and isinstance(spec.get("method"), str):
+        needs = needed(spec["method"]) if spec["method"] in METHODS else ()
+        always = ("method", "args", *needs) if needs else ("method",)
+        base = {key: spec[key] for key in spec if key in always}
+        tries = [base, *({**base, key: spec[key]} for key in spec if key not in base), spec]
+    problems: dict[str, None] = {}
+    for attempt in tries:
+        problems |= dict.fromkeys(_mistakes(matcher, attempt, defaults, field=where))
+        if problems and not needs and attempt is tries[0]:
+            break  # with an unknown method nothing more can be said
+    return problems
+
+
+def of_whole(config: RunConfig) -> Iterator[str]:
+    """What is wrong between the parts of a config each of which is right: facts and gates."""
+    named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
+    methods = (spec.get("method") if isinstance(spec, dict) else spec for spec in named)
+    metrics = parse_all(config.metrics, config.resolved_profile)
+    if "id" in methods and any(spec.metric.reads_facts for spec in metrics):
+        yield f"facts_match: {FACTS_HAVE_NO_IDS}"  # known before anything is retrieved
+    yield from of_gates(config)
 
 
 def of_gates(config: RunConfig) -> list[str]:
@@ -145,37 +141,3 @@ def of_gates(config: RunConfig) -> list[str]:
         baseline=config.baseline,
     )
     return problems
-
-
-def of_facts(config: RunConfig) -> list[str]:
-    """What is wrong with how facts are matched, known before anything is retrieved."""
-    metrics = parse_all(config.metrics, config.resolved_profile)
-    if not any(spec.metric.reads_facts for spec in metrics):
-        return []
-    named = config.named_matchers.values() if config.facts_match is None else [config.facts_match]
-    methods = (spec.get("method") if isinstance(spec, dict) else spec for spec in named)
-    return [f"facts_match: {FACTS_HAVE_NO_IDS}"] if "id" in methods else []
-
-
-def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Iterator[str]:
-    """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
-    spec = filled(spec)
-    tries = [spec]
-    needs: tuple[str, ...] = ()
-    if isinstance(spec, dict) and "method" in spec:
-        base = {"method": spec["method"]}
-        if spec["method"] in METHODS:
-            needs = needed(spec["method"])
-            base |= {key: spec[key] for key in spec if key in (*needs, "args" if needs else "")}
-        tries = [base, *({**base, key: spec[key]} for key in spec if key not in base), spec]
-    lines: set[str] = set()
-    for attempt in tries:
-        try:
-            matcher(attempt, defaults, field=where)
-        except KragxError as error:
-            line = str(error)
-            if line not in lines:
-                yield line
-            lines.add(line)
-            if attempt is tries[0] and not needs:
-                return  # with an unknown method nothing more can be said

@@ -14,16 +14,6 @@ def config_schema() -> dict[str, Any]:
     schema = RunConfig.model_json_schema(by_alias=True)
     definitions = schema["$defs"]
     properties = schema["properties"]
-    # The short forms that the models take before they check.
-    properties["dataset"] = _or_text(properties["dataset"], "the path of a gold set")
-    retriever = properties["retrievers"]["additionalProperties"]
-    properties["retrievers"]["additionalProperties"] = _or_text(
-        retriever, "an import path, or the path of a results file"
-    )
-    properties["metrics"]["anyOf"].append({"type": "string", "description": "one metric"})
-    properties["slices"]["anyOf"].append({"type": "string", "description": "one field"})
-    version = definitions["DatasetConfig"]["properties"]["version"]
-    version["anyOf"] += [{"type": "number"}]
     definitions["DatasetConfig"]["properties"]["targets"]["propertyNames"] = {"enum": list(SLICES)}
     tokens = [{"type": "string"}, {"type": "object"}, {"type": "null"}]
     properties["budget_tokenizer"]["anyOf"] = tokens
@@ -90,7 +80,3 @@ def _matchers() -> dict[str, Any]:
             "anyOf": [*methods(limits), *combinations],
         },
     }
-
-
-def _or_text(schema: dict[str, Any], description: str) -> dict[str, Any]:
-    return {"anyOf": [schema, {"type": "string", "description": description}]}

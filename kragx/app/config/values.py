@@ -1,6 +1,5 @@
 """YAML as kragx reads it, values of the command line, and `${...}` put in."""
 
-import copy
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,56 +46,51 @@ def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
     Raises:
         UsageError: a setting is no ``path=value``, or its path leads through a value.
     """
-    changed = copy.deepcopy(dict(raw))
+    changed: Any = raw
     for setting in settings:
         path, equals, text = setting.partition("=")
         keys = path.strip().split(".")
         if not equals or not all(keys):
             raise UsageError(f"--set {setting}: write path=value, for example match.threshold=0.4")
         try:
-            value = yaml.load(text, Loader=Loader)
+            changed = _with(changed, keys, yaml.load(text, Loader=Loader))
         except yaml.YAMLError as error:
             raise UsageError(f"--set {setting}: {yaml_problem(error)}") from None
-        place: Any = changed
-        for depth, key in enumerate(keys):
-            index = _index(place, keys[: depth + 1], setting)
-            if depth == len(keys) - 1:
-                place[index] = value
-                continue
-            inner = place.get(index) if isinstance(place, dict) else place[index]
-            if inner is None:
-                inner = {}
-            elif isinstance(inner, str):
-                inner = _long_form(keys[:depth], key, inner)
-            place[index] = inner
-            place = inner
-    return changed
+        except UsageError as error:
+            raise error.within(path=f"--set {setting}") from None
+    return dict(changed)
 
 
-def _long_form(parents: Sequence[str], key: str, value: str) -> Any:
+def _with(place: Any, keys: Sequence[str], value: Any, parents: tuple[str, ...] = ()) -> Any:
+    """What stands at the path `parents`, with a value at the path `keys` within it."""
+    if not keys:
+        return value
+    key, *rest = keys
+    path = (*parents, key)
+    match _long_form(place, parents):
+        case dict() as mapping:
+            return {**mapping, key: _with(mapping.get(key), rest, value, path)}
+        case list() as items:
+            if not key.isdecimal() or int(key) >= len(items):
+                known = f"the list has items 0 to {len(items) - 1}"
+                raise UsageError(known, field=".".join(path))
+            index = int(key)
+            return [*items[:index], _with(items[index], rest, value, path), *items[index + 1 :]]
+    raise UsageError(f"{'.'.join(parents)} is {shorten(place)}, which has no parts")
+
+
+def _long_form(value: Any, parents: Sequence[str]) -> Any:
     """A short form spelt out: ``match: overlap`` is a method, ``dataset: gold.jsonl`` a path."""
-    match (*parents, key):
-        case ("match" | "facts_match",) | ("matchers", _):
+    match (value, *parents):
+        case (None, *_):
+            return {}
+        case (str(), "match" | "facts_match") | (str(), "matchers", _):
             return {"method": value}
-        case ("dataset",):
+        case (str(), "dataset"):
             return {"path": value}
-        case ("retrievers", _):
+        case (str(), "retrievers", _):
             return {source_of(value): value}
     return value
-
-
-def _index(place: Any, path: Sequence[str], setting: str) -> str | int:
-    """Where the last part of a path is in a mapping or list."""
-    *parents, key = path
-    if isinstance(place, dict):
-        return key
-    if not isinstance(place, list):
-        where = ".".join(parents)
-        raise UsageError(f"--set {setting}: {where} is {shorten(place)}, which has no parts")
-    if not key.isdecimal() or int(key) >= len(place):
-        where = ".".join(path)
-        raise UsageError(f"--set {setting}: {where}: the list has items 0 to {len(place) - 1}")
-    return int(key)
 
 
 # Whose ``args`` keep variables as they are until they are used, so that no result holds a secret.

@@ -154,6 +154,8 @@ def test_what_is_required(problems, key):
         (GOOD + "matchers: [id]", "matchers"),
         (GOOD + "match: 5", "match"),
         (GOOD + "match: [id]", "match"),
+        (GOOD + "match: {method: [id]}", "match"),
+        (GOOD + "metrcis:", "metrcis"),
         (GOOD + "profile: [1]", "profile"),
         (GOOD + "profile: {a: 1}", "profile"),
         (GOOD + "output: [1]", "output"),
@@ -243,6 +245,19 @@ def test_relative_paths(loaded, tmp_path, monkeypatch):
     assert config.dataset.path == here.parent / "data" / "gold.jsonl"
     assert config.retrievers["mine"].results == here / "results.jsonl"
     assert config.output == here / "out"
+
+
+def test_the_judges_files(loaded, tmp_path, monkeypatch):
+    """The judge's store and rubric, too, start at the config file's folder."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    rubric = "{id: ours, asks: relevance, instruction: Grade., grades: {0: useless, 1: useful}}"
+    (tmp_path / "ours.yaml").write_text(rubric, "utf-8")
+    config = loaded(GOOD + "match: llm\njudge: {model: x, store: kept.db, rubric: ours.yaml}")
+    here = tmp_path.resolve()
+    assert config.judge["rubric"] == str(here / "ours.yaml")
+    assert config.judge["store"] == str(here / "kept.db")
 
 
 def test_absolute_paths(loaded, tmp_path):
