@@ -177,11 +177,11 @@ def calibrate(
         raise DataError(f"labels: every pair is labelled {what}; both kinds are needed")
     folds = min(folds, len(queries))
     chooser = Chooser(tried, truth, query_of, by, folds, seed)
-    tested, chosen = chooser.candidates()
+    tested, chosen, honest = chooser.result()
     return Calibration(
         by=by,
         chosen=chosen,
-        honest=chooser.honest(),
+        honest=honest,
         candidates=tuple(
             sorted(
                 tested,

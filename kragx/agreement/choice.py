@@ -2,7 +2,7 @@
 
 A candidate's threshold is chosen on the other folds and its decisions are scored on the fold left
 out, so what is reported was never chosen on. Choosing among candidates is optimistic as well:
-`Chooser.honest` repeats the whole choice, candidate and threshold, inside the other folds.
+`Chooser.result` repeats the whole choice, candidate and threshold, inside the other folds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -94,20 +94,24 @@ class Chooser:
 
     def choose(self, part: Bools) -> int:
         """The simplest candidate that cannot be told from the best, on the pairs of `part`."""
-        decided, _ = self._decided(part)
-        return min(_tied(*self._measured(decided, part)))
+        if len(np.unique(self.query_of[part])) < 2:
+            return 0  # one query cannot be divided into folds
+        return min(_tied(*self._measured(self._decided(part)[0], part)))
 
-    def _decided(self, part: Bools) -> tuple[Bools, list[list[float]]]:
-        """(candidates, pairs) decisions by thresholds that did not see the pair; the thresholds."""
+    def _decided(self, part: Bools) -> tuple[Bools, Floats]:
+        """(candidates, u) decisions by thresholds that did not see the pair; the thresholds.
+
+        Pairs outside `part` are decided in some way, which says nothing.
+        """
         fold = self._fold(part)
-        decided = np.zeros((len(self.trials), len(self.truth)), bool)
-        thresholds: list[list[float]] = [[] for _ in self.trials]
-        for number in range(fold.max() + 1):
-            held_out = fold == number
-            for row, trial in enumerate(self.trials):
-                thresholds[row].append(self.threshold(row, part & ~held_out))
-                decided[row, held_out] = trial.scores[held_out] >= thresholds[row][-1]
-        return decided, thresholds
+        thresholds = np.array(
+            [
+                [self.threshold(row, part & (fold != number)) for number in range(fold.max() + 1)]
+                for row in range(len(self.trials))
+            ]
+        )
+        scores = np.array([trial.scores for trial in self.trials])
+        return scores >= thresholds[:, fold], thresholds
 
     def threshold(self, candidate: int, part: Bools) -> float:
         """The threshold of greatest agreement on these pairs; of several the safest.
@@ -136,8 +140,8 @@ class Chooser:
         place = good[np.argmax((high - low)[good])]
         return _round_between(float(low[place]), float(high[place]))
 
-    def candidates(self) -> tuple[list[Candidate], Candidate]:
-        """How every candidate does on all pairs, and the one that is chosen."""
+    def result(self) -> tuple[list[Candidate], Candidate, Estimate]:
+        """How every candidate does on all pairs, the one that is chosen, and `_honest`."""
         decided, thresholds = self._decided(self.all)
         values, sampled = self._measured(decided, self.all)
         tied, best = _tied(values, sampled), _best(values)
@@ -162,25 +166,23 @@ class Chooser:
                     thresholds=(
                         None
                         if trial.fixed is not None
-                        else (min(thresholds[row]), max(thresholds[row]))
+                        else (float(thresholds[row].min()), float(thresholds[row].max()))
                     ),
                     behind=self._estimate(values[best] - values[row], sampled[best] - sampled[row]),
                     tied=row in tied,
                 )
             )
-        return candidates, candidates[min(tied)]
+        return candidates, candidates[min(tied)], self._honest(decided)
 
-    def honest(self) -> Estimate:
-        """The agreement of the whole choice, repeated without each fold and scored on it."""
+    def _honest(self, decided: Bools) -> Estimate:
+        """The agreement of the whole choice, repeated without each fold and scored on it.
+
+        Args:
+            decided: (candidates, u) decisions by thresholds that were chosen without the fold.
+        """
         fold = self._fold(self.all)
-        decided = np.zeros((1, len(self.truth)), bool)
-        for number in range(self.folds):
-            part = fold != number
-            # Where what is left is of one query, there is nothing to choose a candidate on.
-            row = self.choose(part) if len(np.unique(self.query_of[part])) > 1 else 0
-            threshold = self.threshold(row, part)
-            decided[0, ~part] = self.trials[row].scores[~part] >= threshold
-        values, sampled = self._measured(decided, self.all)
+        chosen = np.array([self.choose(fold != number) for number in range(self.folds)])
+        values, sampled = self._measured(decided[chosen[fold], [np.arange(len(fold))]], self.all)
         return self._estimate(values[0], sampled[0])
 
     def _fold(self, part: Bools) -> Ints:

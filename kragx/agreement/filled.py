@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.agreement.labels import Labels, Pair, Scale, Side, read_sides
+from kragx.agreement.label_files import Pair, Side
+from kragx.agreement.labels import Labels, Scale, read_sides
 from kragx.agreement.scoring import (
     as_gold,
     deepest,

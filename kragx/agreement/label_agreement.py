@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from kragx.agreement import coefficients, remarks
-from kragx.agreement.labels import Labels, Pair, Scale, Side, read_sides
+from kragx.agreement.label_files import Pair, Side
+from kragx.agreement.labels import Labels, Scale, read_sides
 from kragx.agreement.scoring import METRIC, SystemAgreement, rank_systems
 from kragx.comparison.statistics import (
     CONFIDENCE,

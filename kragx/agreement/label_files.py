@@ -1,4 +1,4 @@
-"""Labels in files, one reader for each format.
+"""Labels in files and in memory: one `Label` a row, whatever holds them.
 
 | format    | what                                                                              |
 |-----------|-----------------------------------------------------------------------------------|
@@ -12,23 +12,29 @@
 `rank` and `gold` count from 1. A label is 0 or 1, true or false, or a grade.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from math import isfinite, nan
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from kragx.data import Mender
+from kragx.data import Doc, Gold, GoldDataset, Mender, read_dataset
 from kragx.data.formats.jsonl import open_bytes, read_records
 from kragx.data.formats.tabular import read_csv
 from kragx.data.formats.trec import iter_qrels
-from kragx.errors import DataError, nearest, shorten
+from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.judging import Store
-from kragx.judging.records import one_judge
+from kragx.judging.prompt import key_of
+from kragx.judging.records import grades, one_judge
+
+Pair = tuple[str, str]
+"""A query id and a document id."""
+
+Side = Literal["human", "judge"]
 
 _FIELDS = ("query_id", "doc_id", "rank", "gold_id", "gold", "label")
-_WORDS = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
+_WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
 _MARKS = {"matched": "matrix", "overlap_chars": "offsets", "label": "pairs"}
 _SQLITE = b"SQLite format 3\x00"
 _GOLD_SETS = (".json", ".json.gz", ".tsv", ".xlsx", ".xls", ".parquet")
@@ -55,6 +61,14 @@ class Label:
     gold_id: str | None = None
     gold_text: str | None = None
     place: str = ""
+
+    @property
+    def pair(self) -> Pair | None:
+        """Query and document, if it is of just these, by id; None where it says more or less."""
+        of_any_gold = self.gold is None and self.gold_id is None
+        if of_any_gold and self.query_id is not None and self.doc_id is not None:
+            return self.query_id, self.doc_id
+        return None
 
 
 def recognised(path: Path) -> str:
@@ -88,76 +102,74 @@ def _of_qrels(path: Path) -> Iterator[Label]:
 
 
 def _by_record(
-    read: Callable[[Mapping[str, Any], str], Iterator[Label]], path: Path
+    read: Callable[[str, Mapping[str, Any]], Iterator[Label]], path: Path
 ) -> Iterator[Label]:
+    """The labels that `read` makes of each record's query id and fields; an empty one is none."""
     for line, record in _records(path):
+        fields = {
+            name: value
+            for name, value in record.items()
+            if value is not None and str(value).strip() != ""
+        }
         try:
-            yield from read(record, f"line {line}")
+            for label in read(str(_required(fields, "query_id")), fields):
+                yield replace(label, place=f"line {line}")
         except DataError as error:
             raise error.within(path=f"{path}:{line}") from None
 
 
-def _of_pair(row: Mapping[str, Any], place: str) -> Iterator[Label]:
-    fields = {
-        str(name): str(value)
-        for name, value in row.items()
-        if value is not None and str(value).strip() != ""
-    }
-    for name in fields:
-        if name not in _FIELDS:
-            raise DataError(f"unknown field {name!r}; {nearest(name, _FIELDS)}")
-    for name in ("query_id", "label"):
-        if name not in fields:
-            raise DataError(f"{name!r} is missing")
+def _required(fields: Mapping[str, Any], name: str) -> Any:
+    if name not in fields:
+        raise DataError(f"{name!r} is missing")
+    return fields[name]
+
+
+def _of_pair(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
+    fields = {name: str(value) for name, value in record.items()}
+    if unknown := [name for name in fields if name not in _FIELDS]:
+        raise DataError(f"unknown field {unknown[0]!r}; {nearest(unknown[0], _FIELDS)}")
     if ("rank" in fields) == ("doc_id" in fields):
         raise DataError("give either 'doc_id' or 'rank', which counts from 1")
     if "gold" in fields and "gold_id" in fields:
         raise DataError("give either 'gold_id' or 'gold', which counts from 1")
     yield Label(
-        _grade(fields["label"]),
-        fields["query_id"],
+        _grade(_required(fields, "label")),
+        query_id,
         rank=_position(fields, "rank"),
         doc_id=fields.get("doc_id"),
         gold=_position(fields, "gold"),
         gold_id=fields.get("gold_id"),
-        place=place,
     )
 
 
 def _position(fields: Mapping[str, str], name: str) -> int | None:
-    value = fields.get(name)
-    if value is None:
+    if name not in fields:
         return None
-    try:
-        number = int(value)
-    except ValueError:
-        number = 0
-    if number < 1:
+    value = fields[name].strip()
+    if not value.isdecimal() or int(value) < 1:
         raise DataError(f"{name!r} must be a whole number from 1 on, not {value!r}")
-    return number
+    return int(value)
 
 
 def _grade(value: Any) -> float:
+    word = str(value).strip().lower()
     try:
-        grade = _WORDS.get(str(value).strip().lower())
-        grade = float(value) if grade is None else grade
-    except (TypeError, ValueError):
-        grade = float("nan")
-    if grade - grade != 0:
+        grade = float(_WORDS.get(word, word))
+    except ValueError:
+        grade = nan
+    if not isfinite(grade):
         raise DataError(f"'label' must be 0 or 1, true or false, or a grade, not {value!r}")
     return grade
 
 
-def _of_matrix(record: Mapping[str, Any], place: str) -> Iterator[Label]:
-    query_id = _query_id(record)
+def _of_matrix(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
     for rank, row in enumerate(_list(record, "matched", list, "lists"), start=1):
         for gold, value in enumerate(row, start=1):
             if value is not None:  # null: not known
-                yield Label(_grade(value), query_id, rank=rank, gold=gold, place=place)
+                yield Label(_grade(value), query_id, rank=rank, gold=gold)
 
 
-def _of_offsets(record: Mapping[str, Any], place: str) -> Iterator[Label]:
-    query_id = _query_id(record)
+def _of_offsets(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
     chunks, golds = (
         _list(record, name, (int, float), "numbers") for name in ("chunk_chars", "gold_chars")
     )
@@ -170,18 +182,12 @@ def _of_offsets(record: Mapping[str, Any], place: str) -> Iterator[Label]:
     for rank, (row, chunk) in enumerate(zip(rows, chunks), start=1):
         for gold, (shared, length) in enumerate(zip(row, golds), start=1):
             match = shares_half(shared, chunk, length)
-            yield Label(float(match), query_id, rank=rank, gold=gold, place=place)
+            yield Label(float(match), query_id, rank=rank, gold=gold)
 
 
 def shares_half(shared: float, chunk: float, gold: float) -> bool:
     """A match by offsets: at least half of the characters of either one are shared."""
     return shared > 0 and 2 * shared >= min(chunk, gold)
-
-
-def _query_id(record: Mapping[str, Any]) -> str:
-    if record.get("query_id") is None:
-        raise DataError("'query_id' is missing")
-    return str(record["query_id"])
 
 
 def _list(record: Mapping[str, Any], name: str, kinds: type | tuple[type, ...], what: str) -> Any:
@@ -196,47 +202,133 @@ READERS: Mapping[str, Callable[[Path], Iterator[Label]]] = {
     "matrix": partial(_by_record, _of_matrix),
     "offsets": partial(_by_record, _of_offsets),
     "qrels": _of_qrels,
+    "gold": lambda path: of_dataset(read_dataset(path), str(path)),
 }
-"""The reader of each format; gold sets have their own, a store needs to be told what is meant."""
+"""The reader of each format; a store needs to be told what is meant."""
 
-FORMATS = (*READERS, "store", "gold")
+FORMATS = (*READERS, "store")
+
+
+def document_name(doc: Doc | Gold) -> str:
+    """How labels call a document: its id, else ``text-`` and the start of its text's SHA-256."""
+    return doc.id if doc.id is not None else f"text-{key_of(doc.text or '')[:16]}"
+
+
+def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Label]:
+    """The grades of gold and of its alternatives; `name` is what an error calls the dataset.
+
+    Raises:
+        DataError: no query has gold.
+    """
+    if not any(query.gold for query in dataset):
+        raise DataError(
+            "there is no label in it: neither gold, nor the 'label' of pairs, nor 'matched', nor "
+            "'overlap_chars'",
+            path=name,
+        )
+    for query in dataset:
+        for number, gold in enumerate(query.gold, start=1):
+            itself = (gold,) if gold.id is not None or gold.text is not None else ()
+            for doc in (*itself, *gold.alternatives):
+                document = document_name(doc)
+                yield Label(gold.grade, query.id, doc_id=document, place=f"gold {number}")
+
+
+def of_mapping(source: Mapping[Any, Any]) -> Iterator[Label]:
+    """The grades of ``{query id: {document id: grade}}``.
+
+    Raises:
+        DataError: a grade is no finite number.
+        UsageError: it is no such mapping.
+    """
+    for query, of_query in source.items():
+        if not isinstance(of_query, Mapping):
+            raise UsageError(
+                f"labels: query {query!r} has {shorten(of_query)}; "
+                "{query id: {document id: grade}} is expected"
+            )
+        for document, grade in of_query.items():
+            number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
+            if not number or not isfinite(grade):
+                raise DataError(
+                    f"labels: query {query!r}, document {document!r}: {shorten(grade)} is no "
+                    "finite number"
+                )
+            yield Label(float(grade), str(query), doc_id=str(document))
 
 
 def of_store(
-    path: Path, asks: str | None, model: str | None, rubric: str | None
+    path: Path, side: Side | None, asks: str | None, model: str | None, rubric: str | None
 ) -> Iterator[Label]:
-    """Grades of support, which are of a document and a gold text; without any, of relevance.
+    """People's labels in a store, or its judge's grades, or whatever calibrates a match.
 
     Raises:
-        DataError: there is no such store.
-        UsageError: several models or rubrics graded, which are not one set of labels.
+        DataError: there is no such store, or nothing of the kind in it.
+        UsageError: several models or rubrics graded, or both questions were asked: these are not
+            one set of labels.
     """
     if not path.exists():
         raise DataError(f"{path}: there is no judgement store")
-    kinds = ("support", "relevance") if asks is None else (asks,)
     with Store(path) as store:
-        judged = (one_judge(store, kind, model, rubric) for kind in kinds)
-        records = _once(next(filter(None, judged), {}))
-        support = any(record["question"]["asks"] == "support" for record in records.values())
-        settled = store.settled(list(records))
-        people = {} if support else store.labels()
-    for key, record in records.items():
-        grade, question = settled[key].grade, record["question"]
-        if grade is not None and support:
-            yield Label(grade, doc_text=question["document"], gold_text=question["gold"])
-        elif grade is not None:
-            for query_id, doc_id in record["pairs"]:
-                if (query_id, doc_id) not in people:
-                    yield Label(grade, query_id, doc_text=question["document"])
-    for (query_id, doc_id), grade in people.items():
+        if side is None:
+            yield from _of_judge_and_people(store, asks, model, rubric)
+        elif side == "judge":
+            asks = asks or asked_in(store)
+            yield from _of_pairs(grades(store, asks=asks, model=model, rubric=rubric, human=False))
+        elif people := store.labels():
+            yield from _of_pairs(people)
+        else:
+            raise DataError(
+                f"{path}: the store holds no human label; bring some in: kragx judge store import "
+                "HUMAN.qrels"
+            )
+
+
+def _of_pairs(labels: Mapping[Pair, int]) -> Iterator[Label]:
+    for (query_id, doc_id), grade in labels.items():
         yield Label(grade, query_id, doc_id=doc_id)
+
+
+def asked_in(store: Store) -> str:
+    """What the judge of a store was asked: relevance, support, or a `UsageError` if both."""
+    kinds = {
+        record["question"]["asks"]
+        for record in store.records()
+        if record["question"] is not None and record["pairs"]
+    }
+    if len(kinds) > 1:
+        raise UsageError(
+            f"--asks: the judge of {store.path} was asked for {' and '.join(sorted(kinds))}; "
+            "name one of them"
+        )
+    return str(next(iter(kinds), "relevance"))
+
+
+def _of_judge_and_people(
+    store: Store, asks: str | None, model: str | None, rubric: str | None
+) -> Iterator[Label]:
+    """Grades of support, which are of a document and a gold text; without any, of relevance."""
+    kinds = ("support", "relevance") if asks is None else (asks,)
+    judged = (one_judge(store, kind, model, rubric) for kind in kinds)
+    records = _once(next(filter(None, judged), {}))
+    support = any(record["question"]["asks"] == "support" for record in records.values())
+    people = {} if support else store.labels()
+    for key, attempt in store.settled(list(records)).items():
+        question = records[key]["question"]
+        if attempt.grade is not None and support:
+            yield Label(attempt.grade, doc_text=question["document"], gold_text=question["gold"])
+        elif attempt.grade is not None:
+            for query_id, doc_id in records[key]["pairs"]:
+                if (query_id, doc_id) not in people:
+                    yield Label(attempt.grade, query_id, doc_text=question["document"])
+    yield from _of_pairs(people)
 
 
 def _once(records: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     """Of questions that were repeated the first time."""
-    first: dict[str, str] = {}
+    first: dict[tuple[str, ...], str] = {}
     for key in sorted(records, key=lambda key: records[key]["question"]["repeat"]):
         question = records[key]["question"]
-        texts = [question[name] for name in ("query", "document", "gold", "reference")]
-        first.setdefault(json.dumps(texts), key)
+        texts = (question[name] for name in ("query", "document", "gold", "reference"))
+        first.setdefault(tuple(texts), key)
     return {key: records[key] for key in first.values()}

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx.agreement.labels import Pair, Scale, collected
+from kragx.agreement.label_files import Label, Pair
+from kragx.agreement.labels import Scale, collected
 from kragx.agreement.sample import PairToLabel, Sample
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, UsageError
@@ -49,16 +50,17 @@ class LabelFile:
             )
         if not self.path.exists():
             return
-        rows = []
+        labels = []
         for number, query, document, grade in iter_qrels(self.path):
             if grade not in self.scale:
                 raise DataError(
                     f"{self.path}:{number}: the label {grade:g} is not on the scale of "
                     f"{self.scale}; name the scale it belongs to with --scale, or another file"
                 )
-            rows.append((query, document, grade, f"line {number}"))
-        labels = collected(rows, str(self.path)).grades if rows else {}
-        self.grades.update((pair, int(grade)) for pair, grade in labels.items())
+            labels.append(Label(grade, query, doc_id=document, place=f"line {number}"))
+        if labels:
+            grades = collected(labels, str(self.path)).grades
+            self.grades.update((pair, int(grade)) for pair, grade in grades.items())
 
     def put(self, pair: Pair, grade: int) -> None:
         """Add a label, or change one, and write the file."""
@@ -129,7 +131,7 @@ def _keys(sent: Iterable[str]) -> Iterator[str]:
                 yield key
 
 
-QUIT, UNDO, SKIP, HELP, END = "q", "u", "s", "h", ""
+QUIT, UNDO, SKIP, HELP = "q", "u", "s", "h"
 
 # What the same keys give while a Korean keyboard (two-set) is in Hangul mode.
 _HANGUL_KEYS = {"ㅂ": QUIT, "ㅕ": UNDO, "ㄴ": SKIP, "ㅗ": HELP}
@@ -189,27 +191,19 @@ def label(
     session = _Session(sample, file, out, rubric or {}, earlier)
     grades = keys_of(file.scale)
     presses = (_HANGUL_KEYS.get(key, key.lower()) for key in keys)
+    known = {*grades, QUIT, UNDO, SKIP, HELP}
     while True:
-        pair = session.next_pair()
-        if pair is None:
-            session.show_end()
-            if next(presses, END) != UNDO:
-                break
+        pair = session.show_next()
+        key = next((key for key in presses if pair is None or key in known), QUIT)
+        if key == UNDO:
             session.undo()
-            continue
-        session.show(pair)
-        key = next((key for key in presses if key in (*grades, QUIT, UNDO, SKIP, HELP)), END)
-        if key in (QUIT, END):
-            break
-        if key == HELP:
+        elif pair is None or key == QUIT:
+            return progress(sample, file, len(session.skipped))
+        elif key == HELP:
             session.show_help()
-            if next(presses, END) == END:
-                break
-        elif key == UNDO:
-            session.undo()
+            next(presses, None)
         else:
             session.settle(pair.ids, grades.get(key))
-    return progress(sample, file, len(session.skipped))
 
 
 def progress(sample: Sample, file: LabelFile, skipped: int = 0) -> Labelled:
@@ -240,11 +234,6 @@ class _Session:
     skipped: set[Pair] = field(default_factory=set)
     started: bool = False
 
-    def next_pair(self) -> PairToLabel | None:
-        """The first that is neither labelled nor skipped."""
-        passed = self.file.grades.keys() | self.skipped
-        return next((pair for pair in self.sample.items if pair.ids not in passed), None)
-
     def settle(self, pair: Pair, grade: int | None) -> None:
         """Label a pair; None passes it over."""
         self.history.append(pair)
@@ -262,10 +251,27 @@ class _Session:
             else:
                 self.file.take_back(last)
 
-    def show(self, pair: PairToLabel) -> None:
-        """A pair, below how many are done and above the keys."""
-        scale = self.file.scale
-        self._head(1)
+    def show_next(self) -> PairToLabel | None:
+        """The first pair that is neither labelled nor skipped, below how many are done; or the end.
+
+        What was said before the work begins stays on the screen.
+        """
+        passed = self.file.grades.keys() | self.skipped
+        pair = next((pair for pair in self.sample.items if pair.ids not in passed), None)
+        if self.out.is_terminal and self.started:
+            self.out.clear()
+        self.started = True
+        done = progress(self.sample, self.file)
+        self.out.rule(f"{done.done + (pair is not None)} / {done.total}")
+        if pair is None:
+            skipped = f" but {len(self.skipped)} skipped" if self.skipped else ""
+            self._say(f"no pair is left{skipped}")
+            self._say("u undo · any other key ends", "dim")
+        else:
+            self._show(pair)
+        return pair
+
+    def _show(self, pair: PairToLabel) -> None:
         against = "gold text" if self.sample.settings.get("asks") == "support" else "query"
         self._say(against, "dim")
         rows = self._say(pair.query, "bold")
@@ -278,13 +284,8 @@ class _Session:
             self.out.rule()
         if self.rubric:
             self._show_rubric()
+        scale = self.file.scale
         self._say(f"{scale.low}-{scale.high} label · u undo · s skip · h help · q quit", "dim")
-
-    def show_end(self) -> None:
-        """That no pair is left."""
-        self._head(0)
-        self._say("no pair is left" + (f" but {len(self.skipped)} skipped" if self.skipped else ""))
-        self._say("u undo · any other key ends", "dim")
 
     def show_help(self) -> None:
         """What the labels mean, and what to go by."""
@@ -294,14 +295,6 @@ class _Session:
             "Label what the passage says, not its style or length. Each label is on disk at once; "
             "q or Ctrl-C ends, and the same command goes on.\nAny key goes back."
         )
-
-    def _head(self, current: int) -> None:
-        """An empty screen, and how far the work is; what was said before it begins stays."""
-        if self.out.is_terminal and self.started:
-            self.out.clear()
-        self.started = True
-        done = progress(self.sample, self.file)
-        self.out.rule(f"{done.done + current} / {done.total}")
 
     def _show_rubric(self) -> None:
         for grade in self.file.scale.labels:

@@ -1,23 +1,26 @@
 """Labels: who said what of a query and a document, from every kind of source that holds any."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
 
-from kragx.agreement.label_files import FORMATS, READERS, Label, of_store, recognised
-from kragx.data import Doc, Gold, GoldDataset, Query, read_dataset
+from kragx.agreement.label_files import (
+    FORMATS,
+    READERS,
+    Label,
+    Pair,
+    Side,
+    of_dataset,
+    of_mapping,
+    of_store,
+    recognised,
+)
+from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, nearest, shorten
-from kragx.judging import Store, records
-from kragx.judging.prompt import key_of
-
-Pair = tuple[str, str]
-"""A query id and a document id."""
-
-Side = Literal["human", "judge"]
 
 MOST_LABELS = 101
 """The most labels that a scale may have."""
@@ -129,11 +132,6 @@ def read_scale(value: object, human: Labels) -> Scale:
     raise UsageError(f"scale: {shorten(value)} is none; write its ends, for example 0-3 or -2..4")
 
 
-def document_name(doc: Doc | Gold) -> str:
-    """How labels call a document: its id, else ``text-`` and the start of its text's SHA-256."""
-    return doc.id if doc.id is not None else f"text-{key_of(doc.text or '')[:16]}"
-
-
 def gold_texts(query: Query) -> list[str]:
     """The texts that answer a query."""
     return [gold.text for gold in query.gold if gold.grade > 0 and gold.text]
@@ -172,13 +170,13 @@ def read_labels(
         case Labels():
             labels = source
         case GoldDataset():
-            labels = _of_dataset(source, source.name)
+            labels = collected(of_dataset(source, source.name), source.name)
         case Mapping():
-            labels = _of_mapping(source)
+            labels = collected(of_mapping(source), "labels")
         case str() | Path():
             labels = _of_file(Path(source), side, format, asks, model, rubric)
         case Sequence() if all(isinstance(label, Label) for label in source):
-            labels = _of_rows(source, "labels")
+            labels = collected(source, "labels")
         case _:
             raise UsageError(
                 f"labels: {type(source).__name__} holds none; pass a path, a GoldDataset, or "
@@ -202,86 +200,14 @@ def _of_file(
     rubric: str | None,
 ) -> Labels:
     format = format or recognised(path)  # noqa: A001
-    if format not in FORMATS:
+    if format == "store":
+        labels = collected(of_store(path, side, asks, model, rubric), str(path))
+        return replace(labels, positive=2.0)  # on the scale of the judge's rubrics
+    if format not in READERS:
         raise UsageError(
             f"unknown value {format!r}", field="format", remedy=nearest(format, FORMATS)
         )
-    if format == "gold":
-        return _of_dataset(read_dataset(path), str(path))
-    if format != "store":
-        return _of_rows(tuple(READERS[format](path)), str(path))
-    if side is None:
-        rows = tuple(of_store(path, asks, model, rubric))
-        return replace(_of_rows(rows, str(path)), positive=2.0)
-    return _of_store(path, side, asks, model, rubric)
-
-
-def _of_rows(rows: Sequence[Label], name: str) -> Labels:
-    """Labels of queries and documents, if all are just that; else labels of gold."""
-    by_pair = [
-        (label.query_id, label.doc_id, label.grade, label.place)
-        for label in rows
-        if label.query_id is not None
-        and label.doc_id is not None
-        and label.gold is None
-        and label.gold_id is None
-    ]
-    if len(by_pair) == len(rows):
-        return collected(by_pair, name)
-    return Labels({}, file_name(name), of_gold=tuple(rows))
-
-
-def _of_mapping(source: Mapping[Any, Any]) -> Labels:
-    rows = []
-    for query, of_query in source.items():
-        if not isinstance(of_query, Mapping):
-            raise UsageError(
-                f"labels: query {query!r} has {shorten(of_query)}; "
-                "{query id: {document id: grade}} is expected"
-            )
-        for document, grade in of_query.items():
-            if isinstance(grade, bool) or not isinstance(grade, (int, float)) or grade - grade != 0:
-                raise DataError(
-                    f"labels: query {query!r}, document {document!r}: {shorten(grade)} is no "
-                    "finite number"
-                )
-            rows.append((str(query), str(document), float(grade), ""))
-    return collected(rows, "labels")
-
-
-def _of_dataset(dataset: GoldDataset, name: str) -> Labels:
-    rows = []
-    for query in dataset:
-        for number, gold in enumerate(query.gold, start=1):
-            itself = (gold,) if gold.id is not None or gold.text is not None else ()
-            rows += [
-                (query.id, document_name(doc), float(gold.grade), f"gold {number}")
-                for doc in (*itself, *gold.alternatives)
-            ]
-    if not rows:
-        raise DataError(
-            f"{name}: there is no label in it: neither gold, nor the 'label' of pairs, nor "
-            "'matched', nor 'overlap_chars'"
-        )
-    return collected(rows, name)
-
-
-def _of_store(
-    path: Path, side: Side, asks: str | None, model: str | None, rubric: str | None
-) -> Labels:
-    with Store(path) as store:
-        if side == "human":
-            grades: Mapping[Pair, float] = store.labels()
-            if not grades:
-                raise DataError(
-                    f"{path}: the store holds no human label; bring some in: "
-                    "kragx judge store import HUMAN.qrels"
-                )
-        else:
-            grades = records.grades(
-                store, asks=asks or asked_in(store), model=model, rubric=rubric, human=False
-            )
-    return Labels({pair: float(grade) for pair, grade in grades.items()}, str(path))
+    return collected(READERS[format](path), str(path))
 
 
 def read_sides(
@@ -298,45 +224,29 @@ def read_sides(
     return people, machine, read_scale(scale, people)
 
 
-def asked_in(store: Any) -> str:
-    """What the judge of a store was asked: relevance, support, or a `UsageError` if both."""
-    kinds = {
-        record["question"]["asks"]
-        for record in store.records()
-        if record["question"] is not None and record["pairs"]
-    }
-    if len(kinds) > 1:
-        raise UsageError(
-            f"--asks: the judge of {store.path} was asked for {' and '.join(sorted(kinds))}; "
-            "name one of them"
-        )
-    return str(next(iter(kinds), "relevance"))
-
-
-def collected(rows: Iterable[tuple[str, str, float, str]], name: str) -> Labels:
-    """Labels by pair, from rows of query id, document id, label and where it stands.
+def collected(rows: Iterable[Label], name: str) -> Labels:
+    """Labels of queries and documents, by pair, if all are just that; else labels of gold.
 
     Raises:
         DataError: there is none, or pairs have two different labels: all such pairs are listed.
     """
-    rows = list(rows)
-    grades = {(query, document): grade for query, document, grade, _ in rows}
-    if not grades:
+    rows = tuple(rows)
+    places: dict[tuple[Pair, float], str] = {}
+    for label in rows:
+        if label.pair is None:
+            return Labels({}, file_name(name), of_gold=rows)
+        places.setdefault((label.pair, label.grade), label.place)
+    if not places:
         raise DataError(f"{name}: there is no label in it")
-    # The last label of a pair stands in `grades`; another one contradicts it.
-    conflicts: dict[Pair, dict[float, str]] = {
-        (query, document): {}
-        for query, document, grade, _ in rows
-        if grades[query, document] != grade
-    }
-    for query, document, grade, place in rows if conflicts else ():
-        if (query, document) in conflicts:
-            conflicts[query, document].setdefault(grade, f" ({place})" if place else "")
-    if conflicts:
+    grades = dict(places.keys())
+    if len(grades) < len(places):
+        by_pair: dict[Pair, list[str]] = defaultdict(list)
+        for (pair, grade), place in places.items():
+            by_pair[pair].append(f"{grade:g} ({place})" if place else f"{grade:g}")
         lines = [
-            f"query {query!r}, document {document!r}: "
-            + ", ".join(f"{grade:g}{place}" for grade, place in places.items())
-            for (query, document), places in conflicts.items()
+            f"query {query!r}, document {document!r}: {', '.join(labels)}"
+            for (query, document), labels in by_pair.items()
+            if len(labels) > 1
         ]
         head = (
             f"{name}: {len(lines)} pairs have labels that contradict each other; keep one of each"

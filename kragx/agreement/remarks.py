@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from unicodedata import normalize
 
 from kragx.agreement import coefficients
-from kragx.agreement.labels import Labels, Pair, Scale, Side
+from kragx.agreement.label_files import Pair, Side
+from kragx.agreement.labels import Labels, Scale
 from kragx.agreement.scoring import lowest_is_zero
 from kragx.comparison.statistics import Interval
 from kragx.metrics import Floats

@@ -8,7 +8,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from kragx.agreement.labels import Pair, asked_in, document_name, gold_texts
+from kragx.agreement.label_files import Pair, asked_in, document_name
+from kragx.agreement.labels import gold_texts
 from kragx.comparison.statistics import SEED
 from kragx.data import Doc, GoldDataset, Mender, Run
 from kragx.data.formats.jsonl import read_records, write_records

@@ -6,7 +6,8 @@ from math import ceil
 
 import numpy as np
 
-from kragx.agreement.labels import Labels, Pair, Scale, document_name
+from kragx.agreement.label_files import Pair, document_name
+from kragx.agreement.labels import Labels, Scale
 from kragx.data import Gold, GoldDataset, Query, Run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.evaluation.evaluate import evaluate

@@ -114,7 +114,7 @@ def label(
 
 def _question(asks: Ask | None, store: Path | None) -> Ask:
     """What is to be labelled: what is named, else what the store's judge was asked."""
-    from kragx.agreement.labels import asked_in
+    from kragx.agreement.label_files import asked_in
     from kragx.judging import Store
 
     if store is None:
