@@ -20,8 +20,7 @@ from kragx.agreement.scoring import (
     as_gold,
     deepest,
     judged_share,
-    lowest_is_zero,
-    not_used,
+    scale_notes,
     scored_by,
     systems,
 )
@@ -212,7 +211,7 @@ class Corrected(Result):
                 f"{self.n_human_only} queries with human labels have none by the judge, and are "
                 "not used"
             )
-        yield from map(warning, (*not_used(self.n_out_of_scale, self.scale), *self.notes))
+        yield from map(warning, self.notes)
         yield Line(
             "judge alone, people alone: uncorrected means over all, and over the labelled queries. "
             "The labelled queries must be a random part of all."
@@ -287,14 +286,15 @@ def correct(
             judged=judged_share(by_judge),
             depth=depth,
         )
+    n_out_of_scale = sum(
+        grade not in labels for side in (people, machine) for grade in side.grades.values()
+    )
     return Corrected(
         systems=corrected,
         n_human_only=sum(query not in machine.queries for query in people.queries),
-        n_out_of_scale=sum(
-            grade not in labels for side in (people, machine) for grade in side.grades.values()
-        ),
+        n_out_of_scale=n_out_of_scale,
         scale=labels,
-        notes=lowest_is_zero(labels),
+        notes=tuple(scale_notes(labels, n_out_of_scale)),
         settings={
             "human": people.name,
             "judge": machine.name,

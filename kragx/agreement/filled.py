@@ -1,6 +1,5 @@
 """Filling holes: human labels win, the judge says what people have not."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,8 +10,7 @@ from kragx.agreement.scoring import (
     as_gold,
     deepest,
     judged_share,
-    lowest_is_zero,
-    not_used,
+    scale_notes,
     scored_by,
     systems,
 )
@@ -93,7 +91,6 @@ class Filled(Result):
             f"labels: {counts['human']} human, {counts['judge']} by the judge where people have "
             f"none; overruled by people: {self.n_overruled}"
         )
-        yield from map(warning, not_used(self.n_out_of_scale, self.scale))
         if labels:
             rows = [[str(value) for value in row.values()] for row in self.rows()]
             yield Table(("query", "document", "label", "by"), rows, words=2)
@@ -147,34 +144,30 @@ def fill(
         UsageError: an argument is wrong.
     """
     runs = systems(runs)
-    people, machine, scale_read = read_sides(human, judge, scale, asks, model, rubric)
-    sides: tuple[tuple[Side, Labels], ...] = (("judge", machine), ("human", people))
-    grades: dict[Pair, float] = {}
-    sources: dict[Pair, Side] = {}
-    for source, labels in sides:  # people last, so that theirs stay
-        usable = {pair: grade for pair, grade in labels.grades.items() if grade in scale_read}
-        grades |= usable
-        sources |= dict.fromkeys(usable, source)
+    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric)
+    by_people, by_judge = (
+        {pair: grade for pair, grade in side.grades.items() if grade in labels}
+        for side in (people, machine)
+    )
+    grades = by_judge | by_people
+    sources: dict[Pair, Side] = {
+        **dict.fromkeys(by_judge, "judge"),
+        **dict.fromkeys(by_people, "human"),
+    }
     queries = list(dict.fromkeys(query for query, _ in (*people.grades, *machine.grades)))
-    counts = Counter(sources.values())
-    alone = as_gold(people, scale_read, queries, sources)
-    dataset = as_gold(Labels(grades, f"{people.name}+{machine.name}"), scale_read, queries, sources)
+    alone = as_gold(people, labels, queries, sources)
+    dataset = as_gold(Labels(grades, f"{people.name}+{machine.name}"), labels, queries, sources)
+    n_out_of_scale = len(people) + len(machine) - len(by_people) - len(by_judge)
     return Filled(
         grades=grades,
         sources=sources,
-        n_labels={"human": counts["human"], "judge": counts["judge"]},
-        n_overruled=sum(
-            sources[pair] == "human" and grade in scale_read and grade != grades[pair]
-            for pair, grade in machine.grades.items()
-            if pair in sources
-        ),
+        n_labels={"human": len(by_people), "judge": len(grades) - len(by_people)},
+        n_overruled=sum(grade != grades[pair] for pair, grade in by_judge.items()),
         n_queries=len(queries),
         n_without_human=sum(not query.gold for query in alone),
-        n_out_of_scale=sum(
-            grade not in scale_read for _, labels in sides for grade in labels.grades.values()
-        ),
-        scale=scale_read,
-        notes=lowest_is_zero(scale_read),
+        n_out_of_scale=n_out_of_scale,
+        scale=labels,
+        notes=tuple(scale_notes(labels, n_out_of_scale)),
         dataset=dataset,
         human_only=tuple(scored_by(alone, run, metrics) for run in runs),
         filled=tuple(scored_by(dataset, run, metrics) for run in runs),

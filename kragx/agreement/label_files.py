@@ -286,7 +286,7 @@ def of_store(
 
 def _of_pairs(labels: Mapping[Pair, int]) -> Iterator[Label]:
     for (query_id, doc_id), grade in labels.items():
-        yield Label(grade, query_id, doc_id=doc_id)
+        yield Label(float(grade), query_id, doc_id=doc_id)
 
 
 def asked_in(store: Store) -> str:

@@ -6,7 +6,7 @@ from unicodedata import normalize
 from kragx.agreement import coefficients
 from kragx.agreement.label_files import Pair, Side
 from kragx.agreement.labels import Labels, Scale
-from kragx.agreement.scoring import lowest_is_zero
+from kragx.agreement.scoring import scale_notes
 from kragx.comparison.statistics import Interval
 from kragx.metrics import Floats
 from kragx.printing import interval
@@ -100,7 +100,7 @@ def notes(
         )
     yield from other_forms(missing)
     if runs:
-        yield from lowest_is_zero(scale)
+        yield from scale_notes(scale)
 
 
 def _resting_on_few(counts: Floats, scale: Scale) -> set[str]:

@@ -79,27 +79,26 @@ def as_gold(
     )
 
 
-def lowest_is_zero(scale: Scale) -> tuple[str, ...]:
-    """What a reader must know of grades on a scale from 1 on, as `as_gold` makes them."""
-    if scale.low <= 0:
-        return ()
-    return (
-        f"in metrics the labels {scale} count as grades 0 to {scale.high - scale.low}: the lowest "
-        f"is no relevance, and rel=2 means a label of {scale.low + 2} or more",
-    )
+def scale_notes(scale: Scale, n_out_of_scale: int = 0) -> Iterator[str]:
+    """What a reader must know of metrics made of labels: those not used, and what grade 0 is.
 
-
-def not_used(n_out_of_scale: int, scale: Scale) -> tuple[str, ...]:
-    """What a reader must know of labels off the scale; nothing if there are none."""
-    if not n_out_of_scale:
-        return ()
-    inferred = (
-        f"; the scale, {scale}, was taken from the human labels: name it (--scale 0-3) if they "
-        "belong to it"
-    )
-    return (
-        f"out of scale, not used: {n_out_of_scale} labels" + (inferred if scale.inferred else ""),
-    )
+    Args:
+        scale: of the labels.
+        n_out_of_scale: how many are not on it.
+    """
+    if n_out_of_scale:
+        inferred = (
+            f"; the scale, {scale}, was taken from the human labels: name it (--scale 0-3) if they "
+            "belong to it"
+        )
+        yield (
+            f"out of scale, not used: {n_out_of_scale} labels{inferred if scale.inferred else ''}"
+        )
+    if scale.low > 0:  # as `as_gold` makes grades of labels
+        yield (
+            f"in metrics the labels {scale} count as grades 0 to {scale.high - scale.low}: the "
+            f"lowest is no relevance, and rel=2 means a label of {scale.low + 2} or more"
+        )
 
 
 def scored_by(dataset: GoldDataset, run: Run, metrics: Sequence[str]) -> Evaluation:

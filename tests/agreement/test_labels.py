@@ -136,6 +136,8 @@ def test_store(tmp_path):
     found = agree(path, path, scale="0-3", resamples=10)
     assert found.pairs == 1
     assert found.missing["judge"] == (("q1", "c"),)
+    # Whoever graded, a match of a store begins at 2.
+    assert {read_labels(path, side).positive for side in (None, "human", "judge")} == {2.0}
 
 
 def test_store_with_both_questions(tmp_path):
