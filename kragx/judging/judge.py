@@ -45,7 +45,7 @@ class Judge(JudgeSettings):
         keys = Batch(self, questions).keys
         with Store(self.store) as store:
             settled = store.settled(list(dict.fromkeys(keys)))
-        return [settled[key].judgement("store") if key in settled else None for key in keys]
+        return [settled.get(key) for key in keys]
 
 
 # -- what stands for a judge -------------------------------------------------------------------

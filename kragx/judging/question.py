@@ -63,10 +63,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of a question: the last of a failed judgement's three forms.
+    """What became of a question: one attempt at it, as a row of the store keeps it.
 
-    A client's `Failure` is kept as a `kragx.judging.store.Attempt`, which becomes a judgement
-    without a grade; the match table holds NaN for it.
+    A client's `Failure` becomes a judgement without a grade; the match table holds NaN for it.
 
     Attributes:
         key: the question's key.
@@ -74,7 +73,15 @@ class Judgement:
         reason: the judge's, in a few words.
         failure: why there is no grade.
         detail: what the provider or the check said about the failure.
-        source: ``judge`` (asked in this run), ``store`` (asked before) or ``human``.
+        source: ``judge`` (asked in this run), ``store`` (asked before) or ``human`` (a grade that
+            a person gave to this very question, or to its query and document).
+        uid: of this attempt, so that a file imported twice adds nothing the second time; empty
+            where nothing was asked.
+        at: when, in UTC (ISO 8601).
+        raw: what the model said, word for word.
+        prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens: as `Usage` counts them.
+        seconds: that the answer took.
+        model, fingerprint: what served it.
     """
 
     key: str
@@ -83,6 +90,16 @@ class Judgement:
     failure: FailureKind | None = None
     detail: str | None = None
     source: Literal["judge", "store", "human"] = "judge"
+    uid: str = ""
+    at: str = ""
+    raw: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    seconds: float | None = None
+    model: str | None = None
+    fingerprint: str | None = None
 
     @property
     def text(self) -> str:

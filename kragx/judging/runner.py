@@ -27,7 +27,7 @@ from kragx.judging.prompt import (
 from kragx.judging.question import SETTLED, Answer, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import Rubric
 from kragx.judging.settings import JudgeSettings, wait_before
-from kragx.judging.store import Attempt, Store, now
+from kragx.judging.store import Store, now
 from kragx.judging.tally import Spent, Tally, about_tokens
 from kragx.terminal import progress_bar
 
@@ -73,9 +73,8 @@ class Batch:
             self.wanted.setdefault(key, (question, canonical))
         self.questions = questions
         self.done: dict[str, Judgement] = {}
-        self.served: dict[str, set[str]] = {"models": set(), "system fingerprints": set()}
         self.over_budget = False
-        self.attempts: list[Attempt] = []  # not yet committed
+        self.attempts: list[Judgement] = []  # not yet committed
         self.write_error: sqlite3.Error | None = None
         self.others_write = False
 
@@ -85,8 +84,10 @@ class Batch:
         with Store(settings.store) as self.store:
             self.store.changed_by_others()  # from here on it is noticed
             labels = self._labels()
-            for attempt in self.store.settled(list(self.wanted)).values():
-                self._take_stored(attempt)
+            stored = self.store.settled(list(self.wanted))
+            self.done = {
+                key: stored[key] for key in stored if not self._is_asked_again(stored[key])
+            }
             todo = [key for key in self.wanted if key not in self.done]
             self.tally.n_stored += len(self.done)
             if settings.dry_run:
@@ -119,24 +120,25 @@ class Batch:
 
     def _labels(self) -> dict[int, Judgement]:
         """Human labels of the questions' queries and documents, by position: they win."""
-        positions: dict[tuple[str, str], list[int]] = {}
-        for position, question in enumerate(self.questions):
-            if question.rubric.asks == "relevance" and question.query_id and question.document_id:
-                pair = (question.query_id, question.document_id)
-                positions.setdefault(pair, []).append(position)
-        labels = self.store.labels(list(dict.fromkeys(query for query, _ in positions)))
+        pairs = {
+            position: (question.query_id, question.document_id)
+            for position, question in enumerate(self.questions)
+            if question.rubric.asks == "relevance" and question.query_id and question.document_id
+        }
+        labels = self.store.labels(list(dict.fromkeys(query for query, _ in pairs.values())))
         judgements: dict[int, Judgement] = {}
-        for pair, grade in labels.items():
-            for position in positions.get(pair, ()):
-                top = self.questions[position].rubric.top
-                if grade > top:
-                    raise DataError(
-                        f"{self.settings.store}: the imported label {grade} of query {pair[0]!r}, "
-                        f"document {pair[1]!r} is not on the rubric's scale of 0 to {top}"
-                    )
-                judgements[position] = Judgement(
-                    self.keys[position], grade=max(0, grade), source="human"
+        for position, pair in pairs.items():
+            if pair not in labels:
+                continue
+            grade, top = labels[pair], self.questions[position].rubric.top
+            if grade > top:
+                raise DataError(
+                    f"{self.settings.store}: the imported label {grade} of query {pair[0]!r}, "
+                    f"document {pair[1]!r} is not on the rubric's scale of 0 to {top}"
                 )
+            judgements[position] = Judgement(
+                self.keys[position], grade=max(0, grade), source="human"
+            )
         # A question that is asked for labelled documents only needs no judge.
         needed = {key for position, key in enumerate(self.keys) if position not in judgements}
         self.wanted = {key: entry for key, entry in self.wanted.items() if key in needed}
@@ -149,20 +151,11 @@ class Batch:
                 document = question.document_id or f"text-{key_of(question.document)[:16]}"
                 yield key, question.query_id, document
 
-    def _take_stored(self, attempt: Attempt) -> None:
-        """Use what the store has, unless it is a failure that is to be asked again."""
+    def _is_asked_again(self, stored: Judgement) -> bool:
         again = self.settings.ask_again
-        if attempt.failure is not None and (
-            again == "all" or (again == "transient" and attempt.failure not in SETTLED)
-        ):
-            return
-        self.done[attempt.key] = attempt.judgement("store")
-        self._note_served(attempt)
-
-    def _note_served(self, attempt: Attempt) -> None:
-        for names, name in zip(self.served.values(), (attempt.model, attempt.fingerprint)):
-            if name:
-                names.add(name)
+        return stored.failure is not None and (
+            again == "all" or (again == "transient" and stored.failure not in SETTLED)
+        )
 
     def _plan(self, todo: Sequence[str]) -> None:
         for key in todo:
@@ -222,9 +215,10 @@ class Batch:
     async def _ask(self, key: str) -> Judgement:
         settings = self.settings
         question, _ = self.wanted[key]
-        if self._graded_elsewhere(key):
+        stored = self._graded_elsewhere(key)
+        if stored is not None:
             self.tally.n_stored += 1
-            return self.done[key]
+            return stored
         request = Request(messages(question, key), schema(question.rubric), settings.timeout)
         for number in range(1, settings.attempts + 1):
             room = None if self.over_budget else settings.ledger.reserve(request.messages)
@@ -233,8 +227,8 @@ class Batch:
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
             answer, seconds = await self._once(request, room)
             self.tally.n_retries += number > 1
-            attempt = _attempt(key, answer, question.rubric, seconds)
-            self._keep(attempt)
+            judgement = _judgement(key, answer, question.rubric, seconds)
+            self._keep(judgement)
             if not isinstance(answer, Failure):
                 break
             if answer.fatal:
@@ -248,10 +242,9 @@ class Batch:
             if answer.kind == "rate_limit":
                 settings.pace.pause(wait)
             await settings.sleep(wait)
-        self._note_served(attempt)
-        return attempt.judgement("judge")
+        return judgement
 
-    def _keep(self, attempt: Attempt) -> None:
+    def _keep(self, attempt: Judgement) -> None:
         """Commit an attempt, together with those that arrive in the next few milliseconds."""
         if self.write_error is not None:  # what cannot be kept is not asked for
             raise self.write_error
@@ -270,14 +263,11 @@ class Batch:
             self.store.add(self.attempts)
             self.attempts = []
 
-    def _graded_elsewhere(self, key: str) -> bool:
-        """Whether another process has got this judgement meanwhile."""
+    def _graded_elsewhere(self, key: str) -> Judgement | None:
+        """The judgement, if another process has got a grade meanwhile."""
         self.others_write = self.others_write or self.store.changed_by_others()
-        attempt = self.store.settled([key]).get(key) if self.others_write else None
-        if attempt is None or attempt.grade is None:
-            return False
-        self._take_stored(attempt)
-        return True
+        stored = self.store.settled([key]).get(key) if self.others_write else None
+        return None if stored is None or stored.grade is None else stored
 
     async def _once(self, request: Request, room: Spent) -> tuple[Answer | Failure, float]:
         settings = self.settings
@@ -299,10 +289,14 @@ class Batch:
     # -- after asking ------------------------------------------------------------------------
 
     def _warn_of_changes(self) -> None:
+        served = {
+            "models": {judgement.model for judgement in self.done.values()},
+            "system fingerprints": {judgement.fingerprint for judgement in self.done.values()},
+        }
         changed = [
-            f"{what} ({', '.join(sorted(names))})"
-            for what, names in self.served.items()
-            if len(names) > 1
+            f"{what} ({', '.join(sorted(filter(None, names)))})"
+            for what, names in served.items()
+            if len(names - {None}) > 1
         ]
         if changed:
             warnings.warn(
@@ -314,7 +308,7 @@ class Batch:
             )
 
 
-def _attempt(key: str, answer: Answer | Failure, rubric: Rubric, seconds: float) -> Attempt:
+def _judgement(key: str, answer: Answer | Failure, rubric: Rubric, seconds: float) -> Judgement:
     """What is kept of an answer: its grade, or why it has none."""
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
     outcome: dict[str, Any] = (
@@ -322,7 +316,7 @@ def _attempt(key: str, answer: Answer | Failure, rubric: Rubric, seconds: float)
         if isinstance(read, Failure)
         else {"grade": read[0], "reason": read[1]}
     )
-    return Attempt(
+    return Judgement(
         key=key,
         uid=uuid.uuid4().hex,
         at=now(),

@@ -8,15 +8,15 @@ was in flight.
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from kragx.errors import DataError
 from kragx.judging.prompt import canonical_json, key_of
-from kragx.judging.question import FailureKind, Judgement
+from kragx.judging.question import Judgement
 from kragx.judging.sqlite import connect, rows_of, writing
 
 _VERSION = 1
@@ -29,43 +29,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One row: a grade, or a failure with its kind, and what it cost.
-
-    Attributes:
-        key: of the question.
-        uid: of this attempt, so that a file imported twice adds nothing the second time.
-        at: when, in UTC (ISO 8601).
-        source: ``judge``, or ``human`` for a grade that a person gave to this very question.
-        raw: what the model said, word for word.
-        model, fingerprint: what served it.
-    """
-
-    key: str
-    uid: str
-    at: str
-    source: str = "judge"
-    grade: int | None = None
-    reason: str | None = None
-    failure: FailureKind | None = None
-    detail: str | None = None
-    raw: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    seconds: float | None = None
-    model: str | None = None
-    fingerprint: str | None = None
-
-    def judgement(self, source: Literal["judge", "store"]) -> Judgement:
-        """What this attempt says of its question, whether it was made now or stored before."""
-        by = "human" if self.source == "human" else source
-        return Judgement(self.key, self.grade, self.reason, self.failure, self.detail, by)
-
-
-_COLUMNS = tuple(field.name for field in fields(Attempt))
+_COLUMNS = tuple(field.name for field in fields(Judgement))
 _VALUES = attrgetter(*_COLUMNS)
 _INSERT = (
     f"INSERT OR IGNORE INTO attempts ({', '.join(_COLUMNS)}) "
@@ -103,7 +67,7 @@ class Store:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def add(self, attempts: Iterable[Attempt]) -> None:
+    def add(self, attempts: Iterable[Judgement]) -> None:
         """Commit attempts at questions that were noted before."""
         with writing(self._db):
             self._db.executemany(_INSERT, map(_VALUES, attempts))
@@ -162,17 +126,19 @@ class Store:
 
     # -- reading -----------------------------------------------------------------------------
 
-    def settled(self, keys: Sequence[str], *, human: bool = True) -> dict[str, Attempt]:
-        """The attempt that counts for each key that has one.
+    def settled(self, keys: Sequence[str], *, human: bool = True) -> dict[str, Judgement]:
+        """The attempt that counts for each key that has one; its source is the store, or human.
 
         The newest human grade, unless `human` is false; else the first grade, which stays the
         same whatever is added; else the newest failure.
         """
-        settled: dict[str, Attempt] = {}
+        settled: dict[str, Judgement] = {}
         query = f"SELECT {', '.join(_COLUMNS)} FROM attempts WHERE key"
         for row in rows_of(self._db, query, keys, "ORDER BY id"):
-            attempt = Attempt(**dict(zip(_COLUMNS, row, strict=True)))
-            if attempt.source == "human" and not human:
+            attempt = Judgement(*row)
+            if attempt.source != "human":
+                attempt = replace(attempt, source="store")
+            elif not human:
                 continue
             before = settled.get(attempt.key)
             is_open = before is None or (before.source != "human" and before.grade is None)
@@ -211,11 +177,13 @@ class Store:
 
 def _read_record(
     record: Mapping[str, Any], number: int
-) -> tuple[Attempt, str, list[tuple[str, str, str]]]:
+) -> tuple[Judgement, str, list[tuple[str, str, str]]]:
     try:
         material = canonical_json(record["question"])
-        values = {name: record[name] for name in _COLUMNS if name in record}
-        attempt = Attempt(**values)
+        required = ("key", "uid", "at")
+        attempt = Judgement(
+            **{name: record[name] for name in _COLUMNS if name in required or name in record}
+        )
         pairs = [(attempt.key, str(q), str(d)) for q, d in record.get("pairs", ())]
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
