@@ -75,6 +75,15 @@ class MissingExtraError(UsageError, ImportError):  # type: ignore[misc]  # path:
 
 
 @contextmanager
+def inside(field: str = "", *, path: str = "") -> Iterator[None]:
+    """Around what may raise: its errors are seen from outside, `KragxError.within` the field."""
+    try:
+        yield
+    except KragxError as error:
+        raise error.within(field, path=path) from error.__cause__
+
+
+@contextmanager
 def needing(extra: str, what: str) -> Iterator[None]:
     """Around imports of an optional package: says how to install it where it is missing."""
     try:

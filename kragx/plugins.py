@@ -4,10 +4,10 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from kragx.errors import KragxError, UsageError, nearest
 
@@ -112,6 +112,7 @@ def check_arguments(factory: Any, args: Mapping[str, Any], where: str) -> None:
 
 # -- options, by the fields of dataclasses ----------------------------------------------------
 
+Made = TypeVar("Made")
 Read = Callable[[Any], Any]
 """From what a user writes for an option to what is kept."""
 
@@ -132,6 +133,23 @@ def check_options(value: Any) -> None:
             object.__setattr__(value, name, read(getattr(value, name)))
         except UsageError as error:
             raise (error if error.field else error.within(name)) from None
+
+
+def from_options(kind: Callable[..., Made], options: Mapping[Any, Any]) -> Made:
+    """The dataclass `kind` made of a mapping of its fields.
+
+    Raises:
+        UsageError: an option is unknown, missing or wrong; the error's field is its name.
+    """
+    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    for name in options:
+        if name not in known:
+            remedy = nearest(str(name), known)
+            raise UsageError("unknown field", field=str(name), remedy=remedy)
+    for name, field in known.items():
+        if field.default is MISSING and name not in options:
+            raise UsageError("missing; it is required", field=name)
+    return kind(**options)
 
 
 @cache

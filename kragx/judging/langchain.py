@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.errors import UsageError
+from kragx.judging.openai import failed
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 
 _NAMES = ("model", "model_name", "model_id", "deployment_name", "azure_deployment")
@@ -85,7 +86,7 @@ class LangChainClient:
         try:
             answered = await structured.ainvoke(list(request.messages))
         except (*self.errors, *_expected()) as error:
-            return _failed(error)
+            return failed(error)
         return _read(answered)
 
 
@@ -107,26 +108,6 @@ def _expected() -> tuple[type[Exception], ...]:
         loaded = sys.modules.get(module)
         errors += [getattr(loaded, name) for name in names if hasattr(loaded, name)]
     return tuple(errors)
-
-
-def _failed(error: Exception) -> Failure:
-    from kragx.judging.openai import failure_of_status, is_network
-
-    detail = f"{type(error).__name__}: {error}"
-    name = type(error).__name__
-    if isinstance(error, TimeoutError) or "Timeout" in name:
-        return Failure("timeout", detail, again=True)
-    response = getattr(error, "response", None)
-    status = getattr(error, "status_code", getattr(response, "status_code", None))
-    if isinstance(status, int):
-        code = getattr(error, "code", None)
-        return failure_of_status(status, code, detail, getattr(response, "headers", {}))
-    if isinstance(error, ConnectionError) or "Connect" in name or is_network(error):
-        # A client may wrap whatever went wrong below it; only the network's own trouble counts.
-        if error.__cause__ is not None and not is_network(error.__cause__):
-            raise error.__cause__
-        return Failure("connection", detail, again=True)
-    return Failure("api_error", detail)
 
 
 def _read(answered: Any) -> Answer | Failure:

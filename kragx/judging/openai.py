@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from kragx.errors import UsageError
+from kragx.errors import UsageError, check_whole
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ class OpenAIClient:
             raise UsageError("judge.model: name the model that judges")
         if self.base_url is None:
             object.__setattr__(self, "base_url", os.environ.get("OPENAI_BASE_URL") or None)
-        if self.max_output_tokens < 1:
-            raise UsageError(f"judge.max_output_tokens: {self.max_output_tokens} is not above 0")
+        check_whole("judge.max_output_tokens", self.max_output_tokens)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -97,18 +96,8 @@ class OpenAIClient:
             completion = await self._client().chat.completions.create(**options)
         # Named exceptions only: anything else (a recorded test that lacks this request, a mistake
         # in kragx) must end the run, not pass for a judgement that failed.
-        except openai.APITimeoutError as error:
-            return Failure("timeout", str(error), again=True)
-        except openai.APIStatusError as error:
-            status, detail = error.status_code, f"{error.status_code}: {error.message}"
-            return failure_of_status(status, error.code, detail, error.response.headers)
-        except openai.APIConnectionError as error:
-            if not is_network(error.__cause__):
-                raise error.__cause__ or error  # noqa: B904  # it is the mistake itself
-            detail = f"{type(error.__cause__).__name__}: {error.__cause__}"
-            return Failure("connection", detail, again=True)
         except openai.APIError as error:
-            return Failure("api_error", str(error))
+            return failed(error)
         return _read(completion)
 
     async def aclose(self) -> None:
@@ -149,15 +138,6 @@ class OpenAIClient:
         return self._open[loop]
 
 
-def is_network(cause: BaseException | None) -> bool:
-    """Whether a connection error comes from the network, not from a mistake below the client."""
-    if cause is None:
-        return True
-    return isinstance(cause, OSError) or any(
-        kind.__name__ == "TransportError" for kind in type(cause).__mro__
-    )
-
-
 def _read(completion: ChatCompletion) -> Answer | Failure:
     usage = _usage(completion)
     model, fingerprint = completion.model or None, completion.system_fingerprint
@@ -181,10 +161,40 @@ def _usage(completion: ChatCompletion) -> Usage:
     )
 
 
-def failure_of_status(
-    status: int, code: str | None, detail: str, headers: Mapping[str, str]
-) -> Failure:
-    """What an HTTP status above 399 means for a judgement."""
+# -- what went wrong -------------------------------------------------------------------------
+
+
+def failed(error: Exception) -> Failure:
+    """What an error of a service means for a judgement, as openai, httpx and their like raise it.
+
+    Raises:
+        Exception: the service is not to blame: what went wrong is a mistake below its client.
+    """
+    name = type(error).__name__
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", getattr(response, "status_code", None))
+    if isinstance(error, TimeoutError) or "Timeout" in name:
+        return Failure("timeout", f"{name}: {error}", again=True)
+    if isinstance(status, int):
+        code, headers = getattr(error, "code", None), getattr(response, "headers", {})
+        return _of_status(status, code, f"{status}: {error}", headers)
+    if "Connect" in name or _is_network(error):
+        cause = error.__cause__ or error
+        # A client may wrap whatever went wrong below it; only the network's own trouble counts.
+        if cause is not error and not _is_network(cause):
+            raise cause
+        return Failure("connection", f"{type(cause).__name__}: {cause}", again=True)
+    return Failure("api_error", f"{name}: {error}")
+
+
+def _is_network(error: BaseException) -> bool:
+    return isinstance(error, OSError) or any(
+        kind.__name__ == "TransportError" for kind in type(error).__mro__
+    )
+
+
+def _of_status(status: int, code: str | None, detail: str, headers: Mapping[str, str]) -> Failure:
+    """What an HTTP status above 399 means."""
     if code in ("content_filter", "content_policy_violation"):
         return Failure("content_filter", detail)
     wait = _retry_after(headers)

@@ -8,17 +8,43 @@ changed wording gets a new id, so that grades of different wordings are never mi
 
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 
-from kragx.errors import DataError, UsageError, nearest
-from kragx.plugins import check_options
+from kragx.errors import DataError, UsageError, inside
+from kragx.plugins import Read, check_options, from_options
 
 Asks = Literal["relevance", "support"]
 Language = Literal["en", "ko"]
+
+
+def _text(problem: str) -> Read:
+    """Texts with more than white space; `problem` is what is wrong with others."""
+
+    def read(value: Any) -> Any:
+        if isinstance(value, str) and value.strip():
+            return value
+        raise UsageError(problem)
+
+    return read
+
+
+def _scale(grades: Any) -> dict[int, str]:
+    if not isinstance(grades, Mapping):
+        raise UsageError("a mapping {0: meaning, 1: meaning, ...} is needed")
+    try:
+        scale = {int(grade): str(words) for grade, words in grades.items()}
+    except (TypeError, ValueError):
+        raise UsageError("every grade must be a whole number") from None
+    if len(scale) < 2 or sorted(scale) != list(range(len(scale))):
+        raise UsageError(
+            f"{sorted(scale)} is no scale",
+            remedy="explain every whole number from 0 to the top grade, at least 0 and 1",
+        )
+    return scale
 
 
 @dataclass(frozen=True)
@@ -37,31 +63,17 @@ class Rubric:
         UsageError: a field is wrong.
     """
 
-    id: str
+    id: Annotated[str, _text("a rubric needs an id that names its wording")]
     asks: Asks
-    instruction: str
-    grades: Mapping[int, str]
+    instruction: Annotated[str, _text("say what is to be judged")]
+    grades: Annotated[Mapping[int, str], _scale]
     cut: int | None = None
     language: Language = "en"
 
     def __post_init__(self) -> None:
-        where = f"rubric {self.id!r}"
-        if not isinstance(self.id, str) or not self.id.strip():
-            raise UsageError("rubric.id: a rubric needs an id that names its wording")
-        try:
-            check_options(self)
-        except UsageError as error:
-            raise UsageError(f"{where}, {error}") from None
-        if not isinstance(self.instruction, str) or not self.instruction.strip():
-            raise UsageError(f"{where}, instruction: say what is to be judged")
-        expected = list(range(len(self.grades)))
-        if len(expected) < 2 or sorted(self.grades) != expected:
-            raise UsageError(
-                f"{where}, grades: {sorted(self.grades)} is no scale; explain every whole number "
-                "from 0 to the top grade, at least 0 and 1"
-            )
-        if self.cut is not None and self.cut not in expected[1:]:
-            raise UsageError(f"{where}, cut: {self.cut!r} must be a grade from 1 to {self.top}")
+        check_options(self)
+        if self.cut is not None and self.cut not in range(1, self.top + 1):
+            raise UsageError(f"{self.cut!r} must be a grade from 1 to {self.top}", field="cut")
 
     @property
     def top(self) -> int:
@@ -84,36 +96,21 @@ def read_rubric(source: object) -> Rubric:
         DataError: the file cannot be read.
         UsageError: what it says is no rubric.
     """
-    match source:
-        case Rubric():
-            return source
-        case str() | Path():
-            try:
-                return read_rubric(yaml.safe_load(Path(source).read_text(encoding="utf-8-sig")))
-            except OSError as error:
-                raise DataError(f"{source}: cannot be read: {error.strerror or error}") from None
-            except (UnicodeDecodeError, yaml.YAMLError) as error:
-                raise DataError(f"{source}: not a YAML file in UTF-8: {error}") from None
-        case Mapping():
-            names = [field.name for field in fields(Rubric)]
-            for name in source:
-                if name not in names:
-                    hint = nearest(str(name), names)
-                    raise UsageError(f"rubric.{name}: unknown field; {hint}")
-            for field in fields(Rubric):
-                if field.default is MISSING and field.name not in source:
-                    raise UsageError(f"rubric.{field.name}: missing; it is required")
-            if not isinstance(source["grades"], Mapping):
-                raise UsageError("rubric.grades: a mapping {0: meaning, 1: meaning, ...} is needed")
-            try:
-                grades = {int(grade): str(words) for grade, words in source["grades"].items()}
-            except (TypeError, ValueError):
-                raise UsageError("rubric.grades: every grade must be a whole number") from None
-            return Rubric(**{**source, "grades": grades})
-    raise UsageError(
-        f"rubric: {type(source).__name__} is no rubric; pass a Rubric, a mapping, or the path of "
-        "a YAML file"
-    )
+    if isinstance(source, Rubric):
+        return source
+    path = str(source) if isinstance(source, (str, Path)) else ""
+    if path:
+        try:
+            source = yaml.safe_load(Path(path).read_text(encoding="utf-8-sig"))
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
+        except (UnicodeDecodeError, yaml.YAMLError) as error:
+            raise DataError(f"not a YAML file in UTF-8: {error}", path=path) from None
+    with inside("rubric", path=path):
+        if isinstance(source, Mapping):
+            return from_options(Rubric, source)
+        remedy = "pass a Rubric, a mapping, or the path of a YAML file"
+        raise UsageError(f"{type(source).__name__} is no rubric", remedy=remedy)
 
 
 RUBRICS: Mapping[str, Rubric] = {

@@ -12,12 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from kragx import plugins
-from kragx.errors import UsageError
+from kragx.errors import UsageError, inside
 from kragx.judging.question import Client, Judgement
 from kragx.judging.rubric import Asks, Rubric, built_in, read_rubric
 from kragx.judging.tally import Ledger, Price, read_budget, read_prices
-from kragx.plugins import above_zero, number, optional, whole
+from kragx.plugins import above_zero, check_options, number, optional, whole
 
 DEFAULT_STORE = Path(".kragx/judgements.sqlite")
 AskAgain = Literal["transient", "all", "none"]
@@ -149,7 +148,7 @@ class JudgeSettings:
 
     client: Client
     store: str | Path = DEFAULT_STORE
-    rubric: Any = None
+    rubric: Annotated[Any, optional(read_rubric)] = None
     language: Literal["auto", "en", "ko"] = "auto"
     concurrency: Annotated[int, whole(1)] = 8
     rpm: Annotated[float | None, optional(above_zero)] = None
@@ -174,12 +173,8 @@ class JudgeSettings:
                 f"judge.client: {type(self.client).__name__} has no 'settings' and 'ask'; "
                 "pass an OpenAIClient, a LangChainClient, or one of your own"
             )
-        try:
-            plugins.check_options(self)
-        except UsageError as error:
-            raise error.within("judge") from None
-        if self.rubric is not None:
-            object.__setattr__(self, "rubric", read_rubric(self.rubric))
+        with inside("judge"):
+            check_options(self)
         if self.budget.cost is not None and self.price is None:
             raise UsageError(
                 f"judge.budget: no price of {self.model!r} is known, so no cost can be kept to; "

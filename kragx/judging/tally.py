@@ -9,13 +9,13 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Self
 
-from kragx.errors import UsageError, nearest
+from kragx.errors import UsageError, inside
 from kragx.judging.question import FailureKind, Judgement, Message, Usage
 from kragx.plain import HIDDEN, plain_fields
-from kragx.plugins import number
+from kragx.plugins import check_options, from_options, number, optional
 
 
 @dataclass
@@ -109,6 +109,9 @@ class Tally(Spent):
         return plain_fields(self) | {"failures": failures, "coverage": self.coverage}
 
 
+_amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
+
+
 @dataclass(frozen=True)
 class Price:
     """What a million tokens cost.
@@ -117,11 +120,17 @@ class Price:
         input: of a prompt.
         output: of an answer, thinking included.
         cached_input: of the part of a prompt that the provider had cached; None for `input`.
+
+    Raises:
+        UsageError: an amount is no number of at least 0.
     """
 
-    input: float
-    output: float
-    cached_input: float | None = None
+    input: Annotated[float, _amount]
+    output: Annotated[float, _amount]
+    cached_input: Annotated[float | None, optional(_amount)] = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     def of(self, spent: Spent) -> float:
         """The cost of what was spent."""
@@ -141,11 +150,17 @@ class Budget:
         cost: in the currency of the price table.
         calls: requests, retries included.
         tokens: of prompts and answers together.
+
+    Raises:
+        UsageError: an amount is no number of at least 0.
     """
 
-    cost: float | None = None
-    calls: int | None = None
-    tokens: int | None = None
+    cost: Annotated[float | None, optional(_amount)] = None
+    calls: Annotated[int | None, optional(_amount)] = None
+    tokens: Annotated[int | None, optional(_amount)] = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def read_prices(prices: Any) -> dict[str, Price]:
@@ -154,48 +169,29 @@ def read_prices(prices: Any) -> dict[str, Price]:
     Raises:
         UsageError: a price is missing or no number of at least 0.
     """
-    if not isinstance(prices or {}, Mapping):
-        raise UsageError("a mapping {model: {input: 0.4, output: 1.6}} is expected", field="prices")
-    return {
-        str(model): price if isinstance(price, Price) else _price(price, f"prices.{model}")
-        for model, price in (prices or {}).items()
-    }
+    with inside("prices"):
+        if not isinstance(prices or {}, Mapping):
+            raise UsageError("a mapping {model: {input: 0.4, output: 1.6}} is expected")
+        return {str(model): _price(model, price) for model, price in (prices or {}).items()}
 
 
-def _price(price: object, where: str) -> Price:
-    if not isinstance(price, Mapping):
-        raise UsageError("write {input: 0.4, output: 1.6}, per million tokens", field=where)
-    _check_amounts(price, Price, where)
-    for name in ("input", "output"):
-        if name not in price:
-            raise UsageError("missing; a price needs input and output", field=f"{where}.{name}")
-    return Price(**price)
+def _price(model: object, price: object) -> Price:
+    with inside(str(model)):
+        if isinstance(price, Mapping):
+            return from_options(Price, price)
+        if isinstance(price, Price):
+            return price
+        raise UsageError("write {input: 0.4, output: 1.6}, per million tokens")
 
 
-def read_budget(budget: object) -> Budget:
+def read_budget(budget: Any) -> Budget:
     """A budget from a number (cost) or ``{cost, calls, tokens}``."""
     if isinstance(budget, Budget):
         return budget
-    if not isinstance(budget, Mapping):
-        return Budget(cost=None if budget is None else _amount(budget))
-    _check_amounts(budget, Budget, "budget")
-    return Budget(**budget)
-
-
-_amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
-
-
-def _check_amounts(amounts: Mapping[str, Any], kind: type[Budget | Price], where: str) -> None:
-    names = [field.name for field in fields(kind)]
-    for name, value in amounts.items():
-        if name not in names:
-            raise UsageError(
-                "unknown field", field=f"{where}.{name}", remedy=nearest(str(name), names)
-            )
-        try:
-            _amount(value)
-        except UsageError as error:
-            raise error.within(f"{where}.{name}") from None
+    with inside("budget"):
+        if isinstance(budget, Mapping):
+            return from_options(Budget, budget)
+        return Budget(cost=budget)
 
 
 class Ledger:

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kragx import plugins
-from kragx.errors import UsageError, nearest
+from kragx.errors import UsageError, inside, nearest
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
 from kragx.matchers.embedding import EmbeddingMatcher
@@ -68,10 +68,8 @@ def matcher(
     Raises:
         UsageError: there is no such method, or it does not take these options.
     """
-    try:
+    with inside(field):
         return _matcher(spec, defaults)
-    except UsageError as error:
-        raise error.within(field) from error.__cause__
 
 
 def label(spec: object) -> str:
@@ -192,7 +190,7 @@ def _combined(
         raise UsageError("a list of at least two matchers is expected", field=kind)
     steps = []
     for position, member in enumerate(members):
-        try:
+        with inside(f"{kind}[{position}]"):
             if kind == "cascade":
                 step = _cascade_step(member, build, last=position == len(members) - 1)
             else:
@@ -204,8 +202,6 @@ def _combined(
                     "a judge of relevance uses no gold, and the other matchers do",
                     remedy="use mode 'support', or the judge alone",
                 )
-        except UsageError as error:
-            raise error.within(f"{kind}[{position}]") from error.__cause__
         steps.append(replace(step, matcher=step.matcher.against_gold()))
     if kind != "cascade":  # in any order the answer is the same, so the dear ones come last
         steps.sort(key=lambda step: step.matcher.judges)

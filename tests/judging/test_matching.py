@@ -122,6 +122,17 @@ def test_wrong_rubrics(field, value, message):
         read_rubric({**good, field: value})
 
 
+def test_a_file_without_a_rubric(tmp_path):
+    """A file that holds no mapping is named, even if what it holds looks like a path."""
+    path = tmp_path / "rubric.yaml"
+    path.write_text(str(path), encoding="utf-8")
+    with pytest.raises(UsageError, match=r"rubric\.yaml: rubric: str is no rubric"):
+        read_rubric(path)
+    path.write_text("id: r\nask: support\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"rubric\.yaml: rubric\.ask: unknown field; .*'asks'"):
+        read_rubric(path)
+
+
 def test_built_in_rubrics():
     """Four rubrics, two languages, each with every grade of 0 to 3 explained differently."""
     assert set(RUBRICS) == {

@@ -322,7 +322,9 @@ def test_temperature_of_reasoning_models(model, temperature):
         ({"ask_again": "sometimes"}, "judge.ask_again"),
         ({"budget": {"call": 3}}, "perhaps you meant 'calls'"),
         ({"prices": {"m": {"input": 1}}}, "judge.prices.m.output: missing"),
-        ({"rubric": {"id": "x"}}, "rubric.asks: missing"),
+        ({"prices": {"m": {"input": 1, "output": -1}}}, "judge.prices.m.output: -1 is not"),
+        ({"budget": "much"}, "judge.budget.cost: 'much' is not a number"),
+        ({"rubric": {"id": "x"}}, "judge.rubric.asks: missing"),
     ],
 )
 def test_wrong_options(options, message, store):
