@@ -234,14 +234,9 @@ def _html(part: Part) -> str:
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{note}"
 
 
-def as_markdown(parts: Iterable[Part], deeper: int = 0) -> str:
-    """A description as Markdown, in which every text is shown to the letter.
-
-    Args:
-        parts: the description.
-        deeper: by how much its headings stand below their own level.
-    """
-    blocks = (_markdown(part, deeper) for part in parts)
+def as_markdown(parts: Iterable[Part]) -> str:
+    """A description as Markdown, in which every text is shown to the letter."""
+    blocks = map(_markdown, parts)
     return (
         "\n\n".join(
             block
@@ -252,12 +247,12 @@ def as_markdown(parts: Iterable[Part], deeper: int = 0) -> str:
     )
 
 
-def _markdown(part: Part, deeper: int) -> str:
+def _markdown(part: Part) -> str:
     if isinstance(part, Table):
         return _markdown_table(part)
     text = escaped(part.text)
     if isinstance(part, Heading):
-        return f"{'#' * (part.level + deeper)} {text}"
+        return f"{'#' * part.level} {text}"
     if part.item or part.style == "yellow":
         return f"- {'**?** ' if part.item == '?' else ''}{text}"
     return text

@@ -29,8 +29,8 @@ from kragx.matchers import BaseMatcher, MatchItem
 from kragx.plain import plain
 from kragx.printing import Part, Result
 from kragx.report.figures.comparison import write_figures
+from kragx.report.html_page.cells import Reasons
 from kragx.report.html_page.page import write_html
-from kragx.report.html_page.sources import Reasons
 from kragx.report.markdown import report_markdown
 
 

@@ -30,36 +30,29 @@ def report_markdown(
     """
     version = "" if dataset["version"] is None else f" version {dataset['version']}"
     counts = evaluations[0].counts
-    head = (
+    parts: list[Part] = [
         Heading(str(dataset["name"]), level=1),
         Line(
             f"Gold set {dataset['name']}{version}, sha256 {str(dataset['hash'])[:12]}; "
             f"{counts['n_scored']} of {counts['n_queries']} queries scored."
         ),
-    )
+    ]
     groups = [
         list(group) for _, group in groupby(evaluations, lambda evaluation: evaluation.match_name)
     ]
     several = len(groups) > 1
-    sections = [as_markdown(head)]
     for comparison, group in zip(comparisons, groups):
         if several:
-            sections.append(as_markdown([Heading(f"Match: {comparison.match}")]))
-        sections.append(as_markdown(_comparison(comparison, group), deeper=int(several)))
+            parts.append(Heading(f"Match: {comparison.match}"))
+        parts += _comparison(comparison, group, level=3 if several else 2)
     if changes:
-        since = [Heading("Compared with the earlier results"), *_changes(changes)]
-        sections.append(as_markdown(since))
-    if gates:
-        sections.append(as_markdown([Heading("Gates"), gates_table(gates)]))
-    return "\n".join(sections)
+        parts += [Heading("Compared with the earlier results"), *_changes(changes)]
+    return as_markdown([*parts, *_gates(gates)])
 
 
 def changes_markdown(changes: Sequence[Change], gates: Sequence[GateResult] = ()) -> str:
     """What became of retrievers."""
-    parts: list[Part] = [Heading("Changes", level=1), *_changes(changes)]
-    if gates:
-        parts += [Heading("Gates"), gates_table(gates)]
-    return as_markdown(parts)
+    return as_markdown([Heading("Changes", level=1), *_changes(changes), *_gates(gates)])
 
 
 def summary_markdown(
@@ -80,29 +73,31 @@ def summary_markdown(
     return as_markdown([*parts, *_changes(changes)])
 
 
-def _comparison(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Iterator[Part]:
+def _comparison(
+    comparison: Comparison, evaluations: Sequence[Evaluation], level: int
+) -> Iterator[Part]:
     statistics = comparison.statistics
     yield Line(
         f"Match {evaluations[0].match_label}; profile {evaluations[0].profile_label}; intervals of "
         f"{statistics.confidence:.0%} from {statistics.resamples:,} resamples of the queries, seed "
         f"{statistics.seed}."
     )
-    yield Heading("Recommendations")
+    yield Heading("Recommendations", level=level)
     for recommendation in comparison.recommendations:
         yield from recommendation.describe()
-    yield Heading("Metrics by retriever")
+    yield Heading("Metrics by retriever", level=level)
     yield comparison.means_table(evaluations)
     for evaluation in evaluations:
         yield from evaluation.warnings(f"{evaluation.name}: ")
     yield from map(warning, comparison.cautions)
     if len(comparison.retrievers) > 1:
-        yield Heading(f"Compared with {comparison.baseline}")
+        yield Heading(f"Compared with {comparison.baseline}", level=level)
         yield comparison.differences_table()
     for field in comparison.fields:
-        yield Heading(f"By {field}")
+        yield Heading(f"By {field}", level=level)
         yield comparison.slices_table(field)
         for part in comparison.by(field):
-            yield Heading(f"{part.label}: {part.n} queries", level=3)
+            yield Heading(f"{part.label}: {part.n} queries", level=level + 1)
             yield part.means_table(
                 metric for metric in comparison.metrics if comparison.is_in(metric, part)
             )
@@ -112,3 +107,7 @@ def _changes(changes: Sequence[Change]) -> Iterator[Part]:
     matchers = len({change.comparison.match for change in changes}) > 1
     for change in changes:
         yield from change.describe(matchers=matchers)
+
+
+def _gates(gates: Sequence[GateResult]) -> list[Part]:
+    return [Heading("Gates"), gates_table(gates)] if gates else []

@@ -204,3 +204,16 @@ def test_figures_of_metrics_show_shares(gold):
         "judged@5",
     ]
     assert [name for name in names if metric(name).is_share] == names[:3]
+
+
+def test_metrics_that_not_all_have_are_left_out(gold, tmp_path):
+    """Retrievers with other metrics are drawn by those that all have, as they are compared."""
+    one, two = (
+        evaluate(gold, run(gold, name, skill), metrics=metrics)
+        for name, skill, metrics in (("one", 7, ["ndcg@5", "map@3"]), ("two", 5, ["ndcg@5"]))
+    )
+    written = write_figures([compare([one, two])], [one, two], tmp_path)
+    assert "metric_at_k.svg" in {path.name for path in written}
+    text = (tmp_path / "metric_at_k.svg").read_text(encoding="utf-8")
+    assert "<!-- ndcg -->" in text
+    assert "<!-- map -->" not in text

@@ -32,8 +32,7 @@ from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
 from kragx.report.html_page.decisions import member_label
-from kragx.report.html_page.packing import Texts, packed
-from kragx.report.html_page.rounding import rounded_score
+from kragx.report.html_page.packing import Texts, packed, rounded_score
 
 HOSTILE = "</script><script>alert(1)</script> <!-- {{script}} \u2028 \u202e \ud800 '\"&"
 
@@ -427,7 +426,7 @@ def test_every_kind_of_advice_has_words_in_both_languages():
     from kragx.comparison import recommendations
 
     source = inspect.getsource(recommendations)
-    kinds = set(re.findall(r'Recommendation\(\s*"(\w+)"', source))
+    kinds = set(re.findall(r'_advice\(\s*"(\w+)"', source))
     assert len(kinds) >= 12
     scripts = files("kragx.report.html_page").joinpath("script")
     filled = scripts.joinpath("advice.js").read_text(encoding="utf-8")

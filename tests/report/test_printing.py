@@ -28,7 +28,7 @@ def test_markdown_has_headings_lists_and_tables():
         "| metric | one |\n| --- | ---: |\n"
         "| `hit_rate@5` | **0.5 \\*** \\[0.4, 0.6\\] |\n\n\\* best\n"
     )
-    assert as_markdown(PARTS[:1], deeper=2) == "#### Numbers\n"
+    assert as_markdown([Heading("Numbers", level=4)]) == "#### Numbers\n"
 
 
 def test_text_says_the_same():

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kragx.comparison import Comparison, Estimate
+from kragx.comparison import Comparison
 from kragx.data import GoldDataset, Run, file_names
 from kragx.data.formats.jsonl import make_folder
 from kragx.errors import UsageError, nearest
@@ -74,27 +74,6 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Retriever:
-    """What figures show of one retriever.
-
-    Attributes:
-        name: its name.
-        series: its position, for its colour and marker.
-        means: of each metric that is a share.
-        curves: of each metric, by its name without ``@k``.
-        histogram: of its highest scores; None where the matcher says yes or no.
-        times: of its queries; None where none was timed.
-    """
-
-    name: str
-    series: int
-    means: Mapping[str, Estimate]
-    curves: Mapping[str, Curve]
-    histogram: Histogram | None
-    times: Times | None
-
-
 def write_figures(
     comparisons: Sequence[Comparison],
     evaluations: Sequence[Evaluation],
@@ -123,21 +102,14 @@ def write_figures(
     """
     if language not in _WORDS:
         raise UsageError(f"language: unknown value {language!r}; {nearest(language, _WORDS)}")
-    words = _WORDS[language]
     written: list[Path] = []
     names = file_names(comparison.match for comparison in comparisons)
     with drawing("figures"):
         for comparison, name in zip(comparisons, names, strict=True):
             of_match = Path(folder) if len(comparisons) == 1 else Path(folder) / name
             make_folder(of_match)
-            retrievers = _retrievers(comparison, evaluations, dataset, runs or {})
-            interval = words["mean"].format(round(100 * comparison.statistics.confidence))
-            figures = {
-                "metrics": _metrics(retrievers, words, interval),
-                "metric_at_k": _metric_at_k(retrievers, words),
-                "scores": _scores(retrievers, words),
-                "seconds": _seconds(retrievers, words),
-            }
+            compared = [own for own in evaluations if own.match_name == comparison.match]
+            figures = _figures(comparison, compared, dataset, runs or {}, _WORDS[language])
             for figure_name, figure in figures.items():
                 if figure is not None:
                     for ending in (".png", ".svg"):
@@ -146,109 +118,105 @@ def write_figures(
     return written
 
 
-def _retrievers(
+def _figures(
     comparison: Comparison,
     evaluations: Sequence[Evaluation],
     dataset: GoldDataset | None,
     runs: Mapping[str, Run],
-) -> list[_Retriever]:
-    compared = [result for result in evaluations if result.match_name == comparison.match]
-    shares = [name for name in comparison.metrics if metric_named(name).is_share]
-    retrievers = []
-    for series, (evaluation, of_metric) in enumerate(zip(compared, curves(compared), strict=True)):
-        name = evaluation.name
-        lists = lists_behind(evaluation, dataset, runs)
-        means = comparison.overall.means[name]
-        retrievers.append(
-            _Retriever(
-                name,
-                series,
-                {metric: means[metric] for metric in shares},
-                {curve.metric: curve for curve in of_metric},
-                histogram(evaluation),
-                None if lists is None else times(lists),
-            )
-        )
-    return retrievers
+    words: Mapping[str, str],
+) -> dict[str, Figure | None]:
+    """The figures of one matcher; in all of them a retriever's position is its colour."""
+    names = [evaluation.name for evaluation in evaluations]
+    lists = [lists_behind(evaluation, dataset, runs) or () for evaluation in evaluations]
+    return {
+        "metrics": _metrics(comparison, names, words),
+        "metric_at_k": _metric_at_k(names, curves(evaluations), words),
+        "scores": _scores(dict(zip(names, map(histogram, evaluations))), words),
+        "seconds": _seconds(dict(zip(names, map(times, lists))), words),
+    }
 
 
 def _metrics(
-    retrievers: Sequence[_Retriever], words: Mapping[str, str], interval: str
+    comparison: Comparison, names: Sequence[str], words: Mapping[str, str]
 ) -> Figure | None:
-    metrics = [
-        metric
-        for metric in dict.fromkeys(name for retriever in retrievers for name in retriever.means)
-        if any(retriever.means[metric].value is not None for retriever in retrievers)
-    ]
-    if not metrics:
+    by_name = comparison.overall.means
+    means = {
+        metric: [by_name[name][metric] for name in names]
+        for metric in comparison.metrics
+        if metric_named(metric).is_share
+        and any(by_name[name][metric].value is not None for name in names)
+    }
+    if not means:
         return None
-    names = [retriever.name for retriever in retrievers]
-    across = min(4, len(metrics))
-    figure, axes = panels(words["metrics"], len(metrics), across, 3.0, 1.0 + rows_height(names))
+    across = min(4, len(means))
+    figure, axes = panels(words["metrics"], len(means), across, 3.0, 1.0 + rows_height(names))
     # Credited document by document, as other tools do it, a value may be above 1.
     highest = [
         mean.value if mean.high is None else mean.high
-        for retriever in retrievers
-        for mean in retriever.means.values()
+        for of_metric in means.values()
+        for mean in of_metric
     ]
-    for position, (panel, metric) in enumerate(zip(axes, metrics, strict=True)):
-        for row, retriever in enumerate(retrievers):
-            mean, series = retriever.means[metric], retriever.series
+    for position, (panel, metric) in enumerate(zip(axes, means, strict=True)):
+        for series, mean in enumerate(means[metric]):
             if mean.value is None:
-                panel.text(0.02, row, "–", va="center")
+                panel.text(0.02, series, "–", va="center")
                 continue
+            own = colour(series)
             if mean.low is not None and mean.high is not None:
-                panel.hlines(row, mean.low, mean.high, colour(series), linewidth=2.5, alpha=0.5)
-            panel.plot(
-                mean.value, row, marker(series), color=colour(series), markersize=7, clip_on=False
-            )
-            write_beside(panel, row, f"{mean.value:.3f}")
+                panel.hlines(series, mean.low, mean.high, own, linewidth=2.5, alpha=0.5)
+            panel.plot(mean.value, series, marker(series), color=own, markersize=7, clip_on=False)
+            write_beside(panel, series, f"{mean.value:.3f}")
         panel.set_title(metric)
         unit_axis(panel, highest, "x")
         name_rows(panel, names, written=position % across == 0)
-    figure.supxlabel(interval, fontsize="medium")
+    confidence = round(100 * comparison.statistics.confidence)
+    figure.supxlabel(words["mean"].format(confidence), fontsize="medium")
     return figure
 
 
-def _metric_at_k(retrievers: Sequence[_Retriever], words: Mapping[str, str]) -> Figure | None:
-    metrics = list(dict.fromkeys(name for retriever in retrievers for name in retriever.curves))
+def _metric_at_k(
+    names: Sequence[str], of_names: Sequence[Sequence[Curve]], words: Mapping[str, str]
+) -> Figure | None:
+    by_name = [{curve.metric: curve for curve in of_name} for of_name in of_names]
+    metrics = [
+        metric
+        for metric in dict.fromkeys(chain(*by_name))
+        if all(metric in of_name for of_name in by_name)
+    ]
     if not metrics:
         return None
-    figure, axes = panels(
-        words["at_k"], len(metrics), 2 if len(metrics) == 4 else 3, width=4.2, height=3.2
-    )
+    across = 2 if len(metrics) == 4 else 3
+    figure, axes = panels(words["at_k"], len(metrics), across, width=4.2, height=3.2)
     for panel, metric in zip(axes, metrics, strict=True):
-        curves_of_metric = [retriever.curves[metric] for retriever in retrievers]
         lines = {}
-        for retriever, curve in zip(retrievers, curves_of_metric, strict=True):
-            [lines[wrapped(retriever.name)]] = panel.plot(
+        for series, (name, curve) in enumerate(zip(names, (own[metric] for own in by_name))):
+            [lines[wrapped(name)]] = panel.plot(
                 range(len(curve.ks)),
                 [float("nan") if value is None else value for value in curve.values],
-                color=colour(retriever.series),
-                marker=marker(retriever.series),
+                color=colour(series),
+                marker=marker(series),
                 markersize=4.5,
                 linewidth=1.8,
                 alpha=0.85,
                 clip_on=False,
             )
-        ks = curves_of_metric[0].ks
-        panel.set_xticks(range(len(ks)), list(map(str, ks)))
+        panel.set_xticks(range(len(curve.ks)), list(map(str, curve.ks)))
         panel.set(title=metric, xlabel=words["k"])
-        unit_axis(panel, [value for curve in curves_of_metric for value in curve.values], "y")
+        unit_axis(panel, [value for own in by_name for value in own[metric].values], "y")
     legend(figure, lines)
     return figure
 
 
-def _scores(retrievers: Sequence[_Retriever], words: Mapping[str, str]) -> Figure | None:
-    known = [(own.name, own.histogram) for own in retrievers if own.histogram is not None]
+def _scores(histograms: Mapping[str, Histogram | None], words: Mapping[str, str]) -> Figure | None:
+    known = {name: bars for name, bars in histograms.items() if bars is not None}
     if not known:
         return None
     figure, axes = panels(words["scores"], len(known), 3, 3.6, 2.4)
-    most = max(max((*bars.counts, bars.nothing)) for _, bars in known)
-    grades = known[0][1].top > 1
-    for panel, (name, bars) in zip(axes, known, strict=True):
+    most = max(max(*bars.counts, bars.nothing) for bars in known.values())
+    # A grade's bar stands over the grade; a score's bar to the right of where it begins.
+    grades = any(bars.top > 1 for bars in known.values())
+    for panel, (name, bars) in zip(axes, known.items(), strict=True):
         width = bars.top / len(bars.counts)
-        # A grade's bar stands over the grade; a score's bar to the right of where it begins.
         lefts = [place * width for place in range(len(bars.counts))]
         scores = [left + width if grades else left for left in lefts]
         panel.bar(
@@ -275,34 +243,35 @@ def _scores(retrievers: Sequence[_Retriever], words: Mapping[str, str]) -> Figur
         else:
             ticks = [0.25 * quarter * bars.top for quarter in range(1, 5)]
             panel.set_xticks([nothing, *ticks], ["0", *(f"{tick:g}" for tick in ticks)])
-        panel.set_ylim(0, most * 1.12)
-        panel.set_title(textwrap.shorten(name, 34, placeholder="…"))
+        panel.set(ylim=(0, most * 1.12), title=textwrap.shorten(name, 34, placeholder="…"))
         panel.grid(axis="y")
     figure.supxlabel(words["grade" if grades else "score"], fontsize="medium")
     figure.supylabel(words["items"], fontsize="medium")
     return figure
 
 
-def _seconds(retrievers: Sequence[_Retriever], words: Mapping[str, str]) -> Figure | None:
-    known = [(own, own.times) for own in retrievers if own.times is not None]
+def _seconds(of_names: Mapping[str, Times | None], words: Mapping[str, str]) -> Figure | None:
+    known = [
+        (name, colour(series), timed)
+        for series, (name, timed) in enumerate(of_names.items())
+        if timed is not None
+    ]
     if not known:
         return None
     figure, [axes] = panels(words["seconds"], 1, 1, 8.0, 1.2 + 0.42 * len(known))
-    for row, (retriever, times_) in enumerate(known):
-        own = colour(retriever.series)
+    for row, (_, own, timed) in enumerate(known):
         # On a logarithmic axis there is no 0.
         p5, p25, p50, p75, p95 = (
-            max(seconds, 1e-6)
-            for seconds in (times_.p5, times_.p25, times_.p50, times_.p75, times_.p95)
+            max(seconds, 1e-6) for seconds in (timed.p5, timed.p25, timed.p50, timed.p75, timed.p95)
         )
         axes.hlines(row, p5, p95, own, linewidth=2.5, alpha=0.5)
         axes.barh(row, p75 - p25, 0.46, left=p25, color=own, alpha=0.6)
         axes.vlines(p50, row - 0.3, row + 0.3, INK, linewidth=2)
-        write_beside(axes, row, _duration(times_.p50))
+        write_beside(axes, row, _duration(timed.p50))
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter(lambda value, _: "")
-    name_rows(axes, [retriever.name for retriever, _ in known])
+    name_rows(axes, [name for name, *_ in known])
     axes.grid(axis="x")
     axes.set_xlabel(words["axis"])
     return figure

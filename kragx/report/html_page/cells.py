@@ -1,16 +1,19 @@
-"""A cell for each matcher and retriever: its evaluation and texts, and its values for the page."""
+"""From what is given, the sources, to a cell for each matcher and retriever, and its values.
+
+A cell holds an evaluation and the texts behind it.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from kragx.comparison import check_comparable
 from kragx.comparison.near_misses import Origins, near_misses
-from kragx.data import Gold, GoldDataset
-from kragx.errors import UsageError
+from kragx.data import Doc, Gold, GoldDataset, Run
+from kragx.errors import UsageError, check_whole
 from kragx.evaluation.curves import Curve, curves, histogram, times
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.ranked_lists import (
@@ -20,10 +23,41 @@ from kragx.evaluation.ranked_lists import (
     missed_rows,
     pool_gold,
 )
+from kragx.matchers import BaseMatcher
 from kragx.metrics import RankedList
 from kragx.plain import plain
-from kragx.report.html_page.rounding import rounded_score, short
-from kragx.report.html_page.sources import Sources
+from kragx.report.html_page.packing import rounded_score, short
+
+Reasons = Mapping[tuple[str, str, str], tuple[int | None, str]]
+"""What a judge said: for (query id, document text, gold text) its grade and its reason."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The texts behind evaluations, and how much of them the page holds.
+
+    Attributes:
+        dataset: the gold set; None if it is not at hand.
+        runs: what each retriever returned, by its name.
+        corpus: texts or documents by id, for gold that is named by its id alone.
+        reasons: what judges said, by the matcher's name.
+        matchers: those that decided, by name; combinations are asked who decided what.
+        max_docs: how many documents of each list are kept.
+        max_chars: how many characters of each text are kept; None for all.
+    """
+
+    dataset: GoldDataset | None = None
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    corpus: Mapping[str, str | Doc] = field(default_factory=dict)
+    reasons: Mapping[str, Reasons] = field(default_factory=dict)
+    matchers: Mapping[str, BaseMatcher] = field(default_factory=dict)
+    max_docs: int = 50
+    max_chars: int | None = None
+
+    def __post_init__(self) -> None:
+        check_whole("max_docs", self.max_docs)
+        if self.max_chars is not None:
+            check_whole("max_chars", self.max_chars)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,36 +113,29 @@ def cell_grid(evaluations: Sequence[Evaluation], sources: Sources) -> Grid:
     """
     if not evaluations:
         raise UsageError("evaluations: the list is empty; pass at least one")
-    grouped: dict[str, dict[str, tuple[Evaluation, list[Curve]]]] = {}
+    query_ids = list(dict.fromkeys(chain(*(evaluation.query_ids for evaluation in evaluations))))
+    cells: dict[str, dict[str, Cell]] = {}
     for evaluation, of_metric in zip(evaluations, curves(evaluations), strict=True):
-        name, of_match = evaluation.name, grouped.setdefault(evaluation.match_name, {})
-        if name in of_match:
+        lists = lists_behind(evaluation, sources.dataset, sources.runs)
+        golds = _golds(evaluation, lists, sources.dataset)
+        row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
+        cell = Cell(evaluation, lists, golds, of_metric, list(map(row_of.get, query_ids)))
+        if (
+            cells.setdefault(evaluation.match_name, {}).setdefault(evaluation.name, cell)
+            is not cell
+        ):
             raise UsageError(
-                f"evaluations: two are of retriever {name!r} and matcher "
+                f"evaluations: two are of retriever {evaluation.name!r} and matcher "
                 f"{evaluation.match_name!r}; give each its own name "
                 "(dataclasses.replace(evaluation, name=...))"
             )
-        of_match[name] = (evaluation, of_metric)
-    query_ids = list(dict.fromkeys(id_ for each in evaluations for id_ in each.query_ids))
-    cells: dict[str, dict[str, Cell]] = {}
-    for match, of_match in grouped.items():
-        check_comparable([evaluation for evaluation, _ in of_match.values()])
-        lists = {
-            name: lists_behind(evaluation, sources.dataset, sources.runs)
-            for name, (evaluation, _) in of_match.items()
-        }
-        pooled = [
-            (evaluation, lists[name] or ())
-            for name, (evaluation, _) in of_match.items()
-            if "pool" in evaluation.settings
-        ]
-        shared = pool_gold(pooled) if pooled and all(lists for _, lists in pooled) else None
-        cells[match] = {}
-        for name, (evaluation, of_metric) in of_match.items():
-            golds = shared or _golds(evaluation, lists[name], sources.dataset)
-            row_of = {query_id: row for row, query_id in enumerate(evaluation.query_ids)}
-            rows = list(map(row_of.get, query_ids))
-            cells[match][name] = Cell(evaluation, lists[name], golds, of_metric, rows)
+    for match, of_match in cells.items():
+        check_comparable([cell.evaluation for cell in of_match.values()])
+        pooled = [(cell.evaluation, cell.lists) for cell in of_match.values() if cell.pooled]
+        listed = [(evaluation, lists) for evaluation, lists in pooled if lists]
+        if listed and len(listed) == len(pooled):
+            pool = pool_gold(listed)
+            cells[match] = {name: replace(cell, golds=pool) for name, cell in of_match.items()}
     return Grid(cells, query_ids)
 
 
@@ -151,7 +178,7 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
         "counts": evaluation.counts,
         "remarks": evaluation.remarks,
         "status": "".join(by_query(_statuses(cell), "-")),
-        "seconds": None if lists is None else by_query(short([each.seconds for each in lists])),
+        "seconds": None if lists is None else by_query(short([ranked.seconds for ranked in lists])),
         "cuts": {
             name: by_query(ranks.tolist()) for name, ranks in budget_ranks(evaluation).items()
         },
@@ -169,14 +196,11 @@ def _statuses(cell: Cell) -> list[str]:
     """A letter for each row: answered, empty, failed or missing."""
     table = cell.evaluation.table
     if cell.lists is None:
-        letters = ["a" if answered else "m" for answered in table.answered.tolist()]
+        letters = np.where(table.answered, "a", "m").tolist()
     else:
         letters = [ranked.status[0] for ranked in cell.lists]
     n_docs = table.n_docs.tolist()
-    return [
-        "e" if letter == "a" and not n else letter
-        for letter, n in zip(letters, n_docs, strict=True)
-    ]
+    return ["e" if letter == "a" and not n else letter for letter, n in zip(letters, n_docs)]
 
 
 def _gold_ranks(
@@ -188,12 +212,11 @@ def _gold_ranks(
     that is no gold (its grade is too low) has -1.
     """
     table, outcome = evaluation.table, gold_outcome(evaluation)
-    first: list[int | None] = np.where(outcome.relevant, outcome.first, -1).tolist()
-    for item in np.flatnonzero(outcome.unknown & outcome.relevant).tolist():
-        first[item] = None
-    best: list[float | int | None] = []
-    for score, rank in zip(outcome.best.tolist(), outcome.best_rank.tolist(), strict=True):
-        best += (rounded_score(score, table.threshold), rank)
+    ranks = np.where(outcome.relevant, outcome.first, -1).tolist()
+    is_open = (outcome.unknown & outcome.relevant).tolist()
+    first = [None if unknown else rank for rank, unknown in zip(ranks, is_open, strict=True)]
+    scores = (rounded_score(score, table.threshold) for score in outcome.best.tolist())
+    best = list(chain(*zip(scores, outcome.best_rank.tolist(), strict=True)))
     spans = list(pairwise(table.gold_start.tolist()))
     return (
         [first[start:end] for start, end in spans],

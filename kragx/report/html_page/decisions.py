@@ -5,7 +5,7 @@ from typing import Any
 
 from kragx.matchers import BaseMatcher, MatchItem
 from kragx.matchers.reasons import Reason, decisions
-from kragx.report.html_page.rounding import rounded_score
+from kragx.report.html_page.packing import rounded_score
 
 _LETTERS = {"match": "m", "no match": "n", "open": "o", "unknown": "u"}
 

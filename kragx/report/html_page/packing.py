@@ -1,4 +1,4 @@
-"""Values as text that can stand in HTML: JSON, compressed, in base64.
+"""Values as text that can stand in HTML: JSON of short numbers, compressed, in base64.
 
 Base64 knows neither ``<`` nor quotes, so nothing that data hold can end the element they stand in.
 The page inflates a block when it is looked at, so a large report opens as fast as a small one.
@@ -7,6 +7,7 @@ The page inflates a block when it is looked at, so a large report opens as fast 
 import base64
 import zlib
 from collections.abc import Iterator
+from math import floor, isnan
 from typing import Any
 
 from kragx.data import Mender
@@ -64,3 +65,28 @@ class Texts:
                 block, size = [], 0
         if block:
             yield block
+
+
+# -- numbers short enough to send, which still say the same --------------------------------------
+
+
+def short(value: Any) -> Any:
+    """Plain values with six digits a number, which is more than anyone reads; None for NaN."""
+    match value:
+        case float():
+            return None if isnan(value) else float(f"{value:.6g}")
+        case dict():
+            return {key: short(entry) for key, entry in value.items()}
+        case list():
+            return list(map(short, value))
+    return value
+
+
+def rounded_score(score: float, threshold: float) -> float | None:
+    """A score of four decimals that stands on the same side of the threshold; None if unknown."""
+    if isnan(score):
+        return None
+    rounded = round(score, 4)
+    if (rounded >= threshold) != (score >= threshold):
+        return threshold if score >= threshold else floor(score * 10_000) / 10_000
+    return rounded

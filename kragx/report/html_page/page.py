@@ -23,8 +23,8 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.source import as_run
 from kragx.matchers import BaseMatcher
-from kragx.report.html_page.payload import Payload, payload
-from kragx.report.html_page.sources import Reasons, Sources
+from kragx.report.html_page.cells import Reasons, Sources
+from kragx.report.html_page.payload import payload
 
 _SCRIPTS = (
     "words",
@@ -101,13 +101,13 @@ def write_html(
             slices=fields_worth_slicing(gold),
             dataset=gold,
         )
-    packed = payload(listed, sources, comparisons)
+    blocks = payload(listed, sources, comparisons)
     with open_text(path) as file:
-        file.write(page(packed, str(listed[0].settings["dataset"]["name"])))
+        file.write(page(blocks, str(listed[0].settings["dataset"]["name"])))
 
 
-def page(packed: Payload, name: str) -> str:
-    """The whole file.
+def page(blocks: Mapping[str, str], name: str) -> str:
+    """The whole file, from the packed values by their id.
 
     The policy names style and script by their hashes, so nothing else can run, and it allows no
     request at all.
@@ -120,12 +120,9 @@ def page(packed: Payload, name: str) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    blocks = [("index", packed.index)]
-    blocks += [(f"detail-{number}", block) for number, block in enumerate(packed.details)]
-    blocks += [(f"texts-{number}", block) for number, block in enumerate(packed.texts)]
     data = "\n".join(
         f'<script type="application/octet-stream" id="{id_}">{block}</script>'
-        for id_, block in blocks
+        for id_, block in blocks.items()
     )
     parts = {
         "policy": policy,

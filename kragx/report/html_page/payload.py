@@ -1,10 +1,9 @@
 """From evaluations to the plain values that the page shows: an index, and blocks of texts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from kragx.comparison import Comparison
+from kragx.comparison import Comparison, flips_warning
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.recommendations import FEW
 from kragx.data import Query
@@ -12,31 +11,24 @@ from kragx.evaluation.evaluation import Evaluation, metric_names, versions
 from kragx.evaluation.explain import near_limit
 from kragx.evaluation.ranked_lists import texts_by_id
 from kragx.metrics import TextBudget, parse
-from kragx.report.html_page.cells import Cell, Grid, cell_grid, cell_values
-from kragx.report.html_page.packing import Texts, packed
+from kragx.plain import plain
+from kragx.report.html_page.cells import Cell, Grid, Sources, cell_grid, cell_values
+from kragx.report.html_page.packing import Texts, packed, short
 from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, Questions
-from kragx.report.html_page.sources import Sources
-from kragx.report.html_page.standings import standings
-
-
-@dataclass(frozen=True)
-class Payload:
-    """What the page is given, packed: the index, then details of questions, then texts."""
-
-    index: str
-    details: tuple[str, ...]
-    texts: tuple[str, ...]
 
 
 def payload(
     evaluations: Sequence[Evaluation], sources: Sources, comparisons: Sequence[Comparison]
-) -> Payload:
+) -> dict[str, str]:
     """Everything the page shows of some evaluations of the same gold set.
 
     Args:
         evaluations: by matcher, then retriever.
         sources: the texts.
         comparisons: what the statistics say, one for each matcher.
+
+    Returns:
+        Packed values by their id on the page: the index, then details of questions, then texts.
 
     Raises:
         UsageError: there is no evaluation, or they cannot be compared.
@@ -46,8 +38,9 @@ def payload(
     by_id, origins = texts_by_id(grid.runs, sources.corpus), Origins.of(grid.runs, sources.corpus)
     texts = Texts(sources.max_chars)
     questions = Questions(grid, texts, by_id, sources)
-    details = tuple(map(packed, questions.blocks(queries)))
-    text_blocks = list(texts.blocks())
+    # Questions number the texts, and blocks of texts say where each begins: the index comes last.
+    details = list(map(packed, questions.blocks(queries)))
+    text_blocks = list(map(packed, texts.blocks()))
     first = evaluations[0]
     retrievers = list(dict.fromkeys(evaluation.name for evaluation in evaluations))
     index = {
@@ -68,7 +61,7 @@ def payload(
             ]
             for of_match in grid.cells.values()
         ],
-        "standings": standings(comparisons, grid.query_ids),
+        "standings": _standings(comparisons, grid.query_ids),
         "limits": {"alike": ALIKE, "similar": SIMILAR, "few": FEW},
         "per_block": QUESTIONS_A_BLOCK,
         "text_starts": texts.starts,
@@ -80,7 +73,11 @@ def payload(
             "texts_cut": texts.n_cut,
         },
     }
-    return Payload(packed(index), details, tuple(map(packed, text_blocks)))
+    return {
+        "index": packed(index),
+        **{f"detail-{number}": block for number, block in enumerate(details)},
+        **{f"texts-{number}": block for number, block in enumerate(text_blocks)},
+    }
 
 
 def _queries(grid: Grid, sources: Sources) -> list[Query]:
@@ -120,3 +117,30 @@ def _metric(name: str) -> dict[str, Any]:
         "unit": metric.range == (0, 1),
         "share": metric.is_share,
     }
+
+
+def _standings(
+    comparisons: Sequence[Comparison], query_ids: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Each comparison by its matcher's name, with the positions of queries instead of their ids."""
+    position_of = {query_id: position for position, query_id in enumerate(query_ids)}
+    values: dict[str, dict[str, Any]] = {}
+    for comparison in comparisons:
+        own = comparison.to_dict()
+        for part in own["slices"]:
+            part["rows"] = [position_of[query_id] for query_id in part.pop("query_ids")]
+        own["flips"] = [
+            {
+                "metric": flips.metric,
+                "chosen": flips.chosen,
+                "leader": flips.leader,
+                "swapped": plain(flips.swapped),
+            }
+            for flips in comparison.flips
+        ]
+        # The page says itself what these flips mean.
+        of_flips = flips_warning(comparison.flips)
+        own["cautions"] = [caution for caution in comparison.cautions if caution != of_flips]
+        own["advice"] = plain(comparison.recommendations)
+        values[comparison.match] = short(own)
+    return values

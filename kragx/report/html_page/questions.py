@@ -2,17 +2,16 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from kragx.data import Doc, Gold, Query
 from kragx.matchers import MatchItem, MatchWarning
-from kragx.report.html_page.cells import Cell, Grid
+from kragx.report.html_page.cells import Cell, Grid, Sources
 from kragx.report.html_page.decisions import Decision, Decisions
-from kragx.report.html_page.packing import Texts
-from kragx.report.html_page.rounding import rounded_score
-from kragx.report.html_page.sources import Sources
+from kragx.report.html_page.packing import Texts, rounded_score
 
 QUESTIONS_A_BLOCK = 32
 """How many questions a block holds."""
@@ -126,14 +125,11 @@ class Questions:
         first = table.doc_start[row]
         last = min(table.doc_start[row + 1], first + self._sources.max_docs)
         pairs = slice(*np.searchsorted(table.pair_doc, (first, last)))
-        values: list[float | None] = []
-        for doc, gold, score in zip(
-            (table.pair_doc[pairs] - first).tolist(),
-            (table.pair_gold[pairs] - table.gold_start[row]).tolist(),
-            table.pair_score[pairs].tolist(),
-        ):
-            values += (doc, gold, rounded_score(score, table.threshold))
-        return values
+        docs = (table.pair_doc[pairs] - first).tolist()
+        golds = (table.pair_gold[pairs] - table.gold_start[row]).tolist()
+        scores = table.pair_score[pairs].tolist()
+        rounded = (rounded_score(score, table.threshold) for score in scores)
+        return list(chain(*zip(docs, golds, rounded)))
 
     def _reasons(self, match: str, cell: Cell, row: int) -> list[list[Any]]:
         """[document, gold item, grade, reason] of each pair that a judge has looked at.
@@ -144,15 +140,14 @@ class Questions:
         if not known or cell.lists is None:
             return []
         ranked = cell.lists[row]
-        golds: list[tuple[int, list[str | None]]] = [(-1, [None])]
+        texts_of = [(-1, [""])]
         for item, gold in enumerate(cell.golds[row]):
-            golds.append((item, [gold.text, *(other.text for other in gold.alternatives)]))
+            alternatives = (other.text or "" for other in gold.alternatives)
+            texts_of.append((item, [gold.text or "", *alternatives]))
         reasons = []
-        for item, texts in golds:
+        for item, texts in texts_of:
             for position, doc in enumerate(ranked.docs[: self._sources.max_docs]):
-                of_pair = [
-                    known.get((ranked.query.id, doc.text or "", text or "")) for text in texts
-                ]
+                of_pair = [known.get((ranked.query.id, doc.text or "", text)) for text in texts]
                 best = max(filter(None, of_pair), key=_grade, default=None)
                 if best is not None:
                     reasons.append([position, item, *best])
