@@ -15,5 +15,5 @@ USUAL = 100
 
 
 def examples(count: int) -> settings:
-    """`count` examples where the run is thorough, else a third of them, and at least 20."""
-    return settings(max_examples=count if THOROUGH else max(20, count // 3), deadline=None)
+    """`count` examples where the run is thorough, else a quarter of them, and at least 20."""
+    return settings(max_examples=count if THOROUGH else max(20, count // 4), deadline=None)

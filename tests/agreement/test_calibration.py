@@ -123,6 +123,7 @@ def test_no_threshold_agrees_better_on_the_pairs_it_was_chosen_on(seed: int, by:
     assert found.chosen.apparent == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.integration
 def test_agreement_is_that_of_queries_not_chosen_on():
     """With labels of pure chance, what it was chosen on looks good and the rest does not."""
     optimism = []

@@ -37,6 +37,7 @@ def test_qrels_as_they_come(text, tmp_path):
     assert read_labels(packed).grades == {("q1", "d1"): 2, ("q1", "d2"): 0}
 
 
+@pytest.mark.integration
 def test_large_files(tmp_path):
     """Qrels and runs of several megabytes are read, and a kappa comes out of them."""
     rng = random.Random(0)

@@ -466,7 +466,13 @@ def test_a_threshold_later():
 
 
 @pytest.mark.parametrize(
-    ("words", "times"), [("a", 500), ("a b c d", 500), ("0 a 0", 300), ("a b", 10_000)]
+    ("words", "times"),
+    [
+        ("a", 500),
+        ("a b c d", 500),
+        ("0 a 0", 300),
+        pytest.param("a b", 10_000, marks=pytest.mark.integration),
+    ],
 )
 def test_text_that_goes_on_repeating_itself(words, times):
     """A few words again and again, in gold and documents, are read in bounded time and memory."""
