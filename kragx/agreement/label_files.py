@@ -19,7 +19,7 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Literal
 
-from kragx.data import Doc, Gold, GoldDataset, Mender, read_dataset
+from kragx.data import Doc, Gold, GoldDataset, read_dataset
 from kragx.data.formats.jsonl import open_bytes, read_records
 from kragx.data.formats.tabular import read_csv
 from kragx.data.formats.trec import iter_qrels
@@ -93,7 +93,7 @@ def recognised(path: Path) -> str:
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    return read_csv(path) if path.suffix.lower() == ".csv" else read_records(path, Mender())
+    return read_csv(path) if path.suffix.lower() == ".csv" else read_records(path)
 
 
 def _of_qrels(path: Path) -> Iterator[Label]:

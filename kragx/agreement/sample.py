@@ -11,7 +11,7 @@ from typing import Any
 from kragx.agreement.label_files import Pair, asked_in, document_name
 from kragx.agreement.labels import gold_texts
 from kragx.comparison.statistics import SEED
-from kragx.data import Doc, GoldDataset, Mender, Run
+from kragx.data import Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import read_records, write_records
 from kragx.errors import DataError, check_whole
 from kragx.judging import Store
@@ -76,7 +76,7 @@ def read_sample(path: Path) -> Sample:
     Raises:
         DataError: it is no such file.
     """
-    records = read_records(path, Mender())
+    records = read_records(path)
     number, first = next(records, (1, {}))
     if not isinstance(settings := first.get("sample"), dict):
         raise DataError(f"{path}:{number}: not a sample that kragx judge label has drawn")

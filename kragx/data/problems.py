@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kragx.data.text import Mender
 from kragx.errors import DataError
 
 Level = Literal["error", "warning"]
@@ -40,17 +41,19 @@ class Problem:
 
 @dataclass
 class Problems:
-    """Collects the problems of one file in the order in which they are found.
+    """What is noticed while one file is read, in the order in which it is found.
 
     Attributes:
         file: the file's path.
         strict: an error is raised instead, so that reading ends there; warnings are passed over.
         found: what was added.
+        mender: replaces the file's lone surrogates, and counts them.
     """
 
     file: str
     strict: bool = field(default=False, kw_only=True)
     found: list[Problem] = field(default_factory=list, init=False)
+    mender: Mender = field(default_factory=Mender, init=False)
 
     def add(
         self,

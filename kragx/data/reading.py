@@ -6,11 +6,11 @@ from pathlib import Path
 
 from kragx.data.documents import Doc, as_doc
 from kragx.data.formats import FORMATS, tabular, trec
-from kragx.data.formats.jsonl import file_name, read_records
+from kragx.data.formats.jsonl import file_name, first_line, read_records
 from kragx.data.gold import GoldDataset
+from kragx.data.problems import Problems
 from kragx.data.runs import Run
-from kragx.data.source import Reading, first_line
-from kragx.data.text import Mender
+from kragx.data.source import Reading, kind_of
 from kragx.errors import DataError, UsageError
 
 
@@ -91,7 +91,7 @@ def read_results(
     reading.problems.refuse()
     queries = tuple(query for _, query, _ in rows)
     results = {query.id: answer for _, query, answer in rows if answer is not None}
-    dataset = GoldDataset(queries, reading.name, reading.mender.surrogates)
+    dataset = GoldDataset(queries, reading.name, reading.problems.mender.surrogates)
     return dataset, Run(results, reading.name)
 
 
@@ -110,7 +110,7 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
     """
     if isinstance(source, Run):
         return source
-    if isinstance(source, (str, Path)) and trec.kind_of(source, first_line(source)) == "run":
+    if isinstance(source, (str, Path)) and kind_of(source, first_line(source)) == "run":
         return trec.read_run(source)
     if isinstance(source, Mapping):
         return Run.from_documents(source)
@@ -137,26 +137,24 @@ def read_corpus(path: str | Path) -> list[Doc]:
     Raises:
         DataError: the file is empty, a document in it has no id or no text, or an id stands twice.
     """
-    mender = Mender()
-    docs: list[Doc] = []
-    lines: dict[str, int] = {}
-    for number, record in read_records(path, mender):
+    problems = Problems(str(path), strict=True)
+    docs: dict[str, tuple[int, Doc]] = {}
+    for number, record in read_records(path, problems):
         try:
-            doc = as_doc(record, mender)
+            doc = as_doc(record, problems.mender)
         except DataError as error:
             raise error.within(path=f"{path}:{number}") from None
         if doc.id is None or doc.text is None:
             raise DataError(f"{path}:{number}: a document of a corpus needs 'id' and 'text'")
-        if doc.id in lines:
+        first, _ = docs.setdefault(doc.id, (number, doc))
+        if first != number:
             raise DataError(
-                f"{path}:{number}: id {doc.id!r} stands twice (first in line {lines[doc.id]}); "
-                "give each document its own"
+                f"{path}:{number}: id {doc.id!r} stands twice (first in line {first}); give each "
+                "document its own"
             )
-        lines[doc.id] = number
-        docs.append(doc)
     if not docs:
         raise DataError(f"{path}: the corpus is empty; one JSON object a line is expected")
-    return docs
+    return [doc for _, doc in docs.values()]
 
 
 def read_runs(paths: Sequence[str | Path]) -> list[Run]:

@@ -1,49 +1,39 @@
 """Any source of data, read query by query: from the kind of file to records to queries.
 
-A source holds records, which `_rows_of_file` takes out of each kind of file, and all of them are of
-one of the `FORMATS`, recognised by its fields.
+A source holds records, which `Reading` takes out of each kind of file, and all of them are of one
+of the `FORMATS`, recognised by its fields.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, starmap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from kragx.data.formats import FORMATS, tabular, trec
-from kragx.data.formats.format import Fields, Format
+from kragx.data.formats.format import Fields
 from kragx.data.formats.jsonl import (
-    Part,
     Place,
+    ending,
     file_name,
-    open_bytes,
+    first_line,
     read_records,
     read_whole,
 )
 from kragx.data.gold import Query
-from kragx.data.problems import Level, Problem, Problems
+from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved
-from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, nearest, shorten
 
-_TABLES: Mapping[str, Callable[[str | Path, Problems, str | None], Iterator[tabular.Row]]] = {
+_TABLES = {
     ".csv": tabular.read_csv,
     ".tsv": tabular.read_csv,
     ".xlsx": tabular.read_excel,
     ".xls": tabular.read_excel,
     ".parquet": tabular.read_parquet,
 }
-"""Files that are tables; any other holds JSON or TREC's columns, which its first line tells."""
 
-_BINARY = (".xlsx", ".xls", ".parquet")
-_JSON = (".json", ".jsonl", ".ndjson")
-
-
-class _Row(NamedTuple):
-    """A record, where it begins, and where its parts do (of a file that is one JSON value)."""
-
-    line: int | None
-    record: Mapping[str, Any]
-    lines: Mapping[Place, int] = {}
+_Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
+"""Records, each with the line on which it begins."""
 
 
 class Reading:
@@ -62,7 +52,6 @@ class Reading:
         name: of the source: its file's name.
         format: its format, once it is recognised.
         problems: what is wrong with it, as far as it was read.
-        mender: counts the lone surrogates.
 
     Raises:
         UsageError: an argument is wrong.
@@ -81,26 +70,24 @@ class Reading:
     ) -> None:
         if format is not None and format not in FORMATS:
             raise UsageError(f"format: unknown value {format!r}; {nearest(format, FORMATS)}")
-        _check_columns(columns or {})
+        self.columns = columns or {}
+        tabular.check_columns(self.columns)
         self.source = source
         self.path = source if isinstance(source, (str, Path)) else None
         self.name = "gold" if self.path is None else file_name(self.path)
-        self.format = None if format is None else FORMATS[format]
-        self.columns = columns or {}
+        self.format = FORMATS.get(format or "")
         self.encoding = encoding
         self.problems = Problems("gold" if self.path is None else str(self.path), strict=strict)
-        self.mender = Mender()
-        self._is_table = False
-        self._seen: dict[str, None] = {}  # columns in which something stands
+        self._lines: Mapping[Place, int] = {}  # of the parts of a file that is one record
 
     def __iter__(self) -> Iterator[tuple[int | None, Query, Retrieved | None]]:
         first_lines: dict[str, int | None] = {}
-        rows = self._records()
+        rows = self._rows()
         if self.format is None:
-            self.format, rows = self._recognised(rows)
-        for number, (line, record, lines) in enumerate(rows, start=1):
+            rows = self._recognised(rows)
+        for number, (line, record) in enumerate(rows, start=1):
             assert self.format is not None  # recognised, or there is no record
-            fields = Fields(record, self.format, self.problems, self.mender, line, number, lines)
+            fields = Fields(record, self.format, self.problems, line, number, self._lines)
             for query, retrieved in self.format.read(fields):
                 if query.id in first_lines:
                     first = first_lines[query.id]
@@ -113,125 +100,93 @@ class Reading:
                 elif query.id:
                     first_lines[query.id] = fields.line
                     yield fields.line, query, retrieved
-        self._check_seen()
         if not first_lines and not self.problems.found:
             raise DataError("the file holds no query", path=self.problems.file)
 
-    def _recognised(self, rows: Iterator[_Row]) -> tuple[Format | None, Iterator[_Row]]:
-        """The format of the first record that has a format's own fields, and all of the records.
+    def _recognised(self, rows: _Rows) -> _Rows:
+        """All of the records; the first that has a format's own fields says which format it is.
 
         The first of all may have none: a question without gold may be no more than an id and text.
         """
-        passed: list[_Row] = []
+        passed = []
         for row in rows:
             passed.append(row)
-            format = recognised(row.record)  # noqa: A001
-            if format is not None:
-                return format, chain(passed, rows)
-        if not passed:
-            return None, iter(())
-        line, record, _ = passed[0]
-        if "query_id" not in record:
-            raise DataError(
-                "not recognised as a gold set; its fields are "
-                f"{', '.join(map(repr, record))}; name its format ({', '.join(FORMATS)}), or map "
-                "its columns",
-                path=self.problems.file if line is None else f"{self.problems.file}:{line}",
-            )
-        return FORMATS["gold"], iter(passed)
+            _, record = row
+            self.format = next((form for form in FORMATS.values() if form.recognises(record)), None)
+            if self.format is not None:
+                return chain(passed, rows)
+        if passed:
+            line, record = passed[0]
+            if "query_id" not in record:
+                raise DataError(
+                    "not recognised as a gold set; its fields are "
+                    f"{', '.join(map(repr, record))}; name its format ({', '.join(FORMATS)}), or "
+                    "map its columns",
+                    path=self.problems.file if line is None else f"{self.problems.file}:{line}",
+                )
+            self.format = FORMATS["gold"]
+        return iter(passed)
 
-    def _records(self) -> Iterator[_Row]:
+    def _rows(self) -> _Rows:
         """The records of the source; the cells of tables under the names of fields."""
-        for row in self._rows():
-            if not (self._is_table or self.columns):
-                yield row
-                continue
-            self._seen |= dict.fromkeys(
-                name for name, cell in row.record.items() if cell is not None
-            )
-            record = tabular.renamed(row.record, self.columns, row.line, self.problems)
-            if record is not None:
-                yield row._replace(record=record)
-
-    def _rows(self) -> Iterator[_Row]:
         if self.path is not None:
             return self._rows_of_file(self.path)
         if isinstance(self.source, Mapping):
-            return iter([_Row(None, self.source)])
-        self._is_table = True
+            return self._objects([(None, self.source)])
         if tabular.is_frame(self.source):
-            return starmap(_Row, tabular.rows_of_frame(self.source))
+            return self._named(tabular.rows_of_frame(self.source))
         if isinstance(self.source, Sequence):
-            return self._listed((line, row, {}) for line, row in enumerate(self.source, start=1))
+            return self._named(self._objects(enumerate(self.source, start=1)))
         raise UsageError(
             f"dataset: {type(self.source).__name__} is not a gold set; pass a GoldDataset, the "
             "path of a gold file, a DataFrame, lists of gold documents, or a mapping by query id"
         )
 
-    def _rows_of_file(self, path: str | Path) -> Iterator[_Row]:
-        suffix = Path(str(path).removesuffix(".gz")).suffix.lower()
-        first = "" if suffix in _BINARY else first_line(path)
-        is_json = suffix in _JSON or first.startswith(("{", "["))
-        if self.format is None and not is_json and suffix not in _TABLES:
-            kind = trec.kind_of(path, first)
+    def _rows_of_file(self, path: str | Path) -> _Rows:
+        first = first_line(path)
+        kind = kind_of(path, first)
+        if self.format is None:
             if kind == "run":
                 message = "a TREC run, which holds no gold; pass it as the run"
                 raise DataError(message, path=str(path))
-            self.format = FORMATS.get(kind or "")
+            self.format = FORMATS.get(kind)
         if self.format is FORMATS["qrels"]:
             if self.columns:
                 raise UsageError("columns: qrels have none to map")
-            return starmap(_Row, trec.qrels_records(path, self.problems))
-        if suffix in _TABLES and not is_json:
-            self._is_table = True
-            return starmap(_Row, _TABLES[suffix](path, self.problems, self.encoding))
-        parts = read_whole(path, first, self.mender, lines=suffix != ".json") if first else None
-        if parts is not None:
-            return self._listed(parts)
-        return starmap(_Row, read_records(path, self.mender, self.problems))
+            return trec.qrels_records(path, self.problems)
+        if kind == "table":
+            return self._named(_TABLES[ending(path)](path, self.problems, self.encoding))
+        rows = self._json_rows(path, first)
+        return self._named(rows) if self.columns else rows
 
-    def _listed(self, parts: Iterable[Part]) -> Iterator[_Row]:
-        for line, value, lines in parts:
+    def _json_rows(self, path: str | Path, first: str) -> _Rows:
+        whole = read_whole(path, first, self.problems.mender) if first else None
+        if whole is None:
+            return read_records(path, self.problems)
+        value, lines = whole
+        if isinstance(value, list):
+            return self._objects((lines[number,], item) for number, item in enumerate(value))
+        self._lines = lines
+        return self._objects([(1, value)])
+
+    def _named(self, rows: _Rows) -> _Rows:
+        return tabular.named(rows, self.columns, self.problems)
+
+    def _objects(self, values: Iterable[tuple[int | None, object]]) -> _Rows:
+        for line, value in values:
             if isinstance(value, Mapping):
-                yield _Row(line, value, lines)
+                yield line, value
             else:
                 self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
 
-    def _check_seen(self) -> None:
-        for field, column in self.columns.items():
-            if self._seen and column not in self._seen:
-                keys = ("query", *(reader.key for reader in FORMATS.values()))
-                level: Level = "error" if field in keys else "warning"
-                message = f"no row has anything in the column {column!r}; "
-                hint = nearest(column, self._seen)
-                # First, for it is why all else is missing.
-                self.problems.found.insert(
-                    0,
-                    Problem(self.problems.file, None, f"columns.{field}", message + hint, level),
-                )
 
-
-def recognised(record: Mapping[str, Any]) -> Format | None:
-    """The format whose own fields a record has; None if it has no format's own."""
-    return next((reader for reader in FORMATS.values() if reader.recognises(record)), None)
-
-
-def _check_columns(columns: Mapping[str, str]) -> None:
-    known = sorted(tabular.FIELDS)
-    for field, column in columns.items():
-        if field not in known and not field.startswith("metadata."):
-            raise UsageError(f"columns.{field}: unknown field; {nearest(field, known)}")
-        if not isinstance(column, str):
-            raise UsageError(f"columns.{field}: a column's name is expected, not {column!r}")
-
-
-def first_line(path: str | Path) -> str:
-    """The first line of a file that says something; empty of standard input, which is read once."""
-    if str(path) == "-":
-        return ""
-    with open_bytes(path) as file:
-        for raw in file:
-            line = raw.removeprefix(b"\xef\xbb\xbf").strip()
-            if line and not line.startswith(b"#"):
-                return line.decode("utf-8", "replace")
-    return ""
+def kind_of(path: str | Path, first: str) -> str:
+    """What a file holds by its ending, else its first line: a table, qrels, a run, or JSON."""
+    suffix = ending(path)
+    if suffix in (".json", ".jsonl", ".ndjson") or first.startswith(("{", "[")):
+        return "json"
+    if suffix in _TABLES:
+        return "table"
+    if suffix in (".qrels", ".run"):
+        return suffix[1:]
+    return trec.KINDS.get(len(first.split()), "json")

@@ -81,23 +81,24 @@ class Validation(Result):
         )
         if self.content_hash is not None:
             yield Line(f"content hash: {self.content_hash}")
-        rows = [
-            ["grade", grade, str(count), _share(count, summary["n_gold"]), ""]
-            for grade, count in summary["grades"].items()
-        ]
+        grades = summary["grades"]
+        rows = [_row("grade", grade, grades, summary["n_gold"], {}) for grade in grades]
         for name in SLICES:
             targets = self.targets.get(name, {})
-            for value in dict.fromkeys([*summary[name], *targets]):
-                count = summary[name].get(value, 0)
-                target = targets.get(value, {}).get("target")
-                wanted = "" if target is None else percent(target, 0)
-                rows.append([name, value, str(count), _share(count, summary["n_queries"]), wanted])
+            rows += [
+                _row(name, value, summary[name], summary["n_queries"], targets.get(value, {}))
+                for value in dict.fromkeys([*summary[name], *targets])
+            ]
         yield Table(("by", "value", "count", "share", "target"), rows, words=2)
         yield Line(f"{self.n_errors} errors, {self.n_warnings} warnings")
 
 
-def _share(part: int, whole: int) -> str:
-    return percent(part / whole if whole else None, 0)
+def _row(
+    by: str, value: str, counts: Mapping[str, int], whole: int, target: Mapping[str, float | None]
+) -> list[str]:
+    count, wanted = counts.get(value, 0), target.get("target")
+    share = percent(count / whole if whole else None, 0)
+    return [by, value, str(count), share, "" if wanted is None else percent(wanted, 0)]
 
 
 def validate(
@@ -173,31 +174,27 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
 def _check_query(query: Query, report: _Report, kind: str, corpus: _Corpus | None) -> None:
     if query.text is None and kind != "qrels":
         report("query", "no text, so that no retriever can be asked", "warning")
-    wanted = [gold for gold in query.gold if gold.grade > 0]
-    if not wanted and kind in ("qrels", "llamaindex"):
+    n_wanted = sum(gold.grade > 0 for gold in query.gold)
+    if not n_wanted and kind in ("qrels", "llamaindex"):
         # Neither has a word for what cannot be answered; in qrels such queries are usual.
         level = "warning" if kind == "qrels" else "error"
         report("gold", "nothing is relevant; add gold, or leave the query out", level)
-    elif not wanted and query.answerable is not False:
+    elif not n_wanted and query.answerable is not False:
         report("gold", "no gold, and not marked unanswerable; add some, or answerable: false")
-    if wanted and query.answerable is False:
-        report("answerable", f"false, but there are {len(wanted)} gold items; keep one of the two")
-    texts = [query.text, query.reference, query.query_type, query.id]
-    for field, text in zip(("query", "reference", "query_type", "query_id"), texts):
-        _check_unicode(field, text, report)
-    for position, name in enumerate(query.expected_doc_types):
-        _check_unicode(f"expected_doc_types[{position}]", name, report)
+    if n_wanted and query.answerable is False:
+        report("answerable", f"false, but there are {n_wanted} gold items; keep one of the two")
+    for field, text in _texts(query).items():
+        if text is not None:
+            _check_unicode(field, text, report)
     for place, _, item in _items(query):
-        _check_id(f"{place}.id", item, report, corpus)
-    for place, _, item in _items(query):
-        _check_text(f"{place}.text", item.text, report, corpus)
-    _check_once(
-        query,
-        "text",
-        [(at, normalise(gold.text or "")) for at, gold in enumerate(query.gold)],
-        report,
-    )
-    _check_once(query, "id", [(at, item.id) for _, at, item in _items(query)], report)
+        if item.id is not None:
+            # Beside a text an id may be of anything.
+            _check_id(f"{place}.id", item.id, report, corpus if item.text is None else None)
+        if item.text is not None:
+            _check_text(f"{place}.text", normalise(item.text), report, corpus)
+    texts = [(position, normalise(gold.text or "")) for position, gold in enumerate(query.gold)]
+    _check_once(query, "text", texts, report)
+    _check_once(query, "id", [(position, item.id) for _, position, item in _items(query)], report)
     facts = query.metadata.get("facts")
     if facts is not None and (
         not isinstance(facts, list)
@@ -212,6 +209,59 @@ def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
         yield f"gold[{position}]", position, gold
         for number, other in enumerate(gold.alternatives):
             yield f"gold[{position}].alternatives[{number}]", position, other
+
+
+def _texts(query: Query) -> dict[str, str | None]:
+    """Every text and id of a query, by its field."""
+    types = {f"expected_doc_types[{n}]": name for n, name in enumerate(query.expected_doc_types)}
+    items = list(_items(query))
+    return {
+        "query": query.text,
+        "reference": query.reference,
+        "query_type": query.query_type,
+        "query_id": query.id,
+        **types,
+        **{f"{place}.id": item.id for place, _, item in items},
+        **{f"{place}.text": item.text for place, _, item in items},
+    }
+
+
+def _check_unicode(field: str, text: str, report: _Report) -> None:
+    if not unicodedata.is_normalized("NFC", text):
+        report(
+            field,
+            "text in NFD (as macOS writes file names); matchers of texts read it, but ids, types "
+            "and searches do not: save it as NFC",
+            "warning",
+        )
+    if "\ufffd" in text:
+        report(field, "holds U+FFFD, a character that was lost in a conversion", "warning")
+
+
+def _check_id(field: str, doc_id: str, report: _Report, corpus: _Corpus | None) -> None:
+    if doc_id != doc_id.strip():
+        message = f"{doc_id!r} begins or ends with white space, as no id should; remove it"
+        report(field, message, "warning")
+    if corpus is not None and not corpus.has(doc_id):
+        report(field, f"id {doc_id!r} is not in the corpus {corpus.path}")
+
+
+def _check_text(field: str, text: str, report: _Report, corpus: _Corpus | None) -> None:
+    n_docs = 1 if corpus is None else corpus.containing(text)
+    if not text:
+        report(field, "an empty text; it is in every document, so it matches everything")
+    elif not n_docs:
+        report(field, f"is not in the corpus: {shorten(text, 50)}")
+    elif corpus is not None and n_docs > max(1, COMMON * len(corpus)):
+        report(
+            field,
+            f"{shorten(text, 40)} stands in {n_docs} of {len(corpus)} documents, so it matches "
+            "whatever is retrieved; quote more of its passage",
+            "warning",
+        )
+    elif len(text) < SHORT:
+        message = f"only {len(text)} characters ({text!r}), which many texts hold; quote more"
+        report(field, message, "warning")
 
 
 def _check_once(
@@ -235,54 +285,6 @@ def _check_once(
             )
 
 
-def _check_unicode(field: str, text: str | None, report: _Report) -> None:
-    if text is None:
-        return
-    if not unicodedata.is_normalized("NFC", text):
-        report(
-            field,
-            "text in NFD (as macOS writes file names); matchers of texts read it, but ids, types "
-            "and searches do not: save it as NFC",
-            "warning",
-        )
-    if "\ufffd" in text:
-        report(field, "holds U+FFFD, a character that was lost in a conversion", "warning")
-
-
-def _check_id(field: str, item: Gold | Doc, report: _Report, corpus: _Corpus | None) -> None:
-    if item.id is None:
-        return
-    _check_unicode(field, item.id, report)
-    if item.id != item.id.strip():
-        message = f"{item.id!r} begins or ends with white space, as no id should; remove it"
-        report(field, message, "warning")
-    # Beside a text an id may be of anything.
-    if corpus is not None and item.text is None and not corpus.has(item.id):
-        report(field, f"id {item.id!r} is not in the corpus {corpus.path}")
-
-
-def _check_text(field: str, text: str | None, report: _Report, corpus: _Corpus | None) -> None:
-    if text is None:
-        return
-    _check_unicode(field, text, report)
-    plain = normalise(text)
-    n_docs = None if corpus is None else corpus.containing(plain)
-    if not plain:
-        report(field, "an empty text; it is in every document, so it matches everything")
-    elif n_docs == 0:
-        report(field, f"is not in the corpus: {shorten(plain, 50)}")
-    elif n_docs is not None and corpus is not None and n_docs > max(1, COMMON * len(corpus)):
-        report(
-            field,
-            f"{shorten(plain, 40)} stands in {n_docs} of {len(corpus)} documents, so it matches "
-            "whatever is retrieved; quote more of its passage",
-            "warning",
-        )
-    elif len(plain) < SHORT:
-        message = f"only {len(plain)} characters ({plain!r}), which many texts hold; quote more"
-        report(field, message, "warning")
-
-
 class _Corpus:
     """The texts of a corpus, normalised once."""
 
@@ -301,12 +303,10 @@ class _Corpus:
 
     def has(self, doc_id: str) -> bool:
         """Whether a document, or a chunk that is named ``document:start-end``, is there."""
-        if doc_id in self._lengths:
-            return True
         span = _SPAN.fullmatch(doc_id)
-        if span is None or span["doc"] not in self._lengths:
-            return False
-        return int(span["start"]) < int(span["end"]) <= self._lengths[span["doc"]]
+        if doc_id in self._lengths or span is None:
+            return doc_id in self._lengths
+        return int(span["start"]) < int(span["end"]) <= self._lengths.get(span["doc"], 0)
 
 
 def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Problems) -> None:

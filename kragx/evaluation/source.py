@@ -218,7 +218,7 @@ def source_of(dataset: object, run: object, profile: Profile, *, by_id: bool = F
             "retriever), or a results file alone, by its path or as rows"
         )
     reading = Reading(dataset, strict=True)
-    return Source(_answered(reading), reading.name, reading.name, reading.mender)
+    return Source(_answered(reading), reading.name, reading.name, reading.problems.mender)
 
 
 def _answered(reading: Reading) -> Iterator[tuple[Query, Retrieved | None]]:

@@ -156,6 +156,20 @@ def test_what_is_no_source_is_said(tmp_path: Path) -> None:
         read_dataset([{"번호": 1, "질문": "?"}])
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("words.jsonl", '{"query_id": "q1", "query": "why?", "retrieved": []}\n'),
+        ("words.csv", "query_id,query,metadata.a b c d e f,retrieved_chunk_ids\nq1,why?,x,[]\n"),
+    ],
+)
+def test_six_words_in_the_first_line_make_no_trec_run(tmp_path: Path, name: str, text: str) -> None:
+    """JSON and tables are told by their ending, however many words their first line has."""
+    assert len(text.splitlines()[0].split()) == 6
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert list(read_run(tmp_path / name)) == ["q1"]
+
+
 def test_several_runs_are_named_apart(tmp_path: Path) -> None:
     """By their tags and files, of whatever format each is."""
     write_run(RUN, tmp_path / "one.run")

@@ -73,12 +73,12 @@ def import_(
     store: opt.StoreFile = DEFAULT,
 ) -> None:
     """Add judgements from JSON Lines, or human labels from TREC qrels."""
-    from kragx.data import Mender, read_dataset
+    from kragx.data import read_dataset
     from kragx.data.formats.jsonl import read_records
     from kragx.judging import Store
 
     if file.suffix == ".jsonl":
-        records: list[Any] = [record for _, record in read_records(file, Mender())]
+        records: list[Any] = [record for _, record in read_records(file)]
         with Store(store) as opened:
             new, known = opened.add_records(records)
         typer.echo(f"{new} new judgements, {known} known already")

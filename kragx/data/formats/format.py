@@ -18,7 +18,6 @@ from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, as_gold
 from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
-from kragx.data.text import Mender
 from kragx.errors import DataError, shorten
 
 Read = Iterator[tuple[Query, Retrieved | None]]
@@ -75,8 +74,7 @@ class Fields:
     Attributes:
         record: the fields' values.
         format: of the record.
-        problems: is told of every mistake.
-        mender: replaces lone surrogates.
+        problems: is told of every mistake, and mends texts.
         line: where the record begins; a format whose record is a whole file moves it.
         number: the record's number, from 1.
         lines: of a file that is one JSON value, the line of each part.
@@ -86,7 +84,6 @@ class Fields:
     record: Mapping[str, Any]
     format: Format
     problems: Problems
-    mender: Mender
     line: int | None = None
     number: int = 1
     lines: Mapping[Place, int] = field(default_factory=dict)
@@ -95,6 +92,7 @@ class Fields:
     def __post_init__(self) -> None:
         key = self.record.get(self.format.key)
         self.query_id = None if key is None else str(key)
+        self.mender = self.problems.mender
 
     def report(self, name: str, message: str, level: Level = "error") -> None:
         """Report what is wrong with a field."""

@@ -3,12 +3,16 @@
 ``-`` is standard input or output; a file whose name ends with .gz is unpacked.
 """
 
+import gzip
 import json
 import re
 import sys
+import zlib
+from bisect import bisect
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from math import isfinite
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,28 +23,11 @@ from kragx.errors import DataError, UsageError, shorten
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a part of a JSON value: ``("queries", "q1")``."""
 
-Part = tuple[int, Any, Mapping[Place, int]]
-"""A value, the line on which it begins, and those on which its own parts do."""
-
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+|\n')
-
-
-def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """For `json.loads`: a JSON object whose keys differ; JSON itself silently keeps the last.
-
-    Raises:
-        DataError: a key stands twice.
-    """
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise DataError(f"the key {twice!r} stands twice in one object; keep one")
-    return record
+_GAP = re.compile(r"[\s,:]*")
 
 
 def read_records(
-    path: str | Path, mender: Mender, problems: Problems | None = None
+    path: str | Path, problems: Problems | None = None
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each JSON object of a JSON Lines file with its line number (from 1); skip blank lines.
 
@@ -55,13 +42,22 @@ def read_records(
     problems = problems or Problems(str(path), strict=True)
     # Surrogates encoded as bytes are let through, to be replaced and counted.
     for number, line in read_lines(path, problems, "surrogatepass"):
+        if not line or line.isspace():
+            continue
         try:
-            record = _record(line, mender) if line and not line.isspace() else None
+            record = _loaded(line, problems.mender)
         except DataError as error:
             problems.add(number, None, str(error))
+        except (ValueError, RecursionError) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else error
+            message = f"not valid JSON: {reason}; each line must hold one whole JSON object"
+            problems.add(number, None, message)
         else:
-            if record is not None:
+            if isinstance(record, dict):
                 yield number, record
+                continue
+            message = f"a JSON object is expected, not {shorten(record)}"
+            problems.add(number, None, f"{message}; each line must hold one query")
 
 
 def read_lines(
@@ -83,25 +79,20 @@ def read_lines(
                 yield number, line
 
 
-def _record(line: str, mender: Mender) -> dict[str, Any]:
-    try:
-        record = _loaded(line, mender)
-        if not isinstance(record, dict):
-            raise DataError(
-                f"a JSON object is expected, not {shorten(record)}; each line must hold one query"
-            )
-    except RecursionError:
-        raise DataError("JSON nested too deeply") from None
-    except DataError:  # a ValueError as well
-        raise
-    except ValueError as error:
-        message = f"not valid JSON: {error}; each line must hold one whole JSON object"
-        raise DataError(message) from None
-    return record
+def first_line(path: str | Path) -> str:
+    """The first line of a file that says something; empty of standard input, which is read once."""
+    if str(path) == "-":
+        return ""
+    with open_bytes(path) as file:
+        lines = (line.removeprefix(b"\xef\xbb\xbf").strip() for line in file)
+        first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    return first.decode("utf-8", "replace")
 
 
-def read_whole(path: str | Path, first: str, mender: Mender, *, lines: bool) -> list[Part] | None:
-    """A file that is one JSON value: an object, or the items of a list.
+def read_whole(
+    path: str | Path, first: str, mender: Mender
+) -> tuple[Any, Mapping[Place, int]] | None:
+    """The JSON value that a file is as a whole, and on which lines its parts begin.
 
     None if it is JSON Lines, also if those are broken.
 
@@ -109,40 +100,35 @@ def read_whole(path: str | Path, first: str, mender: Mender, *, lines: bool) -> 
         path: the file.
         first: its first line.
         mender: replaces lone surrogates.
-        lines: whether its name says that it holds JSON Lines.
 
     Raises:
         DataError: it is neither one value nor JSON Lines.
     """
-    lines = lines and not first.startswith("[")
-    if lines and _is_json(first):
+    named_lines = ending(path) != ".json" and not first.startswith("[")
+    first_is_whole = _is_json(first)
+    if named_lines and first_is_whole:
         return None  # read as a stream
     with open_bytes(path) as file:
         raw = file.read()
     try:
         text = raw.decode("utf-8-sig", "surrogatepass")
-        value = _loaded(text, mender)
+        return _loaded(text, mender), lines_of(text)
     except UnicodeDecodeError:
         return None  # reading line by line will name the line
     except DataError as error:
         raise error.within(path=str(path)) from None
     except (ValueError, RecursionError) as error:
-        if lines or _is_json(first):
+        if named_lines or first_is_whole:
             return None
         line, reason = getattr(error, "lineno", 1), getattr(error, "msg", "nested too deeply")
         raise DataError(f"not valid JSON: {reason}", path=f"{path}:{line}") from None
-    places = lines_of(text)
-    if isinstance(value, list):
-        return [(places[number,], item, {}) for number, item in enumerate(value)]
-    return [(1, value, places)]
 
 
 def _is_json(text: str) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
 def lines_of(text: str, depth: int = 2) -> dict[Place, int]:
@@ -151,56 +137,54 @@ def lines_of(text: str, depth: int = 2) -> dict[Place, int]:
     A part of an object begins with its key. Of a key that stands twice the last one counts, as for
     `json.loads`.
     """
+    ends = [match.start() for match in re.finditer("\n", text)]
     lines: dict[Place, int] = {}
-    path: list[str | int] = []  # a key or position for each object or list that is open
-    line, key_next = 1, False
-    for match in _TOKENS.finditer(text):
-        token = match.group()
-        if token == "\n":
-            line += 1
-            continue
-        if token in "}]":
-            path.pop()
-        elif token == ",":
-            key_next = isinstance(path[-1], str)
-            if not key_next:
-                path[-1] = int(path[-1]) + 1
-        elif token == ":":
-            key_next = False
-        elif key_next:
-            path[-1] = json.loads(token)
-            if len(path) <= depth:
-                lines[tuple(path)] = line
-        else:
-            if path and not isinstance(path[-1], str) and len(path) <= depth:
-                lines[tuple(path)] = line
-            if token in "{[":
-                path.append("" if token == "{" else 0)
-                key_next = token == "{"
+    decode = json.JSONDecoder().raw_decode
+
+    def skip_gap(position: int) -> int:
+        return _GAP.match(text, position).end()  # type: ignore[union-attr]  # it may be empty
+
+    def note_parts(start: int, place: Place) -> int:
+        """Note where the parts of the value that starts here begin, and say where it ends."""
+        if len(place) == depth or text[start] not in "[{":
+            return decode(text, start)[1]
+        position = skip_gap(start + 1)
+        for number in count():
+            if text[position] in "]}":
+                break
+            line = bisect(ends, position) + 1
+            key, position = decode(text, position) if text[start] == "{" else (number, position)
+            lines[*place, key] = line
+            position = skip_gap(note_parts(skip_gap(position), (*place, key)))
+        return position + 1
+
+    note_parts(skip_gap(0), ())
     return lines
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads`: a JSON object whose keys differ; JSON itself silently keeps the last.
+
+    Raises:
+        DataError: a key stands twice.
+    """
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise DataError(f"the key {twice!r} stands twice in one object; keep one")
+    return record
 
 
 def _loaded(text: str, mender: Mender) -> Any:
     """The value of a JSON text, its keys unique, without lone surrogates (in keys neither)."""
     value = json.loads(text, object_pairs_hook=unique_keys)
     # They come as \\udXXX escapes or as bytes that strict UTF-8 would refuse; rare, so the whole
-    # value is walked only where one may be.
+    # value is written and read again only where one may be.
     with suppress(UnicodeEncodeError):
         text.encode()
         if "\\ud" not in text and "\\uD" not in text:
             return value
-    return _mended(value, mender)
-
-
-def _mended(value: Any, mender: Mender) -> Any:
-    match value:
-        case str():
-            return mender.mend(value)
-        case list():
-            return [_mended(item, mender) for item in value]
-        case dict():
-            return {mender.mend(key): _mended(item, mender) for key, item in value.items()}
-    return value
+    return json.loads(mender.mend(json.dumps(value, ensure_ascii=False)))
 
 
 @contextmanager
@@ -213,22 +197,16 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
+    opened = gzip.open if str(path).endswith(".gz") else open
     try:
-        file = Path(path).open("rb")  # noqa: SIM115  # closed below; only opening may fail here
+        file: Any = opened(path, "rb")
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
-    with file:
-        if not str(path).endswith(".gz"):
+    try:
+        with file:
             yield file
-            return
-        import gzip
-        import zlib
-
-        try:
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                yield unpacked  # type: ignore[misc]  # it is no IO by name, but has all of one
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise DataError(f"{path}: not a whole gzip file: {error}") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: not a whole gzip file: {error}") from None
 
 
 def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> None:
@@ -248,19 +226,11 @@ def to_json(value: Any, indent: int | None = None) -> str:
     """JSON as kragx writes it: Korean as it is, no NaN."""
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent, default=str, allow_nan=False)
-    except ValueError:
-        return to_json(_finite(value), indent)
-
-
-def _finite(value: Any) -> Any:
-    match value:
-        case float():
-            return value if isfinite(value) else None
-        case Mapping():
-            return {key: _finite(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_finite(item) for item in value]
-    return value
+    except ValueError:  # there is one, or an infinity: null
+        plain = json.loads(
+            json.dumps(value, ensure_ascii=False, default=str), parse_constant=lambda name: None
+        )
+        return to_json(plain, indent)
 
 
 def open_text(path: str | Path, encoding: str = "utf-8") -> IO[str]:
@@ -292,3 +262,8 @@ def _refused(path: str | Path, what: str) -> Iterator[None]:
 def file_name(path: str | Path) -> str:
     """What names a data set or run that was read from this file."""
     return "stdin" if str(path) == "-" else Path(str(path).removesuffix(".gz")).stem
+
+
+def ending(path: str | Path) -> str:
+    """The ending of a file's name (``.csv``), in lower case; the one before ``.gz``."""
+    return Path(str(path).lower().removesuffix(".gz")).suffix

@@ -18,7 +18,6 @@ from kragx.data.formats.libraries import any_of
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
-from kragx.data.text import Mender
 from kragx.errors import DataError
 
 
@@ -74,13 +73,12 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
     Raises:
         DataError: a broken line or value, a row whose eval_id has no gold, or an empty file.
     """
-    mender = Mender()
     problems = Problems(str(path), strict=True)
     seen: Counter[str] = Counter()
     queries: list[Query] = []
     results: dict[str, Retrieved] = {}
-    for line, record in read_records(path, mender):
-        fields = Fields(record, SCIENCE_QA, problems, mender, line)
+    for line, record in read_records(path, problems):
+        fields = Fields(record, SCIENCE_QA, problems, line)
         eval_id = fields.id("eval_id")
         if eval_id not in gold:
             problems.add(line, None, f"eval_id {eval_id!r} is not in the gold set {gold.name!r}")
@@ -95,9 +93,6 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         results[row_id] = Retrieved(tuple(map(Doc, fields.ids("topk"))))
     if not queries:
         raise DataError(f"{path}: the file holds no row; one JSON object a line is expected")
+    dataset = GoldDataset(tuple(queries), gold.name, problems.mender.surrogates)
     left_out = [query.id for query in gold if query.id not in seen]
-    return (
-        GoldDataset(tuple(queries), name=gold.name, n_replaced_surrogates=mender.surrogates),
-        Run(results, name=file_name(path)),
-        left_out,
-    )
+    return dataset, Run(results, name=file_name(path)), left_out

@@ -18,8 +18,8 @@ from typing import Any
 
 from kragx.data.formats import FORMATS
 from kragx.data.formats.format import Kind
-from kragx.data.formats.jsonl import open_bytes
-from kragx.data.problems import Problems
+from kragx.data.formats.jsonl import ending, open_bytes
+from kragx.data.problems import Level, Problem, Problems
 from kragx.errors import DataError, UsageError, nearest, needing
 
 Row = tuple[int, dict[str, Any]]
@@ -53,7 +53,7 @@ def read_csv(
     """
     problems = problems or Problems(str(path), strict=True)
     text = _decoded(path, encoding)
-    separator = "\t" if str(path).lower().removesuffix(".gz").endswith(".tsv") else ","
+    separator = "\t" if ending(path) == ".tsv" else ","
     lines = io.StringIO(text, newline="").readlines()
     header: list[str] = []
     line = 1
@@ -186,60 +186,94 @@ def _plain(cell: Any) -> Any:
     return cell
 
 
-def renamed(
-    row: Mapping[str, Any], columns: Mapping[str, str] | None, line: int | None, problems: Problems
-) -> dict[str, Any] | None:
-    """A row with its columns under the names of fields; None if a cell is broken, and reported.
+def check_columns(columns: Mapping[str, str]) -> None:
+    """Raise a `UsageError` unless `columns` says of fields which column holds them."""
+    known = sorted(FIELDS)
+    for field, column in columns.items():
+        if field not in known and not field.startswith("metadata."):
+            raise UsageError(f"columns.{field}: unknown field; {nearest(field, known)}")
+        if not isinstance(column, str):
+            raise UsageError(f"columns.{field}: a column's name is expected, not {column!r}")
+
+
+def named(
+    rows: Iterable[tuple[int | None, Mapping[str, Any]]],
+    columns: Mapping[str, str],
+    problems: Problems,
+) -> Iterator[tuple[int | None, dict[str, Any]]]:
+    """Rows with their cells under the names of fields, as their fields' kinds read them.
+
+    A row with a broken cell is reported and passed over. At the end, columns in which no row has
+    anything are reported first, for they are why all else is missing.
 
     Args:
-        row: by column.
-        columns: for each field the column that holds it; None where columns are named as fields.
-        line: where the row stands.
+        rows: by column.
+        columns: for each field the column that holds it; the others are named as their fields.
         problems: is told what is wrong.
 
     With `columns`, a column that is neither mapped nor named like a field goes to the metadata.
     """
-    mapped = {column: field for field, column in (columns or {}).items()}
+    fields = {column: field for field, column in columns.items()}
+    filled: dict[str, None] = {}
+    for line, row in rows:
+        filled |= dict.fromkeys(column for column, cell in row.items() if cell is not None)
+        try:
+            record = _record(row, fields)
+        except DataError as error:
+            problems.add(line, error.field, error.problem)
+        else:
+            yield line, record
+    keys = ("query", *(reader.key for reader in FORMATS.values()))
+    for field, column in columns.items():
+        if filled and column not in filled:
+            level: Level = "error" if field in keys else "warning"
+            message = f"no row has anything in the column {column!r}; {nearest(column, filled)}"
+            problem = Problem(problems.file, None, f"columns.{field}", message, level)
+            problems.found.insert(0, problem)
+
+
+def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    """A row by field; `fields` names those of columns that are named otherwise.
+
+    Raises:
+        DataError: a cell is broken; the error's field is its column.
+    """
     record: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
-    for column, value in row.items():
-        name = mapped.get(column, column)
+    for column, cell in row.items():
+        name = fields.get(column, column)
         kind = FIELDS.get(name)
-        if value is None:
+        if cell is None:
             if kind in ("gold ids", "gold texts"):
                 record[name] = []
             continue
-        try:
-            parsed = _cell(kind, value)
-        except DataError as error:
-            problems.add(line, column, error.problem)
-            return None
-        if name == "metadata" and isinstance(parsed, dict):
-            metadata = {**parsed, **metadata}
+        value = _value(cell, kind, column)
+        if name == "metadata" and isinstance(value, dict):
+            metadata = {**value, **metadata}
         elif name.startswith("metadata."):
-            metadata[name.removeprefix("metadata.")] = parsed
-        elif columns and column not in mapped and kind is None:
-            metadata[column] = parsed
+            metadata[name.removeprefix("metadata.")] = value
+        elif fields and column not in fields and kind is None:
+            metadata[column] = value
         else:
-            record[name] = parsed
-    if metadata:
-        record["metadata"] = metadata
-    return record
+            record[name] = value
+    return record | ({"metadata": metadata} if metadata else {})
 
 
-def _cell(kind: Kind | None, value: Any) -> Any:
-    text = value.strip() if isinstance(value, str) else ""
+def _value(cell: Any, kind: Kind | None, column: str) -> Any:
+    """What a cell says, read by its field's kind if it is a text."""
+    text = cell.strip() if isinstance(cell, str) else ""
     if not text or kind is None or kind == "text":
-        return value
-    plain = {"word": text, "flag": _FLAGS.get(text.lower(), value)}
-    if kind in plain:
-        return plain[kind]
+        return cell
+    if kind == "word":
+        return text
+    if kind == "flag":
+        return _FLAGS.get(text.lower(), cell)
     if kind in ("json", "number") or text.startswith(("[", "{")):
         for read in (json.loads, ast.literal_eval):
             with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
                 return read(text)
-        listed = (
+        expected = (
             "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
         )
-        raise DataError(f"{listed} {text[:40]!r}")
+        raise DataError(f"{expected} {text[:40]!r}", field=column)
     return [part.strip() for part in re.split(_SEPARATORS[kind], text) if part.strip()]

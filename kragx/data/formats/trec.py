@@ -22,6 +22,8 @@ from kragx.errors import DataError, UsageError
 
 _QRELS = ("query", "iteration", "document", "grade")
 _RUN = ("query", "Q0", "document", "rank", "score", "tag")
+KINDS = {len(_QRELS): "qrels", len(_RUN): "run"}
+"""What a file holds whose lines have so many columns."""
 
 
 def _read(fields: Fields) -> Read:
@@ -102,14 +104,6 @@ def read_run(path: str | Path) -> Run:
         raise DataError(f"{path}: the file holds no result; 6 columns a line are expected")
     ranked = {query: Retrieved(rank_by_score(docs)) for query, docs in results.items()}
     return Run(ranked, name=tag or file_name(path))
-
-
-def kind_of(path: str | Path, first: str) -> str | None:
-    """Whether a file holds ``qrels`` or a ``run``, by its ending, else its first line."""
-    ending = Path(str(path).lower().removesuffix(".gz")).suffix
-    if ending in (".qrels", ".run"):
-        return ending[1:]
-    return {len(_QRELS): "qrels", len(_RUN): "run"}.get(len(first.split()))
 
 
 def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
