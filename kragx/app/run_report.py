@@ -16,6 +16,7 @@ from kragx.comparison import (
     Change,
     Comparison,
     GateResult,
+    Recommendation,
     Results,
     RetrieverScores,
     changes,
@@ -59,13 +60,21 @@ class RunReport(Result):
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
         """The retrievers compared, once for each matcher; computed when first asked for."""
-        return compare_by_matcher(
+        comparisons = compare_by_matcher(
             map(RetrieverScores.of, self.evaluations),
             self.config.statistics.settings,
             baseline=self.config.baseline,
             slices=self.config.slices or (),
             dataset=self.dataset,
         )
+        counts = [evaluation.counts for evaluation in self.evaluations]
+        if any(count["n_failed"] < count["n_queries"] for count in counts):
+            return comparisons
+        # Zeros of failures are no values, and equal ones no tie.
+        text = "Every question failed for every retriever, so there is nothing to compare."
+        values = {"metric": comparisons[0].primary}
+        verdict = Recommendation("no_winner", text, supported=False, values=values)
+        return tuple(replace(own, recommendations=(verdict,)) for own in comparisons)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -89,7 +98,8 @@ class RunReport(Result):
 
     def describe(self, *, full: bool = False) -> Iterator[Part]:
         """What one needs to decide what to do next; `full` is all that there is."""
-        return whole(self) if full else screen(self)
+        show = whole if full else screen
+        return show(self.dataset, self.evaluations, self.comparisons, self.changes, self.gates)
 
     def to_dict(self) -> dict[str, Any]:
         """What report.json holds: config, versions, numbers, comparisons, gates."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Protocol
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.recommendations import FEW
@@ -24,82 +23,88 @@ LINES = 4
 """How many lines of each kind the screen shows: gates, remarks, advice, slices."""
 
 
-class Findings(Protocol):
-    """What a run found out, as far as it is shown here."""
-
-    @property
-    def dataset(self) -> GoldDataset:
-        """The gold set."""
-
-    @property
-    def evaluations(self) -> Sequence[Evaluation]:
-        """By matcher, then retriever."""
-
-    @property
-    def comparisons(self) -> Sequence[Comparison]:
-        """One for each matcher."""
-
-    @property
-    def changes(self) -> Sequence[Change]:
-        """What became of each retriever since an earlier run."""
-
-    @property
-    def gates(self) -> Sequence[GateResult]:
-        """What the numbers were held against."""
-
-
-def screen(report: Findings) -> Iterator[Part]:
+def screen(
+    dataset: GoldDataset,
+    evaluations: Sequence[Evaluation],
+    comparisons: Sequence[Comparison],
+    changes: Sequence[Change],
+    gates: Sequence[GateResult],
+) -> Iterator[Part]:
     """What one needs to decide what to do next.
 
     What failed, who is best and whether that is decided, the means, the gates that failed, what to
     look at. Slices, times and each pair stand in `whole`, and in the report's files.
+
+    Args:
+        dataset: the gold set.
+        evaluations: by matcher, then retriever.
+        comparisons: one for each matcher.
+        changes: what became of each retriever since an earlier run.
+        gates: what the numbers were held against.
     """
-    yield _dataset(report)
-    groups = _by_matcher(report.evaluations)
-    comparison, evaluations = report.comparisons[0], groups[0]
+    groups = _by_matcher(evaluations)
+    comparison, group = comparisons[0], groups[0]
     verdict, *advice = comparison.recommendations
-    yield Line(
-        f"match: {evaluations[0].match_label}; profile: {evaluations[0].profile_label}", "dim"
-    )
-    failures = [result for result in report.evaluations if result.counts["n_failed"]]
-    yield from (warning(line) for line in _first(_remarks(failures)))
+    yield _dataset(dataset, group[0])
+    yield Line(f"match: {group[0].match_label}; profile: {group[0].profile_label}", "dim")
+    failures = [result for result in evaluations if result.counts["n_failed"]]
+    yield from map(warning, _first(_remarks(failures)))
     yield from (replace(line, style="bold") for line in verdict.describe())
-    yield _means(comparison, evaluations)
+    yield _means(comparison, group)
     if len(groups) > 1:
-        yield _first_metric(report.comparisons)
-    yield from _gates(report.gates)
-    yield from (Line(line) for line in _first([*map(_change, report.changes)]))
-    rest = [visible(advised.text) for advised in advice if advised.supported]
-    yield from (Line(line, item="-") for line in _first(rest))
-    for field in comparison.fields[:LINES]:
-        yield Line(_slices(comparison, field), item="-")
-    others = [result for result in report.evaluations if not result.counts["n_failed"]]
-    compared = [comparison, *(change.comparison for change in report.changes)]
+        yield _first_metric(comparisons)
+    yield from (part for part in gates_parts(gates) if isinstance(part, Line))
+    broken = [line.text for result in failed(gates) for line in result.describe()]
+    supported = [visible(advised.text) for advised in advice if advised.supported]
+    slices = [_slices(comparison, field) for field in comparison.fields[:LINES]]
+    yield from _items(_first(broken))
+    yield from map(Line, _first([*map(_change, changes)]))
+    yield from _items([*_first(supported), *slices])
+    others = [result for result in evaluations if not result.counts["n_failed"]]
+    compared = [comparison, *(change.comparison for change in changes)]
     cautions = dict.fromkeys(caution for comparison in compared for caution in comparison.cautions)
-    yield from (warning(line) for line in _first([*cautions, *_remarks(others)]))
+    yield from map(warning, _first([*cautions, *_remarks(others)]))
 
 
-def whole(report: Findings) -> Iterator[Part]:
-    """All that a run found, matcher by matcher: also pairs, slices and every remark."""
-    yield _dataset(report)
-    groups = _by_matcher(report.evaluations)
-    for comparison, evaluations in zip(report.comparisons, groups):
-        yield from evaluations[0].heading()
-        yield from comparison.describe(evaluations)
-        yield from remarks_on(evaluations)
-    for change in report.changes:
+def whole(
+    dataset: GoldDataset,
+    evaluations: Sequence[Evaluation],
+    comparisons: Sequence[Comparison],
+    changes: Sequence[Change],
+    gates: Sequence[GateResult],
+) -> Iterator[Part]:
+    """All that a run found, matcher by matcher: also pairs, slices and every remark.
+
+    Args:
+        dataset: as for `screen`, and so are the others.
+        evaluations: by matcher, then retriever.
+        comparisons: one for each matcher.
+        changes: since an earlier run.
+        gates: held against the numbers.
+    """
+    yield _dataset(dataset, evaluations[0])
+    groups = _by_matcher(evaluations)
+    for comparison, group in zip(comparisons, groups):
+        yield from group[0].heading()
+        yield from comparison.describe(group)
+        yield from remarks_on(group)
+    for change in changes:
         yield from change.describe(matchers=len(groups) > 1)
-    yield from gates_parts(report.gates)
+    yield from gates_parts(gates)
 
 
-def _dataset(report: Findings) -> Line:
+def _dataset(dataset: GoldDataset, evaluation: Evaluation) -> Line:
     """Which gold set was used: name, version and the beginning of its hash."""
-    settings, counts = report.dataset.settings, report.evaluations[0].counts
+    settings, counts = dataset.settings, evaluation.counts
     version = "" if settings["version"] is None else f" version {settings['version']}"
     return Line(
         f"dataset: {settings['name']}{version}, {counts['n_scored']} of {counts['n_queries']} "
         f"queries scored, sha256 {settings['hash'][:12]}"
     )
+
+
+def _items(texts: Iterable[str]) -> Iterator[Line]:
+    return (Line(text, item="-") for text in texts)
 
 
 def _by_matcher(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
@@ -128,24 +133,20 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     few = len(comparison.retrievers) <= SIDE_BY_SIDE
     names, profile = comparison.metrics, evaluations[0].profile
     untimed = [
-        number
-        for number, name in enumerate(names)
-        if number == 0 or "second" not in parse(name, profile).metric.unit
+        name
+        for name in names
+        if name == comparison.primary or "second" not in parse(name, profile).metric.unit
     ]
     shown = untimed[: METRICS if few else METRICS // 2]
     more = len(names) - len(shown)
     note = f"; {more} more metrics: --full" if more else ""
-    table = comparison.means_table(evaluations)
+    table = replace(comparison, metrics=tuple(shown)).means_table(evaluations)
     narrow = table.narrow or table
-    narrow = replace(narrow, rows=[narrow.rows[number] for number in shown])
     if few:
-        rows = [table.rows[number] for number in shown]
         narrow = replace(narrow, note=narrow.note + note)
-        return replace(table, rows=rows, narrow=narrow, note=table.note + note)
-    columns = zip(narrow.columns, zip(*narrow.rows))  # the same cells, turned about
-    heads = [names[number] for number in shown]
-    turned = [[retriever, *cells] for retriever, cells in columns][1:]
-    return Table(["retriever", *heads], turned, note=f"{STANDING}{note}")
+        return replace(table, narrow=narrow, note=table.note + note)
+    _, *turned = zip(narrow.columns, *narrow.rows)  # the same cells, turned about
+    return Table(["retriever", *shown], turned, note=f"{STANDING}{note}")
 
 
 def _first_metric(comparisons: Sequence[Comparison]) -> Table:
@@ -156,17 +157,6 @@ def _first_metric(comparisons: Sequence[Comparison]) -> Table:
         for comparison, table in zip(comparisons, tables)
     ]
     return Table([f"{comparisons[0].primary} by match", *comparisons[0].retrievers], rows)
-
-
-def _gates(results: Sequence[GateResult]) -> Iterator[Line]:
-    """How many gates passed, and those that failed, a line each."""
-    bad = failed(results)
-    if bad:
-        yield Line(f"gates: {len(bad)} of {len(results)} failed", "bold red")
-        lines = [line.text for result in bad for line in result.describe()]
-        yield from (Line(line, item="-") for line in _first(lines))
-    elif results:
-        yield Line(f"gates: all {len(results)} passed", "green")
 
 
 def _change(change: Change) -> str:
@@ -180,20 +170,17 @@ def _change(change: Change) -> str:
 
 def _slices(comparison: Comparison, field: str) -> str:
     """How the leading retriever does in each slice by a field, the worst first."""
-    metric = comparison.primary
-    leader = comparison.overall.leaders.get(metric)
-    name = leader.best if leader else comparison.retrievers[0]
+    metric, name = comparison.primary, comparison.best
     sign = -1 if comparison.better[metric] == "lower" else 1
     slices = [
         (sign * value, f"{visible(part.label)} {number(value)} (n = {part.n})")
         for part in comparison.by(field)
         if part.n >= FEW and (value := part.means[name][metric].value) is not None
     ]
-    small = len(comparison.by(field)) - len(slices)
     shown = [text for _, text in sorted(slices)[:LINES]]
     if len(slices) > LINES:
         shown.append(f"{len(slices) - LINES} more")
-    if small:
+    if small := len(comparison.by(field)) - len(slices):
         shown.append(f"{small} of fewer than {FEW} queries")
     return f"{metric} of {name} by {field}: {', '.join(shown)}"
 

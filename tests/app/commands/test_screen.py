@@ -109,6 +109,23 @@ def test_failures_come_before_the_verdict(run, module, monkeypatch, here):
     assert len(seen) < HEIGHT
 
 
+@pytest.mark.parametrize("names", [("x",), ("x", "y")])
+def test_failures_of_all_are_no_tie(run, module, monkeypatch, here, names, kragx):
+    """Where every retriever failed at every question, no page of the run calls that a tie."""
+    monkeypatch.syspath_prepend(str(here))
+    module("toy_down", "def down(question):\n    raise OSError('no index')\n")
+    retrievers = ", ".join(f"{name}: 'toy_down:down'" for name in names)
+    outcome, _ = run("--set", f"retrievers={{{retrievers}}}", "-o", "out", names=())
+    assert outcome.code == 0
+    verdict = "Every question failed for every retriever, so there is nothing to compare."
+    assert order(outcome.out, "queries that failed: 30", "OSError: no index", f"? {verdict}", "┏")
+    markdown = (here / "out" / "report.md").read_text(encoding="utf-8")
+    for text in (outcome.out, markdown, kragx("report", "out", "--full").out):
+        assert verdict in text
+        for untrue in ("same value for every query", "look at their gold", "nothing to choose"):
+            assert untrue not in text
+
+
 def test_failing_gates_are_lines(run):
     """Each gate that failed is a line with what was found, four at most."""
     gates = ", ".join(f"recall@{k}: '>= 2'" for k in range(2, 8))
