@@ -31,9 +31,9 @@ from kragx.metrics import (
     compute,
     counted,
     parse_all,
+    profile as profile_named,
     profile_for,
 )
-from kragx.metrics import profile as profile_named
 
 
 def evaluate(

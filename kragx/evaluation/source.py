@@ -28,8 +28,7 @@ from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import BaseMatcher, MatchItem, Notes
 from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
-from kragx.matchers.matching import match as match_items
-from kragx.matchers.matching import repeats
+from kragx.matchers.matching import match as match_items, repeats
 from kragx.metrics import MatchTable, Profile, RankedList
 
 

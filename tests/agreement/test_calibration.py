@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 import sklearn.metrics
 import yaml
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from kragx import (
     DataError,

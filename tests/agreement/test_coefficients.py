@@ -7,8 +7,7 @@ import warnings
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import kendalltau
 from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix
 

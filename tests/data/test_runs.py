@@ -6,8 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from langchain_core.documents import Document
 
 from kragx import DataError, Gold, GoldDataset, Run, UsageError, evaluate

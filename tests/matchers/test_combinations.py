@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import UsageError, evaluate, matcher

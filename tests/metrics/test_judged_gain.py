@@ -6,8 +6,7 @@ from dataclasses import replace
 from math import log2
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kragx import UsageError, evaluate
 from kragx.metrics import parse

@@ -7,8 +7,7 @@ from math import nan
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kragx.metrics import MetricSpec, parse
 from tests.thoroughness import examples

@@ -7,8 +7,7 @@ from math import log2
 import numpy as np
 import pytest
 import pytrec_eval
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from kragx import evaluate

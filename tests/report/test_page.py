@@ -12,8 +12,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import (

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from kragx.app.commands import options as opt
-from kragx.app.commands import store
+from kragx.app.commands import options as opt, store
 from kragx.app.commands.agree import read_systems
 from kragx.app.commands.label import label
 from kragx.app.commands.output import show

@@ -35,8 +35,7 @@ def run(
     Ends with 1 if a gate fails.
     """
     from kragx import printing
-    from kragx.app import config as configs
-    from kragx.app import pipeline
+    from kragx.app import config as configs, pipeline
     from kragx.app.result_folder import write_folder
     from kragx.app.screen import judging_plan
     from kragx.data.formats.jsonl import make_folder

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kragx import DataError, GoldDataset, Retrieved, Run, evaluate, read_dataset
 from kragx.data.formats.science_qa import read_submission

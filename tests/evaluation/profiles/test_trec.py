@@ -6,8 +6,7 @@ import re
 
 import pytest
 import pytrec_eval
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kragx import DataError, Run, UsageError, evaluate
 from kragx.evaluation.evaluation import Evaluation

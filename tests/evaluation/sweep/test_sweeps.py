@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given as drawn
-from hypothesis import strategies as st
+from hypothesis import given as drawn, strategies as st
 
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, flips, sweep
 from kragx.comparison.flips import all_flips, flips_warning

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 
-from kragx.document import KragDocument
-from kragx.document import KragDocument as Reexported
+from kragx.document import KragDocument, KragDocument as Reexported
 
 
 def test_positional_arguments() -> None:

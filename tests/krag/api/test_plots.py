@@ -25,8 +25,7 @@ from matplotlib.text import Text
 from kragx.errors import MissingExtraError, UsageError
 from kragx.krag.evaluators import OfflineRetrievalEvaluators
 from kragx.krag.rag_evaluator import RAGEvaluator
-from kragx.report.figures import bars as charts
-from kragx.report.figures import drawing
+from kragx.report.figures import bars as charts, drawing
 from kragx.report.figures.bars import comparison_figure, metrics_figure
 
 VALUES: dict[str, dict[str, float | None]] = {

@@ -7,8 +7,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kragx import evaluate
 from tests.thoroughness import examples
