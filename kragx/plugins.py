@@ -176,7 +176,7 @@ def _reader(hint: Any) -> Read | None:
     if hint is bool:
         return _flag
     if get_origin(hint) is Literal:
-        return lambda value: _choice(value, get_args(hint))
+        return one_of(*get_args(hint))
     if get_origin(hint) is Annotated:
         return next(filter(callable, hint.__metadata__))
     return None
@@ -188,10 +188,15 @@ def _flag(value: object) -> object:
     return value
 
 
-def _choice(value: object, valid: tuple[str, ...]) -> object:
-    if value not in valid:
-        raise UsageError(f"unknown value {value!r}; {nearest(str(value), valid)}")
-    return value
+def one_of(*valid: str) -> Read:
+    """Nothing but these texts, as a ``Literal`` of them."""
+
+    def read(value: Any) -> Any:
+        if value not in valid:
+            raise UsageError(f"unknown value {value!r}; {nearest(str(value), valid)}")
+        return value
+
+    return read
 
 
 def whole(least: int, most: int | None = None) -> Read:

@@ -18,6 +18,16 @@ def is_retriever(value: object) -> bool:
     return hasattr(value, "invoke") or hasattr(value, "ainvoke") or callable(value)
 
 
+def check_retriever(value: object, field: str = "retriever") -> None:
+    """Raise a `UsageError` unless `value` can be asked."""
+    if not is_retriever(value):
+        raise UsageError(
+            f"{type(value).__name__} cannot be asked; pass a LangChain retriever or runnable, or a "
+            "function from a question to a list of documents",
+            field=field,
+        )
+
+
 def retriever_name(retriever: Any) -> str:
     """What names a retriever that was given no name."""
     for value in (getattr(retriever, "name", None), getattr(retriever, "__name__", None)):
@@ -36,11 +46,7 @@ def synchronous(retriever: Any, callbacks: Sequence[Any], timeout: float | None)
         return None  # a RunnableLambda made of an asynchronous function has an `invoke` that fails
     if not hasattr(retriever, "invoke") and (hasattr(retriever, "ainvoke") or _is_async(retriever)):
         return None
-    if not is_retriever(retriever):
-        raise UsageError(
-            f"retriever: {type(retriever).__name__} cannot be asked; pass a LangChain retriever "
-            "or runnable, or a function from a question to a list of documents"
-        )
+    check_retriever(retriever)
     call = _with_callbacks(getattr(retriever, "invoke", retriever), retriever, callbacks)
     if timeout is None:
         return call

@@ -219,8 +219,10 @@ def fuse(
     return sorted(fused, key=lambda pair: -pair[1])
 
 
-def fusion_weights(weights: Sequence[float] | None, count: int) -> list[float]:
-    """The weights of `count` retrievers; 1 each if none are given.
+def fusion_weights(
+    weights: Sequence[float] | None, count: int, field: str = "weights"
+) -> list[float]:
+    """The weights of `count` retrievers; 1 each if none are given. Errors name the `field`.
 
     Raises:
         UsageError: there are not `count` of them, or they are not usable.
@@ -232,17 +234,17 @@ def fusion_weights(weights: Sequence[float] | None, count: int) -> list[float]:
     if len(weights) != count:
         raise UsageError(
             f"{len(weights)} weights for {count} retrievers",
-            field="weights",
+            field=field,
             remedy="pass one for each",
         )
     try:
         numbers = [clean_number(weight, "a weight") or 0.0 for weight in weights]
     except DataError as error:
-        raise UsageError(str(error), field="weights") from None
+        raise UsageError(str(error), field=field) from None
     if min(numbers) < 0 or not any(numbers):
         raise UsageError(
             repr(list(weights)),
-            field="weights",
+            field=field,
             remedy="weights must be at least 0, and one of them above",
         )
     return numbers

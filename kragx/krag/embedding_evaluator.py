@@ -6,7 +6,9 @@ from typing import Any
 
 from kragx.errors import UsageError, nearest
 from kragx.krag.evaluators import (
+    Averaging,
     AveragingMethod,
+    Criteria,
     Docs,
     MatchingCriteria,
     RougeOfflineRetrievalEvaluators,
@@ -51,8 +53,8 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
         actual_docs: Docs,
         predicted_docs: Docs,
         match_method: str = "rouge1",
-        averaging_method: AveragingMethod | str = AveragingMethod.BOTH,
-        matching_criteria: MatchingCriteria | str = MatchingCriteria.ALL,
+        averaging_method: Averaging = AveragingMethod.BOTH,
+        matching_criteria: Criteria = MatchingCriteria.ALL,
         rouge_threshold: float = 0.7,
         similarity_threshold: float = 0.7,
         embedding_type: str = "huggingface",

@@ -13,13 +13,14 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from kragx.data import GoldDataset, KragTokenizer
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluate import evaluate, match_pairs
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import METRICS, PROFILES, MetricScores, MetricWarning
+from kragx.plugins import check_options, one_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +42,18 @@ KRAG_METRICS: Final[Mapping[str, str]] = {
 ROUGE_METHODS: Final = ("rouge1", "rouge2", "rougeL")
 
 
-class AveragingMethod(Enum):
+class _Choice(Enum):
+    """A choice whose members are meant by themselves, or by their values in any case."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self:
+        members = {member.value: member for member in cls}
+        if str(value).lower() not in members:
+            raise UsageError(f"unknown value {value!r}; {nearest(str(value), members)}")
+        return members[str(value).lower()]
+
+
+class AveragingMethod(_Choice):
     """Which averages of recall, precision and F1 are returned."""
 
     MICRO = "micro"
@@ -49,7 +61,7 @@ class AveragingMethod(Enum):
     BOTH = "both"
 
 
-class MatchingCriteria(Enum):
+class MatchingCriteria(_Choice):
     """Whether a hit needs all gold documents or any."""
 
     ALL = "all"
@@ -62,6 +74,11 @@ class TokenizerType(Enum):
     WHITESPACE = "whitespace"
     KIWI = "kiwi"
     NLTK = "nltk"
+
+
+Averaging = Annotated[AveragingMethod | str, AveragingMethod]
+Criteria = Annotated[MatchingCriteria | str, MatchingCriteria]
+ProfileName = Annotated[str, one_of("kragx", "krag")]
 
 
 @dataclass(eq=False, repr=False)
@@ -88,14 +105,14 @@ class OfflineRetrievalEvaluators:
     actual_docs: Docs | GoldDataset
     predicted_docs: Docs
     match_method: Any = "text"
-    averaging_method: AveragingMethod | str = AveragingMethod.BOTH
-    matching_criteria: MatchingCriteria | str = MatchingCriteria.ALL
+    averaging_method: Averaging = AveragingMethod.BOTH
+    matching_criteria: Criteria = MatchingCriteria.ALL
     _: KW_ONLY
-    profile: str = "kragx"
+    profile: ProfileName = "kragx"
     _evaluation: Evaluation | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        check_choices(self)
+        check_options(self)
         n_gold, n_predicted = len(self.actual_docs), len(self.predicted_docs)
         if not (n_gold and n_predicted):
             raise UsageError("actual_docs and predicted_docs must not be empty: a list a query")
@@ -250,7 +267,7 @@ class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
             `OfflineRetrievalEvaluators`.
     """
 
-    match_method: str = "rouge1"
+    match_method: Annotated[str, one_of(*ROUGE_METHODS)] = "rouge1"
     threshold: float = 0.5
     tokenizer: Any = None
     _: KW_ONLY
@@ -258,11 +275,6 @@ class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.match_method not in ROUGE_METHODS:
-            raise UsageError(
-                f"match_method: {self.match_method!r} is not a ROUGE method; "
-                f"{nearest(str(self.match_method), ROUGE_METHODS)}"
-            )
         if self.profile == "krag" and self.measure != "fmeasure":
             raise UsageError(
                 f"measure: {self.measure!r} is not K-RAG's, which knows fmeasure alone; "
@@ -282,31 +294,6 @@ class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
             "measure": self.measure,
             **({} if tokenizer is None else {"tokenizer": tokenizer}),
         }
-
-
-def check_choices(evaluator: Any) -> None:
-    """Check what all evaluators let choose; averages and criteria become members of their enums.
-
-    A member is meant by itself, its value or its name in any case.
-
-    Raises:
-        UsageError: there is no such member, or K-RAG's evaluators do not have the profile.
-    """
-    if evaluator.profile not in ("kragx", "krag"):
-        raise UsageError(
-            f"profile: {evaluator.profile!r} is not one that K-RAG's evaluators have, kragx and "
-            f"krag; {nearest(str(evaluator.profile), ('kragx', 'krag'))}"
-        )
-    for name, kind in (
-        ("averaging_method", AveragingMethod),
-        ("matching_criteria", MatchingCriteria),
-    ):
-        value = getattr(evaluator, name)
-        members = {entry.value: entry for entry in kind}
-        member = value if isinstance(value, kind) else members.get(str(value).lower())
-        if member is None:
-            raise UsageError(f"{name}: unknown value {value!r}; {nearest(str(value), members)}")
-        setattr(evaluator, name, member)
 
 
 def cuts(k: int | Iterable[int] | None) -> list[int | None]:

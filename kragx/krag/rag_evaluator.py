@@ -2,24 +2,26 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from kragx.data import GoldDataset
-from kragx.errors import UsageError, nearest
+from kragx.errors import UsageError
 from kragx.krag.evaluators import (
     ROUGE_METHODS,
+    Averaging,
     AveragingMethod,
+    Criteria,
     Docs,
     MatchingCriteria,
     OfflineRetrievalEvaluators,
+    ProfileName,
     RougeOfflineRetrievalEvaluators,
-    check_choices,
     cuts,
 )
 from kragx.matchers import matcher
+from kragx.plugins import check_options, one_of
 
 METHODS: Final = ("text", "exact", "contains", "id", *ROUGE_METHODS, "overlap", "llm")
-KRAG_METHODS: Final = ("text", *ROUGE_METHODS)
 
 
 @dataclass(eq=False, repr=False)
@@ -45,13 +47,13 @@ class RAGEvaluator:
         UsageError: an argument is wrong.
     """
 
-    match_method: str = "text"
+    match_method: Annotated[str, one_of(*METHODS)] = "text"
     rouge_threshold: float = 0.5
     tokenizer: Any = None
     measure: str = "fmeasure"
-    averaging_method: AveragingMethod | str = AveragingMethod.BOTH
-    matching_criteria: MatchingCriteria | str = MatchingCriteria.ALL
-    profile: str = "kragx"
+    averaging_method: Averaging = AveragingMethod.BOTH
+    matching_criteria: Criteria = MatchingCriteria.ALL
+    profile: ProfileName = "kragx"
     _: KW_ONLY
     judge: Any = None
     mode: str | None = None
@@ -59,16 +61,12 @@ class RAGEvaluator:
     _evaluator: OfflineRetrievalEvaluators | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        if self.match_method not in METHODS:
-            raise UsageError(
-                f"match_method: unknown method {self.match_method!r}; "
-                f"{nearest(str(self.match_method), METHODS)}"
-            )
-        check_choices(self)
-        if self.profile == "krag" and self.match_method not in KRAG_METHODS:
+        check_options(self)
+        of_krag = ("text", *ROUGE_METHODS)
+        if self.profile == "krag" and self.match_method not in of_krag:
             raise UsageError(
                 f"match_method: K-RAG has no {self.match_method!r}; use one of "
-                f"{', '.join(KRAG_METHODS)}, or profile='kragx'"
+                f"{', '.join(of_krag)}, or profile='kragx'"
             )
         if self.match_method == "llm":
             spec = {"method": "llm", "judge": self.judge, "mode": self.mode or "auto"}
@@ -137,11 +135,11 @@ class RAGEvaluator:
                 f"actual_docs: {self.match_method!r} compares with gold documents; only "
                 "match_method='llm' works without"
             )
-        overlap = self.match_method == "overlap"
-        if self.match_method not in ROUGE_METHODS and not overlap:
+        if self.match_method in ("text", "exact", "contains", "id"):
             return OfflineRetrievalEvaluators(
                 actual_docs, predicted_docs, self.match_method, **common
             )
+        overlap = self.match_method == "overlap"
         return RougeOfflineRetrievalEvaluators(
             actual_docs,
             predicted_docs,

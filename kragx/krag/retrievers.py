@@ -7,7 +7,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from kragx.data import FunctionTokenizer, Tokenizer, WhitespaceTokenizer, tokenizer
-from kragx.errors import DataError, UsageError, shorten
+from kragx.errors import DataError, check_whole, shorten
 from kragx.evaluation.retrievers import Bm25Index
 from kragx.krag.document import KragDocument
 
@@ -40,8 +40,8 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
         k: int | None = None,
         threshold: float = 0.0,
     ) -> None:
-        if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 0):
-            raise UsageError(f"k: {k!r} is not a whole number of at least 0, nor None (for 4)")
+        self.k = 4 if k is None else k
+        check_whole("k", self.k, 0)
         self.documents = list(documents)
         if not self.documents:
             raise DataError("documents: there are none; pass at least one document to search")
@@ -52,12 +52,9 @@ class KiWiBM25RetrieverWithScore(Runnable[str, list[KragDocument]]):
                     "pass LangChain documents or KragDocuments"
                 )
         self.kiwi_tokenizer = kiwi_tokenizer
-        self.k = 4 if k is None else k
         self.threshold = threshold
         self._index = Bm25Index(
-            self.documents,
-            _krag_tokenizer(kiwi_tokenizer),
-            type(self).__name__,
+            self.documents, _krag_tokenizer(kiwi_tokenizer), type(self).__name__
         )
 
     def invoke(  # type: ignore[override]  # the question is `query` in K-RAG

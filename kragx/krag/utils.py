@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kragx.data import GoldDataset, Retrieved
 from kragx.errors import DataError, UsageError, check_whole, nearest, needing, shorten
 from kragx.evaluation.retrieve import retrieve
-from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.evaluation.retriever_adapters import check_retriever
 from kragx.evaluation.retrievers import fuse, fusion_weights
 from kragx.krag.document import KragDocument
 from kragx.krag.evaluators import (
@@ -85,13 +85,14 @@ def evaluate_retrieval_at_K(  # noqa: N802  # K-RAG's name
     with needing("pandas", "evaluate_retrieval_at_K"):
         import pandas
     _check(k, retrievers, ensemble, ensemble_weights)
-    evaluator = partial(
+    make_evaluator = partial(
         _evaluator_of(rouge_method, threshold),
         averaging_method=averaging_method,
         matching_criteria=matching_criteria,
         profile=profile,
     )
-    evaluator([["gold"]], [["document"]])  # refuses what it does not know before anything is asked
+    # Refuses what it does not know before anything is asked.
+    make_evaluator([["gold"]], [["document"]])
     questions = _questions(df_qa_test)
     golds = [context_to_document(df_qa_test, row) for row in range(len(questions))]
     dataset = GoldDataset.from_documents(golds, queries=questions)
@@ -100,20 +101,27 @@ def evaluate_retrieval_at_K(  # noqa: N802  # K-RAG's name
     for name, retriever in retrievers.items():
         with _cut_at(retriever, k) as cut_retriever:
             run = retrieve(cut_retriever, dataset, name=str(name), progress=progress)
-        found = [run[query.id] for query in dataset]
-        answers[name] = [replace(answer, documents=answer.documents[:k]) for answer in found]
+        answers[name] = [
+            replace(answer, documents=answer.documents[:k])
+            for answer in (run[query.id] for query in dataset)
+        ]
     if ensemble:
         lists = zip(*answers.values(), strict=True)
         answers[_ENSEMBLE] = [_fused(of_query, ensemble_weights, k) for of_query in lists]
 
-    scores = {name: _scores(evaluator, golds, of_run, k) for name, of_run in answers.items()}
+    scores = {name: _scores(make_evaluator, golds, of_run, k) for name, of_run in answers.items()}
     means = pandas.DataFrame(
         [mean for mean, _ in scores.values()], index=pandas.Index(list(scores), name="retriever")
     )
     rows = [
-        {"question": question, "retriever": name, **values[row], "error": answers[name][row].error}
+        {
+            "question": question,
+            "retriever": name,
+            **{metric: values[row] for metric, values in columns.items()},
+            "error": answers[name][row].error,
+        }
         for row, question in enumerate(questions)
-        for name, (_, values) in scores.items()
+        for name, (_, columns) in scores.items()
     ]
     return means, pandas.DataFrame(rows)
 
@@ -146,21 +154,20 @@ def context_to_document(df_test: pandas.DataFrame, idx: int) -> list[KragDocumen
     for text in texts:
         if not isinstance(text, str):
             raise _bad_cell(idx, "context", text, "is no text", "write each gold text as a string")
-    fields = {}
-    for column in ("source", "doc_id"):
-        values = _cell(df_test, idx, column) if column in df_test.columns else []
+    columns = {
+        name: _cell(df_test, idx, name) for name in ("source", "doc_id") if name in df_test.columns
+    }
+    for name, values in columns.items():
         if len(values) not in (0, len(texts)):
             raise _bad_cell(
                 idx,
-                column,
+                name,
                 values,
                 f"has {len(values)} items for {len(texts)} of 'context'",
                 "give one for each, or leave the cell empty",
             )
-        if values:
-            fields[column] = values
     return [
-        KragDocument(text, {column: values[number] for column, values in fields.items()})
+        KragDocument(text, {name: values[number] for name, values in columns.items() if values})
         for number, text in enumerate(texts)
     ]
 
@@ -184,28 +191,27 @@ def _evaluator_of(
 
 
 def _scores(
-    evaluator: Callable[..., OfflineRetrievalEvaluators],
+    make_evaluator: Callable[..., OfflineRetrievalEvaluators],
     golds: Sequence[Sequence[object]],
     answers: Sequence[Retrieved],
     k: int,
-) -> tuple[dict[str, Any], list[dict[str, float]]]:
+) -> tuple[dict[str, Any], dict[str, list[float]]]:
     """The averages of one retriever, and each question's values; NaN where there are none."""
     scored = [row for row, gold in enumerate(golds) if gold]
     # Where no question has gold there is nothing to evaluate, and every column all the same.
-    made = evaluator(
+    evaluator = make_evaluator(
         [golds[row] for row in scored] or [[]], [answers[row].documents for row in scored] or [[]]
     )
-    scores = made.measured(KRAG_METRICS, [k]).scores if scored else [None] * len(KRAG_METRICS)
+    scores = evaluator.measured(KRAG_METRICS, [k]).scores if scored else [None] * len(KRAG_METRICS)
     means: dict[str, Any] = {}
-    rows: list[dict[str, float]] = [{} for _ in answers]
+    columns: dict[str, list[float]] = {}
     for name, of_metric in zip(KRAG_METRICS, scores, strict=True):
         values = dict(zip(scored, [] if of_metric is None else of_metric.values.tolist()))
-        for key, mean in made.averages(name, of_metric).items():
+        for key, mean in evaluator.averages(name, of_metric).items():
             means[f"{key}@{k}"] = nan if mean is None else mean
-            for row, columns in enumerate(rows):
-                columns[f"{key}@{k}"] = values.get(row, nan)
+            columns[f"{key}@{k}"] = [values.get(row, nan) for row in range(len(answers))]
     n_failed = sum(answer.error is not None for answer in answers)
-    return {**means, "n_scored": len(scored), "n_failed": n_failed}, rows
+    return {**means, "n_scored": len(scored), "n_failed": n_failed}, columns
 
 
 def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[float] | None) -> None:
@@ -216,20 +222,13 @@ def _check(k: object, retrievers: object, ensemble: bool, weights: Sequence[floa
             "retrievers"
         )
     for name, retriever in retrievers.items():
-        if not is_retriever(retriever):
-            raise UsageError(
-                f"retrievers[{name!r}]: {type(retriever).__name__} cannot be asked; pass a "
-                "LangChain retriever or runnable, or a function from a question to documents"
-            )
+        check_retriever(retriever, f"retrievers[{name!r}]")
+    if ensemble and _ENSEMBLE in retrievers:
+        raise UsageError(
+            f"retrievers: the name {_ENSEMBLE!r} is taken by ensemble=True; use another"
+        )
     if ensemble:
-        if _ENSEMBLE in retrievers:
-            raise UsageError(
-                f"retrievers: the name {_ENSEMBLE!r} is taken by ensemble=True; use another"
-            )
-        try:
-            fusion_weights(weights, len(retrievers))
-        except UsageError as error:
-            raise UsageError(error.problem, field="ensemble_weights", remedy=error.remedy) from None
+        fusion_weights(weights, len(retrievers), "ensemble_weights")
 
 
 @contextmanager
@@ -299,11 +298,11 @@ def _cell(df: pandas.DataFrame, row: int, column: str) -> list[Any]:
     if isinstance(value, str):
         try:
             # A cell is data from a file: it is read as a literal, never run.
-            listed = ast.literal_eval(value.strip()) if value.strip() else []
+            listed = ast.literal_eval(value.strip() or "[]")
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             listed = None
-    elif pandas.api.types.is_scalar(value):
-        listed = [] if pandas.isna(value) else None
+    elif pandas.api.types.is_scalar(value) and pandas.isna(value):
+        listed = []
     else:
         # A numpy array is what a list comes back as from a Parquet file.
         listed = value.tolist() if hasattr(value, "tolist") else value

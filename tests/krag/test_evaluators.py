@@ -345,16 +345,16 @@ def test_the_krag_members_mean_krags_tokenizers_under_its_profile():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"match_method": "rouge-1"}, "match_method: unknown method 'rouge-1'.*'rouge1'"),
-        ({"match_method": "txt"}, "match_method: unknown method 'txt'.*'text'"),
+        ({"match_method": "rouge-1"}, "match_method: unknown value 'rouge-1'.*'rouge1'"),
+        ({"match_method": "txt"}, "match_method: unknown value 'txt'.*'text'"),
         ({"averaging_method": "mikro"}, "averaging_method: unknown value 'mikro'.*'micro'"),
         ({"matching_criteria": "partially"}, "matching_criteria: .*'partially'.*'partial'"),
         ({"match_method": "rouge1", "tokenizer": "unicod"}, "tokenizer: .*'unicod'.*'unicode'"),
         ({"match_method": "rouge1", "measure": "recal"}, "match.measure: .*'recal'.*'recall'"),
         ({"match_method": "rouge1", "rouge_threshold": 0}, "threshold: 0 is out of range"),
         ({"match_method": "rouge1", "rouge_threshold": 1.5}, "threshold: 1.5 is out of range"),
-        ({"profile": "krg"}, "profile: 'krg'.*'krag'"),
-        ({"profile": "trec"}, "profile: 'trec'.*kragx and krag"),
+        ({"profile": "krg"}, "profile: unknown value 'krg'.*'krag'"),
+        ({"profile": "trec"}, "profile: unknown value 'trec'; valid: kragx, krag"),
         ({"profile": "krag", "match_method": "overlap"}, "K-RAG has no 'overlap'.*profile='kragx'"),
         (
             {"profile": "krag", "match_method": "rouge1", "measure": "overlap"},

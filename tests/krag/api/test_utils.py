@@ -532,7 +532,7 @@ class TestArguments:
             ({"rouge_method": "rouge1", "threshold": 0}, "threshold: 0"),
             ({"averaging_method": "mean"}, "averaging_method: unknown value 'mean'"),
             ({"matching_criteria": "some"}, "matching_criteria: unknown value 'some'"),
-            ({"profile": "trec"}, "profile: 'trec'"),
+            ({"profile": "trec"}, "profile: unknown value 'trec'"),
         ],
     )
     def test_wrong(self, options: dict[str, Any], message: str) -> None:
