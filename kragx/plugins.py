@@ -206,8 +206,8 @@ def whole(least: int, most: int | None = None) -> Read:
         is_whole = isinstance(value, int) and not isinstance(value, bool)
         if is_whole and least <= value and (most is None or value <= most):
             return value
-        end = "on" if most is None else f"to {most}"
-        raise UsageError(f"{value!r} is not a whole number from {least} {end}")
+        which = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise UsageError(f"{value!r} is not a whole number {which}")
 
     return read
 

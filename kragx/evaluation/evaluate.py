@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
-from math import isnan
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kragx import matchers
 from kragx.data import read_dataset, tokenizer
@@ -16,7 +17,6 @@ from kragx.evaluation.evidence import (
     Facts,
     GatheredEvidence,
     Sizes,
-    facts_depth,
     facts_matcher,
     judging_counts,
 )
@@ -77,7 +77,7 @@ def evaluate(
     match_spec = named.match if match is None else match
     matcher = matchers.matcher(match_spec, named.match_options)
     named = matcher.profile_for(named)
-    if not (no_gold is None or no_gold in NO_GOLD):
+    if no_gold is not None and no_gold not in NO_GOLD:
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
     meant = replace(named, no_gold=no_gold or named.no_gold)
     specs = parse_all(metrics, named)
@@ -113,9 +113,7 @@ def evaluate(
     if source.lists is not None:
         facts = None
         if facts_by is not None:
-            depth = facts_depth(specs)
-            follows = facts_match is None
-            facts = Facts.matched(source.lists, facts_by, depth, follows=follows)
+            facts = Facts.matched(source.lists, specs, facts_by, follows=facts_match is None)
             counts |= facts.judging
         concurrency = int(source.run_settings.get("concurrency", 1))
         evidence = GatheredEvidence(source.lists, table, concurrency, facts, sizes)
@@ -275,19 +273,12 @@ def match_pairs(
             yield item
 
     table = match_items(noted(), matcher, matchers.Notes())
+    null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, of_query in enumerate(ids):
         scores = table.dense(row)
+        unknown = np.isnan(scores)
         yield {
             **of_query,
-            # What a judge could not say is null, not 0 and not "no match".
-            "scores": _null_where_unknown(scores, scores),
-            "matched": _null_where_unknown(scores >= table.threshold, scores),
+            "scores": np.where(unknown, null, scores).tolist(),
+            "matched": np.where(unknown, null, scores >= table.threshold).tolist(),
         }
-
-
-def _null_where_unknown(values: Any, scores: Any) -> list[list[Any]]:
-    rows: list[list[Any]] = values.tolist()
-    return [
-        [None if isnan(score) else value for value, score in zip(row, of_row)]
-        for row, of_row in zip(rows, scores.tolist())
-    ]

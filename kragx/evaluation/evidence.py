@@ -112,11 +112,10 @@ def _read(text: str) -> str:
 
 def _whole_words(text: str, size: int) -> str:
     """The first characters of a text, less the part of a word that they end in."""
-    end = size
-    if size < len(text) and text[size].isalnum():
-        while end and text[end - 1].isalnum():
-            end -= 1
-    return text[:end]
+    if text[size : size + 1].isalnum():
+        while size and text[size - 1].isalnum():
+            size -= 1
+    return text[:size]
 
 
 def facts_matcher(
@@ -132,13 +131,6 @@ def facts_matcher(
     if of_facts.reads == "ids":
         raise UsageError(f"facts_match: {FACTS_HAVE_NO_IDS}")
     return of_facts.against_gold()
-
-
-def facts_depth(specs: Sequence[MetricSpec]) -> int | None:
-    """How far down a list facts are looked for; None for to its end."""
-    cuts = [spec.k for spec in specs if spec.metric.reads_facts]
-    ranks = [k for k in cuts if isinstance(k, int)]
-    return max(ranks) if ranks and len(ranks) == len(cuts) else None
 
 
 @dataclass(frozen=True)
@@ -161,24 +153,25 @@ class Facts:
     def matched(
         cls,
         lists: Sequence[RankedList],
+        specs: Sequence[MetricSpec],
         matcher: matchers.BaseMatcher,
-        depth: int | None,
         *,
         follows: bool,
     ) -> Facts:
-        """Match the facts with the first `depth` documents; None for all of them."""
-        rows, items = [], []
-        for row, ranked in enumerate(lists):
-            gold = tuple(Gold(text=fact) for fact in facts_of(ranked.query))
-            if gold:
-                query = replace(ranked.query, gold=gold)
-                items.append(MatchItem(query, ranked.top(depth), ranked.status))
-                rows.append(row)
+        """Match the facts with the documents, as far down a list as some metric looks."""
+        ks = [spec.k for spec in specs if spec.metric.reads_facts]
+        ranks = [k for k in ks if isinstance(k, int)]
+        depth = max(ranks) if len(ranks) == len(ks) else None
+        items = {
+            row: MatchItem(replace(ranked.query, gold=facts), ranked.top(depth), ranked.status)
+            for row, ranked in enumerate(lists)
+            for facts in [tuple(Gold(text=fact) for fact in facts_of(ranked.query))]
+            if facts
+        }
         notes = matchers.Notes()
-        table = match_items(items, matcher, notes)
-        counts = judging_counts(matcher, notes)
-        judging = {f"{name}_facts": count for name, count in counts.items()}
-        return cls(np.array(rows, np.int64), table, follows, judging)
+        table = match_items(items.values(), matcher, notes)
+        judging = {f"{name}_facts": n for name, n in judging_counts(matcher, notes).items()}
+        return cls(np.array(list(items), np.int64), table, follows, judging)
 
     def shares(self, depths: Ints) -> Floats:
         """(q) the share of each query's facts in its first documents, so many of each list.
@@ -186,13 +179,13 @@ class Facts:
         NaN for a query without facts, or with a fact that a judge could not rate.
         """
         table = self.matches.first(depths[self.rows])
-        held, open_ = np.zeros((2, len(table.grade)), bool)
-        held[table.pair_gold[table.matched]] = True
-        # A fact that was found is held, whatever could not be said of other documents.
-        open_[table.pair_gold[np.isnan(table.pair_score)]] = True
+        facts = np.arange(len(table.grade))
+        present = np.isin(facts, table.pair_gold[table.matched])
+        # A fact that was found is present, whatever could not be said of other documents.
+        open_ = np.isin(facts, table.pair_gold[np.isnan(table.pair_score)]) & ~present
         shares = np.full(len(depths), np.nan)
-        shares[self.rows] = np.bincount(table.gold_query, held, table.n_queries) / table.n_gold
-        shares[self.rows[table.gold_query[open_ & ~held]]] = np.nan
+        shares[self.rows] = np.bincount(table.gold_query, present, table.n_queries) / table.n_gold
+        shares[self.rows[table.gold_query[open_]]] = np.nan
         return shares
 
 

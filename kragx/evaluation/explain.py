@@ -25,7 +25,7 @@ from kragx.evaluation.explanation import (
     Spans,
     merged,
 )
-from kragx.evaluation.source import arranged, source_of
+from kragx.evaluation.source import Source, arranged, source_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import Profile, profile_for
@@ -85,22 +85,8 @@ def explain(
     defaults = resolved.match_options
     matcher = matchers.matcher(resolved.match if match is None else match, defaults)
     source = source_of(dataset, run, resolved)
-    ids, same_to_the_eye = [], None
-    for item in source.items():
-        if item.query.id == query_id:
-            break
-        ids.append(item.query.id)
-        # An id in NFD looks like the one that a keyboard types; nobody can tell them apart.
-        if same_to_the_eye is None and normalise(item.query.id) == normalise(query_id):
-            same_to_the_eye = item
-    else:
-        if same_to_the_eye is None:
-            raise UsageError(
-                f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
-            )
-        item, query_id = same_to_the_eye, same_to_the_eye.query.id
-    item = arranged(item, resolved)
-    query = (source.name, query_id, item.query.text, item.status)
+    item = arranged(_item(source, query_id), resolved)
+    query = (source.name, item.query.id, item.query.text, item.status)
     if matcher.needs_pool([item]):
         judge = {**matcher.settings, "judges": "relevance"}
         return Explanation(*query, judge, gold=(), retrieved=_graded_docs(item, matcher), pairs=())
@@ -111,6 +97,26 @@ def explain(
     )
     pairs = _pairs(item, matcher, others, near)
     return Explanation(*query, matcher.settings, *_found(item, pairs), pairs)
+
+
+def _item(source: Source, query_id: str) -> MatchItem:
+    """The query of an id; of none that is the same, the first whose id looks the same.
+
+    An id in NFD looks like the one that a keyboard types; nobody can tell them apart.
+    """
+    ids: list[str] = []
+    lookalike = None
+    for item in source.items():
+        if item.query.id == query_id:
+            return item
+        ids.append(item.query.id)
+        if lookalike is None and normalise(item.query.id) == normalise(query_id):
+            lookalike = item
+    if lookalike is None:
+        raise UsageError(
+            f"query: {source.dataset_name} has no query {query_id!r}; {_likely(query_id, ids)}"
+        )
+    return lookalike
 
 
 def _likely(query_id: str, ids: Sequence[str]) -> str:
@@ -157,19 +163,24 @@ def _found(
     item: MatchItem, pairs: Sequence[Pair]
 ) -> tuple[tuple[ExplainedGold, ...], tuple[ExplainedDoc, ...]]:
     """The gold with where it is found, and the documents with what they match and find."""
+    docs = tuple(_docs(item))
     found_at: dict[int, int] = {}
-    docs = []
-    for doc in _docs(item):
-        matches = tuple(pair.gold for pair in pairs if pair.rank == doc.rank and pair.matched)
-        finds = () if doc.repeated else tuple(gold for gold in matches if gold not in found_at)
-        found_at.update(dict.fromkeys(finds, doc.rank))
-        docs.append(replace(doc, matches=matches, finds=finds))
+    for pair in pairs:
+        if pair.matched and not docs[pair.rank - 1].repeated:
+            found_at.setdefault(pair.gold, pair.rank)
     golds = tuple(
         ExplainedGold(number, gold.id, text and shown_text(text), gold.grade, found_at.get(number))
         for number, gold in enumerate(item.query.gold, start=1)
         for text in [_text_of(gold)]
     )
-    return golds, tuple(docs)
+    return golds, tuple(
+        replace(
+            doc,
+            matches=tuple(pair.gold for pair in pairs if pair.rank == doc.rank and pair.matched),
+            finds=tuple(gold for gold, rank in found_at.items() if rank == doc.rank),
+        )
+        for doc in docs
+    )
 
 
 def _pairs(

@@ -204,10 +204,8 @@ class Explanation(Result):
 
 def _explaining(pairs: Sequence[Pair]) -> Sequence[Pair]:
     """The pairs whose shared words are marked: the matches, else the likeliest."""
-    matches = [pair for pair in pairs if pair.matched]
-    if matches or not pairs:
-        return matches
-    return [max(pairs, key=lambda pair: sum(end - start for start, end in pair.doc_spans))]
+    likeliest = sorted(pairs, key=lambda pair: sum(start - end for start, end in pair.doc_spans))
+    return [pair for pair in pairs if pair.matched] or likeliest[:1]
 
 
 def _verdict(doc: ExplainedDoc) -> str:
@@ -227,21 +225,20 @@ def _id(value: str | None) -> str:
 def _why(reason: Reason, label: str, depth: int = 0) -> Iterator[str]:
     """A line for the matcher and, of a combination, for each member that was asked."""
     score = "not known" if reason.score is None else number(reason.score)
-    limits = []
-    if reason.reject is not None:
-        limits.append(f"none below {reason.reject:g}")
-    if reason.accept is not None:
-        limits.append(f"match from {reason.accept:g}")
+    limits = [
+        f"{word} {limit:g}"
+        for word, limit in (("none below", reason.reject), ("match from", reason.accept))
+        if limit is not None
+    ]
     far = "" if reason.distance is None else f", {reason.distance:+.4f} from the limit"
     decided_by = f" ({'; '.join(limits)}{far})" if limits else ""
     text = "" if reason.text is None else f": {reason.text}"
     decides = ", decides" if depth and reason.decides else ""
     head = f"{'  ' * depth}{reason.method}:" if depth else f"{label}: {reason.method}"
     verdict = "left open" if reason.verdict == "open" else reason.verdict
-    if reason.parts and not limits:
-        yield f"{head} -> {verdict}{decides}"
-    else:
-        yield f"{head} {score}{decided_by} -> {verdict}{decides}{text}"
+    # The score of a combination that has no limit of its own says nothing.
+    scored = "" if reason.parts and not limits else f" {score}{decided_by}"
+    yield f"{head}{scored} -> {verdict}{decides}{text}"
     for part in reason.parts:
         yield from _why(part, label, depth + 1)
 

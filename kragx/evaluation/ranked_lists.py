@@ -122,9 +122,8 @@ def gold_outcome(evaluation: Evaluation) -> GoldOutcome:
 def missed_rows(evaluation: Evaluation) -> list[int]:
     """The rows without any match, nor one that may yet be known."""
     table, outcome = evaluation.table, gold_outcome(evaluation)
-    missed = np.ones(table.n_queries, bool)
-    missed[table.gold_query[outcome.relevant & ((outcome.first > 0) | outcome.unknown)]] = False
-    rows: list[int] = np.flatnonzero(missed).tolist()
+    found = table.gold_query[outcome.relevant & ((outcome.first > 0) | outcome.unknown)]
+    rows: list[int] = np.setdiff1d(np.arange(table.n_queries), found).tolist()
     return rows
 
 
@@ -153,10 +152,8 @@ def texts_by_id(
     of_runs: Sequence[Sequence[RankedList]], corpus: Mapping[str, str | Doc]
 ) -> dict[str, str]:
     """The texts of ids, for gold named by its id alone: a corpus's, then what was retrieved."""
-    docs = (doc for lists in of_runs for ranked in lists for doc in ranked.docs)
+    docs = [doc for lists in of_runs for ranked in lists for doc in ranked.docs]
     texts = [(id_, doc.text if isinstance(doc, Doc) else doc) for id_, doc in corpus.items()]
-    known: dict[str, str] = {}
-    for id_, text in (*texts, *((doc.id, doc.text) for doc in docs)):
-        if id_ is not None and text is not None:
-            known.setdefault(id_, text)
-    return known
+    texts += [(doc.id, doc.text) for doc in docs if doc.id is not None]
+    # The first text of an id has the word: it is written last.
+    return {id_: text for id_, text in reversed(texts) if text is not None}

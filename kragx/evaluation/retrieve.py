@@ -5,13 +5,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
+from math import inf
 from statistics import median
-from typing import Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar
 
 from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, as_docs
-from kragx.errors import DataError, KragxError, UsageError, check_whole, nearest
+from kragx.errors import DataError, KragxError
 from kragx.evaluation.retriever_adapters import (
     Call,
     asynchronous,
@@ -20,13 +21,14 @@ from kragx.evaluation.retriever_adapters import (
     start_daemon,
     synchronous,
 )
+from kragx.plugins import check_arguments, check_options, number, optional, whole
 from kragx.terminal import progress_bar
-
-OnError = Literal["record", "stop"]
-ON_ERROR: tuple[OnError, ...] = get_args(OnError)
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
+
+
+_SECONDS = number(lambda seconds: 0 < seconds < inf, "number of seconds above 0")
 
 
 @dataclass(frozen=True)
@@ -46,24 +48,18 @@ class Asking:
         on_answer: told each new answer as it comes, from whatever thread it comes in.
     """
 
-    concurrency: int = 1
-    timeout: float | None = None
-    retries: int = 0
-    on_error: OnError = "record"
-    warmup: int = 0
-    repeat: int = 1
+    concurrency: Annotated[int, whole(1)] = 1
+    timeout: Annotated[float | None, optional(_SECONDS)] = None
+    retries: Annotated[int, whole(0)] = 0
+    on_error: Literal["record", "stop"] = "record"
+    warmup: Annotated[int, whole(0)] = 0
+    repeat: Annotated[int, whole(1)] = 1
     callbacks: Sequence[Any] = ()
     known: Mapping[str, Retrieved] = field(default_factory=dict)
     on_answer: Callable[[Query, Retrieved], None] | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("concurrency", 1), ("retries", 0), ("warmup", 0), ("repeat", 1)):
-            check_whole(name, getattr(self, name), least)
-        if self.timeout is not None and not 0 < self.timeout < float("inf"):
-            raise UsageError(f"timeout: {self.timeout!r} is no number of seconds above 0")
-        if self.on_error not in ON_ERROR:
-            hint = nearest(str(self.on_error), ON_ERROR)
-            raise UsageError(f"on_error: unknown value {self.on_error!r}; {hint}")
+        check_options(self)
 
 
 def retrieve(
@@ -170,9 +166,9 @@ class _Interview:
     async def _attempt(self, query: Query) -> Retrieved:
         """Ask once, and again after errors as often as is allowed."""
         retrieved = Retrieved(error="not asked")
-        for number in range(self.asking.retries + 1):
-            if number:
-                pause = min(FIRST_PAUSE * 2.0 ** (number - 1), 8.0)
+        for attempt in range(self.asking.retries + 1):
+            if attempt:
+                pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), 8.0)
                 await asyncio.sleep(pause) if self.awaited else time.sleep(pause)
             started = time.perf_counter()
             try:
@@ -220,10 +216,7 @@ def _interview(
     blocking: bool,
 ) -> _Interview:
     """The questions and how to ask them: `blocking` where the retriever can be asked so."""
-    known = [entry.name for entry in fields(Asking)]
-    for option in options:
-        if option not in known:
-            raise UsageError(f"{option}: unknown option; {nearest(option, known)}")
+    check_arguments(Asking, options, "retrieve")
     for query in dataset:
         if not query.text:
             raise DataError(

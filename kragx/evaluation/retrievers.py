@@ -111,12 +111,10 @@ class BM25Retriever(BaseRetriever):
             k: how many chunks to return.
             tokenizer: what BM25 counts.
         """
-        chunks = [
-            chunk
-            for doc in read_corpus(corpus)
-            for chunk in chunked(doc, size=chunk_size, overlap=chunk_overlap)
-        ]
-        return cls(documents=chunks, k=k, tokenizer=tokenizer)
+        chunks = (
+            chunked(doc, size=chunk_size, overlap=chunk_overlap) for doc in read_corpus(corpus)
+        )
+        return cls(documents=list(chain.from_iterable(chunks)), k=k, tokenizer=tokenizer)
 
     @cached_property
     def _index(self) -> Bm25Index:

@@ -126,7 +126,7 @@ class Source:
     def counts(self, table: MatchTable, profile: Profile, notes: Notes) -> dict[str, Any]:
         """What was scored and what was not, once all of it has passed."""
         n_with_gold = len(np.unique(table.gold_query[table.grade > 0]))
-        counts: dict[str, Any] = {
+        return {
             "n_queries": table.n_queries,
             "n_scored": n_with_gold if profile.no_gold == "skip" else table.n_queries,
             "n_no_gold": table.n_queries - n_with_gold,
@@ -138,10 +138,8 @@ class Source:
             "judged_share": judged_share(table),
             "n_replaced_surrogates": self.mender.surrogates,
             **notes,
+            **({"first_failure": self.first_failure} if self.first_failure else {}),
         }
-        if self.first_failure:
-            counts["first_failure"] = self.first_failure
-        return counts
 
     def dataset_settings(self) -> Mapping[str, Any]:
         """Name, version and content hash of the gold set, once all of it has passed."""

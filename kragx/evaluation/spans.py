@@ -123,9 +123,9 @@ class Reader:
         corpus = self._corpus
         corpus.add(chain(*golds, *docs))
         gold_tokens = [tokens for texts in golds for tokens in corpus.of(texts)]
-        for texts, tokens in zip(chain(*golds), gold_tokens):
-            if not len(tokens):
-                self._without[texts] = None
+        self._without.update(
+            (text, None) for text, tokens in zip(chain(*golds), gold_tokens) if not len(tokens)
+        )
         doc_tokens = [corpus.of(texts) for texts in docs]
         gold_rows = Rows.of(gold_tokens)
         streams = Rows.of([np.concatenate((_NO_TOKENS, *of)) for of in doc_tokens])
@@ -161,21 +161,28 @@ def _gold_texts(ranked: RankedList) -> GoldTexts:
     Raises:
         DataError: a gold item has none, or a document that is compared with them.
     """
-    golds: GoldTexts = []
-    lacking: list[str] = []
-    for position, gold in enumerate(ranked.query.gold, start=1):
-        if gold.grade > 0:
-            texts: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
-            golds.append([text for text in texts if text.text is not None])
-            lacking += [] if golds[-1] else [f"gold {position}: {gold.id!r}"]
-    for rank, doc in enumerate(ranked.docs if golds else (), start=1):
-        lacking += [f"rank {rank}: document {doc.id!r}"] if doc.text is None else []
-    if lacking:
+    wanted = [(n, gold) for n, gold in enumerate(ranked.query.gold, start=1) if gold.grade > 0]
+    golds: GoldTexts = [
+        [text for text in _texts_of(gold) if text.text is not None] for _, gold in wanted
+    ]
+    textless = [
+        *(f"gold {n}: {gold.id!r}" for (n, gold), texts in zip(wanted, golds) if not texts),
+        *(
+            f"rank {rank}: document {doc.id!r}"
+            for rank, doc in enumerate(ranked.docs if golds else (), start=1)
+            if doc.text is None
+        ),
+    ]
+    if textless:
         raise DataError(
-            f"query {ranked.query.id!r}, {lacking[0]} has no text, and coverage, density and iou "
+            f"query {ranked.query.id!r}, {textless[0]} has no text, and coverage, density and iou "
             "compare texts; add it, or leave them out"
         )
     return golds
+
+
+def _texts_of(gold: Gold) -> tuple[Gold | Doc, ...]:
+    return (gold, *gold.alternatives)
 
 
 def _items_of(golds: Sequence[GoldTexts]) -> tuple[Ints, Ints, Ints]:

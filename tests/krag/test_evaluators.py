@@ -368,6 +368,16 @@ def test_a_wrong_argument_is_named_with_the_remedy(options: dict[str, Any], mess
         RAGEvaluator(**options).evaluate_all(GOLD, DOCS)
 
 
+def test_a_choice_that_is_set_later_is_read_as_one_that_is_set_first():
+    """In any case; what it cannot be is a UsageError here as well."""
+    evaluator = OfflineRetrievalEvaluators(GOLD, DOCS)
+    evaluator.averaging_method = "Micro"
+    assert list(evaluator.calculate_recall()) == ["micro_recall"]
+    evaluator.averaging_method = "mikro"
+    with pytest.raises(UsageError, match=r"unknown value 'mikro'.*'micro'"):
+        evaluator.calculate_recall()
+
+
 @pytest.mark.parametrize("k", [0, -3, 1.5, True, [1, 0]])
 @profiles
 def test_a_wrong_k_is_an_error(k: Any, profile: str):
