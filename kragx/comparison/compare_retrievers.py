@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Literal
 
 from kragx.comparison.comparison import Comparison, Settings
@@ -85,44 +86,34 @@ def compare_scores(
 ) -> Comparison:
     """`compare` for scores that may come from an earlier report."""
     names = [own.name for own in scores]
+    baseline = names[0] if baseline is None else baseline
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(
             f"evaluations: two are called {twice!r}; pass a mapping that names each: "
             "compare({'a': first, 'b': second})"
         )
-    if baseline is not None and baseline not in names:
+    if baseline not in names:
         raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
-    baseline = names[0] if baseline is None else baseline
-    cautions = list(check_comparable(scores, anyway=anyway))
-    metrics = _metrics(scores, metrics, cautions)
-    aligned = Aligned.of(scores, metrics, cautions)
+    cautions = check_comparable(scores, anyway=anyway)
+    aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings)
     # Over the queries that all have, so that differences are those of the means.
-    shared, n = aligned.means(), len(aligned.query_ids)
-    means = {own.name: own.means if len(own.query_ids) == n else shared[own.name] for own in scores}
-    view = aligned.view(baseline, settings, means)
-    n_tests = sum(difference.p is not None for difference in view.differences)
-    if settings.correction == "holm" and n_tests > settings.alpha * (settings.resamples + 1):
-        cautions.append(
-            f"{n_tests} tests are corrected together: with {settings.resamples} resamples no p "
-            "can be small enough; raise 'resamples' or name fewer metrics"
-        )
-    turning = tuple(filter(None, flips_between(scores, metrics).values()))
-    cautions += filter(None, [flips_warning(turning)])
+    whole = {own.name: own.means for own in scores if len(own.query_ids) == len(aligned.query_ids)}
     comparison = Comparison(
         match=scores[0].match,
-        retrievers=tuple(names),
-        baseline=baseline,
+        retrievers=aligned.retrievers,
+        baseline=aligned.baseline,
         metrics=aligned.metrics,
         better=aligned.better,
-        run_level=tuple(metric for metric in metrics if metric not in aligned.tested),
+        run_level=tuple(metric for metric in aligned.metrics if metric not in aligned.tested),
         query_ids=aligned.query_ids,
         statistics=settings,
-        overall=view,
-        slices=tuple(_slices(aligned, slices, dataset, scores[0], baseline, settings)),
-        cautions=tuple(cautions),
-        flips=turning,
+        overall=aligned.view({**aligned.means(), **whole}),
+        slices=tuple(_slices(aligned, slices, dataset, scores[0])),
+        flips=tuple(filter(None, flips_between(scores, aligned.metrics).values())),
     )
+    cautions += tuple(_cautions(comparison, scores, every_metric=metrics is None))
+    comparison = replace(comparison, cautions=cautions)
     return replace(comparison, recommendations=recommend(comparison, scores))
 
 
@@ -147,36 +138,46 @@ def compare_by_matcher(
     )
 
 
-def _metrics(
-    scores: Sequence[RetrieverScores], metrics: Sequence[str] | None, cautions: list[str]
-) -> list[str]:
+def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> list[str]:
     """The metrics to compare: those that were named, else those that all have."""
-    for metric in metrics or ():
-        for own in scores:
-            if metric not in own.means:
-                hint = nearest(metric, own.means)
-                raise UsageError(f"metric {metric!r} was not computed for {own.name!r}; {hint}")
-    if metrics is not None:
-        return list(dict.fromkeys(metrics))
-    every = dict.fromkeys(metric for own in scores for metric in own.means)
-    shared = [metric for metric in every if all(metric in own.means for own in scores)]
+    for metric, own in product(named or (), scores):
+        if metric not in own.means:
+            hint = nearest(metric, own.means)
+            raise UsageError(f"metric {metric!r} was not computed for {own.name!r}; {hint}")
+    if named is not None:
+        return list(dict.fromkeys(named))
+    shared = [metric for metric in scores[0].means if all(metric in own.means for own in scores)]
     if not shared:
         raise UsageError(
             "the evaluations have no metric in common; compute the same metrics for each, for "
             "example with .with_metrics([...])"
         )
-    if left_out := [metric for metric in every if metric not in shared]:
-        cautions.append(f"not compared, as not all have it: {', '.join(left_out)}")
     return shared
 
 
+def _cautions(
+    comparison: Comparison, scores: Sequence[RetrieverScores], *, every_metric: bool
+) -> Iterator[str]:
+    """What is not compared though some have it, and what makes the rest less sure."""
+    metrics = dict.fromkeys(metric for own in scores for metric in own.means)
+    left_out = [metric for metric in metrics if metric not in comparison.metrics]
+    if every_metric and left_out:
+        yield f"not compared, as not all have it: {', '.join(left_out)}"
+    if n_queries := max(len(own.query_ids) for own in scores) - comparison.n_queries:
+        yield f"queries that not all have, left out of the comparison: {n_queries}"
+    settings = comparison.statistics
+    n_tests = sum(difference.p is not None for difference in comparison.overall.differences)
+    if settings.correction == "holm" and n_tests > settings.alpha * (settings.resamples + 1):
+        yield (
+            f"{n_tests} tests are corrected together: with {settings.resamples} resamples no p "
+            "can be small enough; raise 'resamples' or name fewer metrics"
+        )
+    if warning := flips_warning(comparison.flips):
+        yield warning
+
+
 def _slices(
-    aligned: Aligned,
-    fields: Sequence[str],
-    dataset: GoldDataset | None,
-    scores: RetrieverScores,
-    baseline: str,
-    settings: Settings,
+    aligned: Aligned, fields: Sequence[str], dataset: GoldDataset | None, scores: RetrieverScores
 ) -> Iterator[Slice]:
     if not fields:
         return
@@ -193,5 +194,5 @@ def _slices(
         )
     for field, value, rows in sliced([dataset[own] for own in aligned.query_ids], fields):
         part = aligned.rows(rows)
-        view = part.view(baseline, settings, part.means())
+        view = part.view(part.means())
         yield Slice(**vars(view), field=field, value=value, query_ids=part.query_ids)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class Flips(Result):
             return None
         better, worse, threshold = min(self.swapped, key=lambda pair: abs(pair[2] - self.chosen))
         more = len(self.swapped) - 1
-        rest = f" (and {more} other pairs)" if more > 1 else " (and 1 other pair)" if more else ""
+        rest = f" (and {more} other pair{'s' * (more > 1)})" if more else ""
         return (
             f"the order depends on the threshold: at {self.chosen:g} {better!r} is ahead of "
             f"{worse!r} in {self.metric}, at {threshold:g} behind{rest}; see kragx threshold sweep"
@@ -96,55 +95,46 @@ def all_flips(
 
 def flips_between(scores: Sequence[RetrieverScores], metrics: Iterable[str]) -> dict[str, Flips]:
     """`flips` of these metrics, by what retrievers scored near their threshold."""
-    known = [own.nearby for own in scores if own.nearby is not None]
+    nearby = [own.nearby for own in scores if own.nearby is not None]
     if (
-        len(known) < max(2, len(scores))
-        or len({own.thresholds for own in known}) > 1
+        len(nearby) < max(2, len(scores))
+        or len({around.thresholds for around in nearby}) > 1
         or any(own.settings["match"] != scores[0].settings["match"] for own in scores)
     ):
         return {}
     names, better = tuple(own.name for own in scores), scores[0].better
     return {
-        metric: _flips_of(metric, names, known, higher=better[metric] == "higher")
+        metric: _flips_of(metric, names, nearby, sign=1 if better[metric] == "higher" else -1)
         for metric in metrics
-        if better[metric] != "neither" and all(metric in own.means for own in known)
+        if better[metric] != "neither" and all(metric in around.means for around in nearby)
     }
 
 
 def flips_warning(flips: Iterable[Flips]) -> str | None:
     """One line about all metrics in which the order is reversed; None if it holds in each."""
-    turning = [each for each in flips if each]
+    turning = list(filter(None, flips))
     if not turning:
         return None
-    also = ", ".join(each.metric for each in turning[1:])
-    return f"{turning[0].warning()} (also in {also})" if also else turning[0].warning()
+    also = f" (also in {', '.join(other.metric for other in turning[1:])})" * (len(turning) > 1)
+    return f"{turning[0].warning()}{also}"
 
 
-def _flips_of(
-    metric: str, names: tuple[str, ...], nearby: Sequence[Nearby], *, higher: bool
-) -> Flips:
+def _flips_of(metric: str, names: tuple[str, ...], nearby: Sequence[Nearby], *, sign: int) -> Flips:
     chosen, thresholds = nearby[0].chosen, nearby[0].thresholds
-    rows = tuple(own.means[metric] for own in nearby)
-    values = np.array(rows, np.float64) * (1 if higher else -1)  # None becomes NaN
-    here = thresholds.index(chosen)
-    nearest_first = sorted(
-        range(len(thresholds)), key=lambda place: abs(thresholds[place] - chosen)
-    )
-    swapped = []
-    for one, other in combinations(range(len(names)), 2):
-        lead = values[one] - values[other]
-        if lead[here] < 0:
-            one, other, lead = other, one, -lead  # noqa: PLW2901  # the better one first
-        behind = [thresholds[place] for place in nearest_first if lead[place] < -_EQUAL]
-        if lead[here] > _EQUAL and behind:
-            swapped.append((names[one], names[other], behind[0]))
-    best = np.flatnonzero(values[:, here] == np.nanmax(values[:, here], initial=-np.inf))
+    rows = tuple(around.means[metric] for around in nearby)
+    # From here on the thresholds nearest to the chosen one come first, itself before all.
+    order = sorted(range(len(thresholds)), key=lambda place: abs(thresholds[place] - chosen))
+    values = sign * np.array(rows, np.float64)[:, order]  # None becomes NaN
+    ahead = values[:, None] - values  # (r, r, t) by how much each retriever is ahead of each
+    behind = ahead < -_EQUAL
+    reversed_pairs = np.argwhere((ahead[..., 0] > _EQUAL) & behind.any(axis=2)).tolist()
+    known = np.nan_to_num(values, nan=-np.inf)
+    leaders = known.argmax(axis=0).tolist()
+    best = leaders[0] if (values[:, 0] == known[:, 0].max()).sum() == 1 else None
     led_by: dict[str, float] = {}
-    if len(best) == 1:
-        for place in nearest_first:
-            column = np.nan_to_num(values[:, place], nan=-np.inf)
-            if column.max() > values[best[0], place] + _EQUAL:
-                led_by.setdefault(names[int(column.argmax())], thresholds[place])
+    for column, leader in enumerate(leaders):
+        if best is not None and known[leader, column] > values[best, column] + _EQUAL:
+            led_by.setdefault(names[leader], thresholds[order[column]])
     return Flips(
         metric=metric,
         chosen=chosen,
@@ -152,7 +142,10 @@ def _flips_of(
         names=names,
         thresholds=thresholds,
         values=rows,
-        leader=names[int(best[0])] if len(best) == 1 else None,
+        leader=None if best is None else names[best],
         led_by=led_by,
-        swapped=tuple(swapped),
+        swapped=tuple(
+            (names[better], names[worse], thresholds[order[behind[better, worse].argmax()]])
+            for better, worse in sorted(reversed_pairs, key=sorted)
+        ),
     )

@@ -3,6 +3,7 @@
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
@@ -110,32 +111,30 @@ def gate_problems(
         baseline: the retriever that was named as such.
     """
     for gate in gates:
-        at = f"{gate.path}:"
+        where = f"{gate.path}:"
         if gate.metric not in metrics:
             hint = nearest(gate.metric, metrics)
-            yield f"{at} {gate.metric} is not computed; add it to 'metrics'; {hint}"
+            yield f"{where} {gate.metric} is not computed; add it to 'metrics'; {hint}"
         elif gate.than is not None and direction(gate.metric) == "neither":
-            yield f"{at} {gate.metric} has no direction, so nothing is worse"
-        if gate.retriever is not None and gate.retriever not in retrievers:
-            yield f"{at} {_unknown('retriever', gate.retriever, retrievers)}"
-        if gate.match is not None and gate.match not in matchers:
-            yield f"{at} {_unknown('matcher', gate.match, matchers)}"
+            yield f"{where} {gate.metric} has no direction, so nothing is worse"
+        for what, name, names in (
+            ("retriever", gate.retriever, retrievers),
+            ("matcher", gate.match, matchers),
+        ):
+            if name is not None and name not in names:
+                yield f"{where} no {what} {name!r}; {nearest(name, names)}"
         if gate.field is not None and gate.field not in slices:
             hint = f"; {nearest(gate.field, slices)}" if slices else ""
-            yield f"{at} {gate.field!r} is not among the slices; add it to 'slices'{hint}"
+            yield f"{where} {gate.field!r} is not among the slices; add it to 'slices'{hint}"
         if gate.than != "baseline":
             continue
         if baseline is None:
             name = next(iter(retrievers), "NAME")
-            yield f"{at} 'no worse than baseline' needs one; name a retriever: baseline: {name}"
+            yield f"{where} 'no worse than baseline' needs one; name a retriever: baseline: {name}"
         elif {gate.retriever or baseline, *retrievers} == {baseline}:
-            yield f"{at} there is no retriever besides the baseline {baseline!r}"
+            yield f"{where} there is no retriever besides the baseline {baseline!r}"
         elif gate.retriever == baseline:
-            yield f"{at} {baseline!r} is the baseline, which is not held to itself"
-
-
-def _unknown(what: str, name: str, names: Iterable[str]) -> str:
-    return f"no {what} {name!r}; {nearest(name, names)}"
+            yield f"{where} {baseline!r} is the baseline, which is not held to itself"
 
 
 def check_gates(
@@ -152,19 +151,20 @@ def check_gates(
         UsageError: a gate asks for what the comparisons lack.
     """
     matchers = [comparison.match for comparison in comparisons]
-    results: list[GateResult] = []
-    for gate in gates:
-        if gate.match is not None and gate.match not in matchers:
-            raise UsageError(f"{gate.path}: {_unknown('matcher', gate.match, matchers)}")
-        if gate.than == "earlier" and not earlier:
-            raise UsageError(f"{gate.path}: {NEEDS_EARLIER}")
-        for comparison in comparisons:
-            if gate.match in (None, comparison.match):
-                results += _results(gate, comparison, earlier)
-    return tuple(results)
+    return tuple(
+        result
+        for gate, comparison in product(gates, comparisons)
+        # Of a matcher that there is not each comparison is asked, which refuses it.
+        if gate.match == comparison.match or gate.match not in matchers
+        for result in _results(gate, comparison, matchers, earlier)
+    )
 
 
-def _results(gate: Gate, comparison: Comparison, earlier: Sequence[Change]) -> Iterator[GateResult]:
+def _results(
+    gate: Gate, comparison: Comparison, matchers: Collection[str], earlier: Sequence[Change]
+) -> Iterator[GateResult]:
+    if gate.than == "earlier" and not earlier:
+        raise UsageError(f"{gate.path}: {NEEDS_EARLIER}")
     pooled = [metric for metric in comparison.metrics if _without_rel(metric) == gate.metric]
     if gate.metric not in comparison.metrics and len(pooled) == 1:
         gate = replace(gate, metric=pooled[0])
@@ -172,37 +172,30 @@ def _results(gate: Gate, comparison: Comparison, earlier: Sequence[Change]) -> I
         [gate],
         metrics=comparison.metrics,
         retrievers=comparison.retrievers,
-        matchers=[comparison.match],
+        matchers=matchers,
         slices=comparison.fields,
         baseline=comparison.baseline,
     ):
         raise UsageError(problem)
+    part = None if gate.field is None else {"field": gate.field, "value": gate.value}
     for name in comparison.retrievers:
         itself = gate.than == "baseline" and name == comparison.baseline
         if gate.retriever in (None, name) and not itself:
-            value, passed, said = (
+            outcome = (
                 _against_earlier(gate, name, comparison.match, earlier)
                 if gate.than == "earlier"
                 else _in(gate, name, comparison)
             )
             yield GateResult(
-                path=gate.path,
-                metric=gate.metric,
-                condition=gate.condition,
-                match=comparison.match,
-                retriever=name,
-                slice=None if gate.field is None else {"field": gate.field, "value": gate.value},
-                value=value,
-                passed=passed,
-                said=said,
+                gate.path, gate.metric, gate.condition, comparison.match, name, part, *outcome
             )
 
 
 def _without_rel(metric: str) -> str:
     """The metric that was asked for: a pool says from which grade on a document is relevant."""
     name, _, options = metric.removesuffix(")").partition("(")
-    kept = [option for option in options.split(", ") if option and not option.startswith("rel=")]
-    return f"{name}({', '.join(kept)})" if kept else name
+    others = [option for option in options.split(", ") if option and not option.startswith("rel=")]
+    return f"{name}({', '.join(others)})" if others else name
 
 
 Outcome = tuple[float | None, bool, str]
@@ -224,37 +217,34 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
 
 def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     """A gate held against one retriever of a comparison."""
-    if gate.field is None:
-        return _outcome(gate, name, comparison.overall, comparison.better[gate.metric])
-    slices = {part.label: part for part in comparison.by(gate.field)}
-    if gate.value not in slices:
-        # Known only once retrievers have answered, whose answers an error would throw away.
-        hint = nearest(gate.value or "", slices)
-        return None, False, f"no query has the value {gate.value!r}; {hint}"
-    return _outcome(gate, name, slices[gate.value], comparison.better[gate.metric])
-
-
-def _outcome(gate: Gate, name: str, view: View, better: str) -> Outcome:
+    view: View = comparison.overall
+    if gate.field is not None:
+        slices = {part.label: part for part in comparison.by(gate.field)}
+        if gate.value not in slices:
+            # Known only once retrievers have answered, whose answers an error would throw away.
+            hint = nearest(gate.value or "", slices)
+            return None, False, f"no query has the value {gate.value!r}; {hint}"
+        view = slices[gate.value]
     mean, difference = view.means[name][gate.metric], view.difference(gate.metric, name)
-    looked_at = mean if gate.than is None else difference
+    number_of = mean if gate.than is None else difference
     sign, bound = gate.sign, gate.bound
     if sign is None:
         # No worse by x: the difference is at least -x, or where less is better at most x.
-        sign, bound = (">=", -bound) if better == "higher" else ("<=", bound)
+        higher = comparison.better[gate.metric] == "higher"
+        sign, bound = (">=", -bound) if higher else ("<=", bound)
     upwards = sign in (">=", ">")
-    value = None if looked_at is None else looked_at.value
-    if looked_at is not None and gate.surely:
-        value = looked_at.low if upwards else looked_at.high
+    end = "low" if upwards else "high"
+    value = getattr(number_of, end if gate.surely else "value", None)
     if value is None:
-        if gate.surely and looked_at is not None and looked_at.n:
+        if gate.surely and number_of is not None and number_of.n:
             return None, False, "no interval: a run's own number, or fewer than two queries"
         return None, False, "no value: it could not be computed for any query here"
     # Equality is granted to the last bits, and strictness denied.
     slack = _SLACK if sign in (">=", "<=") else -_SLACK
     passed = _COMPARED[sign](value + (slack if upwards else -slack), bound)
-    end = f" ({'low' if upwards else 'high'} end of the interval)" if gate.surely else ""
+    which = f" ({end} end of the interval)" if gate.surely else ""
     shown = number(value) if gate.than is None else f"{signed(value)} against {gate.than}"
-    return value, passed, f"{shown}{end}"
+    return value, passed, f"{shown}{which}"
 
 
 def failed(results: Iterable[GateResult]) -> tuple[GateResult, ...]:

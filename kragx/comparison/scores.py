@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -103,14 +104,13 @@ class RetrieverScores:
         It is not for percentiles and throughput, nor for K-RAG's F1 of means: the run has one
         number, and no query has a part in it that could be resampled.
         """
-        known_as = known_metric(metric)
+        known_as, shown = known_metric(metric), self.means[metric]
         if known_as is not None and not known_as.is_mean:
             return False
-        shown = self.means[metric]
         known = self.values[metric][~np.isnan(self.values[metric])]
-        if shown is None:
-            return not known.size
-        return known.size > 0 and abs(float(known.mean()) - shown) <= _CLOSE * max(1, abs(shown))
+        if shown is None or not known.size:
+            return shown is None and not known.size
+        return isclose(known.mean(), shown, rel_tol=_CLOSE, abs_tol=_CLOSE)
 
 
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:

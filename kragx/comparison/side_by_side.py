@@ -1,6 +1,6 @@
 """Results side by side: which may be, what to say where not, and a table without statistics."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -28,15 +28,15 @@ def check_comparable(results: Sequence[Result], *, anyway: bool = False) -> tupl
     Raises:
         UsageError: gold set, profile, matcher or pool differ.
     """
-    cautions: dict[str, None] = {}
+    cautions: list[str] = []
     for other in results[1:]:
         differing = list(_differing(results[0], other))
         if differing and not anyway:
             pair = f"{results[0].name!r} and {other.name!r} cannot be compared"
             raise UsageError(f"{pair}: {'; '.join(differing)} ({REMEDY})")
-        cautions |= dict.fromkeys(f"compared all the same: {what}" for what in differing)
-        cautions |= dict.fromkeys(_unsure(results[0], other))
-    return tuple(cautions)
+        cautions += [f"compared all the same: {what}" for what in differing]
+        cautions += _unsure(results[0], other)
+    return tuple(dict.fromkeys(cautions))
 
 
 def gold_differs(gold: Mapping[str, Any], others: Mapping[str, Any]) -> str | None:
@@ -49,48 +49,48 @@ def gold_differs(gold: Mapping[str, Any], others: Mapping[str, Any]) -> str | No
 def _differing(one: Result, other: Result) -> Iterator[str]:
     settings = one.settings, other.settings
     gold, other_gold = (own["dataset"] for own in settings)
-    difference = gold_differs(gold, other_gold)
-    if difference is not None:
-        yield difference
+    if text := gold_differs(gold, other_gold):
+        yield text
     elif None in (gold["hash"], other_gold["hash"]) and set(one.query_ids) != set(other.query_ids):
         yield (
             f"the gold sets have different queries ({len(one.query_ids)} and "
             f"{len(other.query_ids)})"
         )
-    profiles = _entries_that_differ(*({**own["profile"], "reproduces": ""} for own in settings))
-    if profiles:
-        yield f"the profiles differ ({profiles})"
-    if _differ(own["deviations"].get("no_gold") for own in settings):
-        yield "queries without gold are treated differently (no_gold)"
-    matchers = _entries_that_differ(*(own["match"] for own in settings))
-    if matchers:
-        yield f"the matchers differ ({matchers})"
-    if _differ(own.get("facts_match") for own in settings):
-        yield "facts are matched differently (facts_match)"
+    profiles = [{**own["profile"], "reproduces": ""} for own in settings]
+    for what, pair in (("profiles", profiles), ("matchers", [own["match"] for own in settings])):
+        if entries := _entries_that_differ(*pair):
+            yield f"the {what} differ ({entries})"
     pools = [(own.get("pool") or {"hash": "gold"})["hash"] for own in settings]
-    if _differ(pools):
-        yield (
+    for text, values in (
+        (
+            "queries without gold are treated differently (no_gold)",
+            [own["deviations"].get("no_gold") for own in settings],
+        ),
+        (
+            "facts are matched differently (facts_match)",
+            [own.get("facts_match") for own in settings],
+        ),
+        (
             f"they were judged in different pools ({pools[0]} and {pools[1]}); judge both in one "
-            "pool: one config file with both retrievers, or kragx.pooled(...)"
-        )
+            "pool: one config file with both retrievers, or kragx.pooled(...)",
+            pools,
+        ),
+    ):
+        if values[0] != values[1]:
+            yield text
 
 
 def _unsure(one: Result, other: Result) -> Iterator[str]:
     if None in (one.settings["dataset"]["hash"], other.settings["dataset"]["hash"]):
         yield "the gold set has no content hash; it is taken to be the same, as the queries are"
     versions = [own.settings["versions"].get("kragx") for own in (one, other)]
-    if _differ(versions):
+    if versions[0] != versions[1]:
         yield f"computed by different versions of kragx ({versions[0]} and {versions[1]})"
 
 
 def _gold(settings: Mapping[str, Any]) -> str:
     version = "" if settings["version"] is None else f" version {settings['version']}"
     return f"{settings['name']}{version}, sha256 {settings['hash'][:12]}"
-
-
-def _differ(values: Iterable[object]) -> bool:
-    one, other = values
-    return one != other
 
 
 def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
@@ -106,16 +106,16 @@ def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     Raises:
         UsageError: numbers of one matcher do not mean the same.
     """
-    for _, group in groupby(evaluations, key=lambda evaluation: evaluation.match_label):
-        of_matcher = list(group)
-        if len(of_matcher) == 1:
-            yield from of_matcher[0].describe()
+    for _, same in groupby(evaluations, key=lambda evaluation: evaluation.match_label):
+        group = list(same)
+        if len(group) == 1:
+            yield from group[0].describe()
             continue
-        check_comparable(of_matcher)
-        yield from of_matcher[0].heading()
-        yield _table(of_matcher)
-        yield from remarks_on(of_matcher)
-        yield of_matcher[0].size
+        check_comparable(group)
+        yield from group[0].heading()
+        yield _table(group)
+        yield from remarks_on(group)
+        yield group[0].size
 
 
 def remarks_on(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
@@ -127,23 +127,22 @@ def remarks_on(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
 def _table(evaluations: Sequence[Evaluation]) -> Table:
     def row(metric: str) -> list[str | Cell]:
         means = [evaluation.mean.get(metric) for evaluation in evaluations]
-        best = _best([mean for mean in means if mean is not None], metric)
-        cells = (
-            Cell(
-                evaluation.mean_cell(metric),
-                "bold green" if mean is not None and mean == best else "",
-            )
-            for evaluation, mean in zip(evaluations, means)
-        )
-        return [metric, *cells]
+        best = _best({mean for mean in means if mean is not None}, metric)
+        return [
+            metric,
+            *(
+                Cell(evaluation.mean_cell(metric), "bold green" if mean in best else "")
+                for evaluation, mean in zip(evaluations, means)
+            ),
+        ]
 
     columns = ["metric", *(evaluation.name for evaluation in evaluations)]
     return Table(columns, list(map(row, metric_names(evaluations))))
 
 
-def _best(means: Sequence[float], metric: str) -> float | None:
-    """The best of some means; None where all are equal, or there is but one."""
+def _best(means: Collection[float], metric: str) -> tuple[float, ...]:
+    """The best of some means; none where all are equal, or there is but one."""
     higher = metric_named(metric).higher_is_better
-    if len(set(means)) < 2 or higher is None:
-        return None
-    return (max if higher else min)(means)
+    if len(means) < 2 or higher is None:
+        return ()
+    return ((max if higher else min)(means),)

@@ -16,6 +16,8 @@ from kragx.metrics import Floats, known_metric
 from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]
+"""For each retriever each metric's number."""
+
 Pair = tuple[str, str, str]
 """Metric, retriever, and the one it is set against."""
 
@@ -26,43 +28,54 @@ class Aligned:
 
     Attributes:
         query_ids: (q).
-        metrics: (c) all of them.
-        tested: those whose number is the mean of the queries' values.
+        retrievers: by name.
+        metrics: all of them.
+        columns: for each metric and retriever (q) the values; NaN where there is none.
+        tested: the metrics whose number is the mean of the queries' values.
         better: for each metric its direction.
-        values: for each retriever (q, c).
+        baseline: the retriever that the others are set against.
+        settings: of the statistics.
     """
 
     query_ids: tuple[str, ...]
+    retrievers: tuple[str, ...]
     metrics: tuple[str, ...]
+    columns: Mapping[tuple[str, str], Floats]
     tested: frozenset[str]
     better: Mapping[str, Direction]
-    values: Mapping[str, Floats]
+    baseline: str
+    settings: Settings
 
     @classmethod
     def of(
-        cls, scores: Sequence[RetrieverScores], metrics: Sequence[str], cautions: list[str]
+        cls,
+        scores: Sequence[RetrieverScores],
+        metrics: Sequence[str],
+        baseline: str,
+        settings: Settings,
     ) -> Aligned:
-        """Join by query id; what not all have is left out, and `cautions` says so.
+        """Join by query id, in the order of the first; what not all have is left out.
 
         Raises:
             UsageError: no query is common to all.
         """
-        others = [set(own.query_ids) for own in scores[1:]]
-        shared = tuple(
-            query_id for query_id in scores[0].query_ids if all(query_id in ids for ids in others)
-        )
+        shared = set.intersection(*(set(own.query_ids) for own in scores))
         if not shared:
             raise UsageError("the evaluations have no query in common; queries join by id")
-        if left_out := max(len(own.query_ids) for own in scores) - len(shared):
-            cautions.append(f"queries that not all have, left out of the comparison: {left_out}")
+        query_ids = tuple(query_id for query_id in scores[0].query_ids if query_id in shared)
         return cls(
-            query_ids=shared,
-            metrics=tuple(metrics),
-            tested=frozenset(
-                metric for metric in metrics if all(own.is_mean(metric) for own in scores)
-            ),
-            better={metric: scores[0].better[metric] for metric in metrics},
-            values={own.name: own.table(metrics, shared) for own in scores},
+            query_ids,
+            tuple(own.name for own in scores),
+            tuple(metrics),
+            {
+                (metric, own.name): column
+                for own in scores
+                for metric, column in zip(metrics, own.table(metrics, query_ids).T)
+            },
+            frozenset(metric for metric in metrics if all(own.is_mean(metric) for own in scores)),
+            {metric: scores[0].better[metric] for metric in metrics},
+            baseline,
+            settings,
         )
 
     def rows(self, rows: Sequence[int]) -> Aligned:
@@ -70,106 +83,90 @@ class Aligned:
         return replace(
             self,
             query_ids=tuple(self.query_ids[row] for row in rows),
-            values={name: values[list(rows)] for name, values in self.values.items()},
+            columns={key: column[list(rows)] for key, column in self.columns.items()},
         )
 
     def means(self) -> Means:
-        """For each retriever each metric's number; None for what is not made of these values."""
+        """Of these values; None for what is not made of them."""
         return {
             name: {
-                metric: self._number(metric, column)
-                for metric, column in zip(self.metrics, table.T)
+                metric: self._number(metric, self.columns[metric, name]) for metric in self.metrics
             }
-            for name, table in self.values.items()
+            for name in self.retrievers
         }
 
     def _number(self, metric: str, values: Floats) -> float | None:
-        if metric in self.tested:
-            return _mean(values)
         known_as, known = known_metric(metric), values[~np.isnan(values)]
-        if known_as is None or known_as.is_mean or not known.size:
+        if not known.size:
             return None
-        return known_as.number(known)
+        if metric in self.tested:
+            return float(known.mean())
+        return None if known_as is None or known_as.is_mean else known_as.number(known)
 
-    def view(self, baseline: str, settings: Settings, means: Means) -> View:
-        """Compare on these rows.
-
-        Args:
-            baseline: a retriever.
-            settings: of the statistics.
-            means: the numbers to show: those of the evaluations, or of some queries `means()`.
-        """
-        best = self._best(means)
-        others = [name for name in self.values if name != baseline]
-        to_baseline = [(metric, name, baseline) for metric in self.metrics for name in others]
+    def view(self, means: Means) -> View:
+        """Compare on these rows; `means` are the numbers to show, those of reports or `means`."""
+        best, settings = self._best(means), self.settings
+        to_baseline = [
+            (metric, name, self.baseline)
+            for metric in self.metrics
+            for name in self.retrievers
+            if name != self.baseline
+        ]
         to_best = [
             (metric, top, name)
             for metric, top in best.items()
-            for name in self.values
+            for name in self.retrievers
             if name != top and means[name][metric] is not None
         ]
         pairs = list(dict.fromkeys(to_baseline + to_best))
         tested = [pair for pair in pairs if pair[0] in self.tested]
-        # One table of columns, so that means and differences see the same resamples.
-        own = np.hstack(list(self.values.values()))
+        # One table of columns, so that means and differences see the same resamples; row by row in
+        # memory, as sums of columns depend on it in their last bits.
+        own = list(self.columns.values())
         compared = [
-            self.values[retriever][:, [column]] - self.values[against][:, [column]]
-            for metric, retriever, against in tested
-            for column in [self.metrics.index(metric)]
+            self.columns[metric, one] - self.columns[metric, other] for metric, one, other in tested
         ]
-        columns = np.hstack([own, *compared])
-        ends = mean_intervals(columns, settings.confidence, settings.resamples, settings.seed)
-        estimates = self._estimates(columns, ends, means)
+        table = np.ascontiguousarray(np.stack([*own, *compared], axis=1))
+        ends = mean_intervals(table, settings.confidence, settings.resamples, settings.seed)
+        estimates = self._estimates(means, ends[:, : len(own)])
         differences = {pair: _untested(*pair, estimates) for pair in pairs}
-        first = own.shape[1]
-        differences |= self._tested(tested, columns[:, first:], ends[:, first:], settings)
-        to_others = self._decided([differences[pair] for pair in to_best], settings)
+        differences |= self._tested(tested, table[:, len(own) :], ends[:, len(own) :])
+        to_others = self._decided([differences[pair] for pair in to_best])
         return View(
             n=len(self.query_ids),
             means=estimates,
-            leaders={
-                metric: self._leader(
-                    metric, top, tuple(own for own in to_others if own.metric == metric)
-                )
-                for metric, top in best.items()
-            },
-            differences=self._decided([differences[pair] for pair in to_baseline], settings),
+            leaders={metric: self._leader(metric, top, to_others) for metric, top in best.items()},
+            differences=self._decided([differences[pair] for pair in to_baseline]),
         )
 
     def _best(self, means: Means) -> dict[str, str]:
         """For each metric the first retriever with the best value."""
         best: dict[str, str] = {}
         for metric in self.metrics:
-            known = [name for name in self.values if means[name][metric] is not None]
+            known = [name for name in self.retrievers if means[name][metric] is not None]
             if len(known) > 1 and self.better[metric] != "neither":
                 top = max if self.better[metric] == "higher" else min
                 best[metric] = top(known, key=lambda name: means[name][metric] or 0.0)
         return best
 
-    def _estimates(
-        self, columns: Floats, ends: Floats, means: Means
-    ) -> dict[str, dict[str, Estimate]]:
-        """The means with the intervals of their columns: retriever by retriever its metrics."""
-        # Where the queries' values do not make a metric's number, their interval is none of it.
-        tested = np.tile([metric in self.tested for metric in self.metrics], len(self.values))
-        own = np.where(tested, ends[:, : len(tested)], np.nan).T.tolist()
-        columns_of_all = iter(zip(own, (~np.isnan(columns)).sum(axis=0).tolist()))
-        return {
-            name: {
-                metric: Estimate(means[name][metric], plain(low), plain(high), n)
-                for metric, ((low, high), n) in zip(self.metrics, columns_of_all)
-            }
-            for name in self.values
-        }
+    def _estimates(self, means: Means, ends: Floats) -> dict[str, dict[str, Estimate]]:
+        """The means with the intervals of their columns."""
+        estimates: dict[str, dict[str, Estimate]] = {name: {} for name in self.retrievers}
+        for (metric, name), interval in zip(self.columns, plain(ends.T)):
+            # Where the queries' values do not make a metric's number, their interval is none of it.
+            low, high = interval if metric in self.tested else (None, None)
+            n = int((~np.isnan(self.columns[metric, name])).sum())
+            estimates[name][metric] = Estimate(means[name][metric], low, high, n)
+        return estimates
 
     def _tested(
-        self, pairs: Sequence[Pair], columns: Floats, ends: Floats, settings: Settings
+        self, pairs: Sequence[Pair], columns: Floats, ends: Floats
     ) -> dict[Pair, Difference]:
         """The differences of (q, len(pairs)) columns, before any correction."""
-        p = sign_flip_p(columns, settings.resamples, settings.seed)
         above, ties, below = tally(columns)
         lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
         n = above + ties + below
+        p = sign_flip_p(columns, self.settings.resamples, self.settings.seed)
         numbers = {
             "low": ends[0],
             "high": ends[1],
@@ -183,60 +180,46 @@ class Aligned:
         return {
             pair: Difference(
                 *pair,
-                value=_mean(columns[:, column]),
+                value=self._number(pair[0], columns[:, column]),
                 **{name: plain(values[column]) for name, values in numbers.items()},
             )
             for column, pair in enumerate(pairs)
         }
 
-    def _decided(
-        self, differences: Sequence[Difference], settings: Settings
-    ) -> tuple[Difference, ...]:
+    def _decided(self, differences: Sequence[Difference]) -> tuple[Difference, ...]:
         """A family of differences: p corrected, and what each says."""
         p = np.array([difference.p for difference in differences], float)  # None becomes NaN
-        adjusted = map(plain, holm(p) if settings.correction == "holm" else p)
+        adjusted = map(plain, holm(p) if self.settings.correction == "holm" else p)
         return tuple(
-            replace(
-                difference,
-                p_adjusted=p_adjusted,
-                verdict=self._verdict(difference, p_adjusted, settings),
-            )
-            for difference, p_adjusted in zip(differences, adjusted)
+            replace(difference, p_adjusted=p, verdict=self._verdict(difference, p))
+            for difference, p in zip(differences, adjusted)
         )
 
-    def _verdict(self, difference: Difference, p: float | None, settings: Settings) -> Verdict:
-        low, high = difference.low, difference.high
+    def _verdict(self, difference: Difference, p: float | None) -> Verdict:
+        low, high, better = difference.low, difference.high, self.better[difference.metric]
         if p is None:
             return "untested"
-        if p > settings.alpha or low is None or high is None or low <= 0 <= high:
+        if p > self.settings.alpha or low is None or high is None or low <= 0 <= high:
             return "undecided"
-        better = self.better[difference.metric]
         if better == "neither":
             return "different"
         return "better" if (low > 0) == (better == "higher") else "worse"
 
-    def _leader(self, metric: str, best: str, to_others: tuple[Difference, ...]) -> Leader:
+    def _leader(self, metric: str, best: str, to_best: Sequence[Difference]) -> Leader:
         tested = metric in self.tested
+        differences = tuple(other for other in to_best if other.metric == metric)
         tied = tuple(
             other.against
-            for other in to_others
+            for other in differences
             if (not other.decided if tested else other.value == 0)
         )
-        return Leader(metric, best, tied, to_others, tested)
+        return Leader(metric, best, tied, differences, tested)
 
 
 def _untested(
-    metric: str,
-    retriever: str,
-    against: str,
-    estimates: Mapping[str, Mapping[str, Estimate]],
+    metric: str, retriever: str, against: str, estimates: Mapping[str, Mapping[str, Estimate]]
 ) -> Difference:
     """Two numbers of runs, which are compared as they stand."""
     one, other = estimates[retriever][metric], estimates[against][metric]
     value = None if one.value is None or other.value is None else one.value - other.value
     return Difference(metric, retriever, against, value, n=min(one.n, other.n))
-
-
-def _mean(values: Floats) -> float | None:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else None

@@ -177,12 +177,12 @@ class View(Result):
         is not tested.
         """
         leader = self.leaders.get(metric)
-        values = {name: means[metric].value for name, means in self.means.items()}
-        top = None if leader is None else values[leader.best]
-        if leader is None or top is None or not leader.tested:
+        if leader is None or not leader.tested:
             return ""
+        values = {name: means[metric].value for name, means in self.means.items()}
         known = {name: value for name, value in values.items() if value is not None}
         # Sums of fractions differ in their last bits, which is no difference to show.
+        top = known[leader.best]
         as_good = {name for name, value in known.items() if isclose(value, top, abs_tol=1e-12)}
         if len(as_good) == len(known):
             return ""

@@ -1,5 +1,6 @@
 """Two retrievers on the same queries: what the differences of their values say."""
 
+import warnings
 from math import ceil
 from statistics import NormalDist
 
@@ -35,9 +36,7 @@ def sign_flip_p(differences: Floats, count: int = RESAMPLES, seed: int = SEED) -
     for information retrieval evaluation, CIKM 2007; p of random permutations: B. Phipson, G. Smyth,
     Permutation p-values should never be zero, SAGMB 9(1), 2010.
     """
-    known = np.nan_to_num(differences, nan=0.0)
-    known = np.where(np.abs(known) <= TOLERANCE, 0.0, known)
-    grid, unit = fixed_point(known)
+    grid, unit = fixed_point(np.where(np.abs(differences) > TOLERANCE, differences, 0.0))
     n, c = grid.shape
     # Rounding moved each term by half a unit at most, and so a sum by n/2: equal sums of fractions
     # may be n units apart. Values near 1 whose differences are small bring in their own last bits.
@@ -90,15 +89,11 @@ def effect_sizes(differences: Floats) -> Floats:
     Source: D. Lakens, Calculating and reporting effect sizes, Frontiers in Psychology 4:863, 2013,
     formula 6; J. Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988.
     """
-    defined = ~np.isnan(differences)
-    n = defined.sum(axis=0)
-    known = np.where(defined, differences, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = known.sum(axis=0) / n
-        squares = (np.where(defined, known - mean, 0.0) ** 2).sum(axis=0)
-        deviation = np.sqrt(squares / (n - 1))
-        sizes: Floats = np.where((n > 1) & (deviation > TOLERANCE), mean / deviation, np.nan)
-    return sizes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of columns with fewer than two values
+        deviation = np.nanstd(differences, axis=0, ddof=1)
+        sizes = np.nanmean(differences, axis=0) / deviation
+    return np.where(deviation > TOLERANCE, sizes, np.nan)
 
 
 def tally(differences: Floats) -> tuple[Floats, Floats, Floats]:

@@ -168,16 +168,25 @@ def test_verdicts_hold_the_level():
     queries = tuple(f"q{row}" for row in range(len(one)))
     decided = {"none": [], "holm": []}
     for start in range(0, one.shape[1], len(metrics)):
-        values = {
-            "one": one[:, start : start + len(metrics)],
-            "other": other[:, start : start + len(metrics)],
+        columns = {
+            (metric, name): values[:, start + column]
+            for name, values in (("one", one), ("other", other))
+            for column, metric in enumerate(metrics)
         }
-        table = Aligned(
-            queries, metrics, frozenset(metrics), dict.fromkeys(metrics, "higher"), values
-        )
+        better = dict.fromkeys(metrics, "higher")
         for correction, found in decided.items():
             settings = Settings(resamples=999, seed=SEED, correction=correction)
-            view = table.view("one", settings, table.means())
+            table = Aligned(
+                queries,
+                ("one", "other"),
+                metrics,
+                columns,
+                frozenset(metrics),
+                better,
+                "one",
+                settings,
+            )
+            view = table.view(table.means())
             found.append([each.verdict for each in view.differences if each.decided])
     ways = [sum(table.count(way) for table in decided["none"]) for way in ("better", "worse")]
     assert 0.04 <= sum(ways) / one.shape[1] <= 0.057
