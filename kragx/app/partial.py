@@ -1,18 +1,18 @@
 """The answers of a retriever as they come, kept so that an interrupted run goes on from them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from kragx.app.config import RetrieverConfig
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
 from kragx.data.formats.gold import answer_record
-from kragx.data.formats.jsonl import open_text, to_json
+from kragx.data.formats.jsonl import open_text, read_records, to_json
+from kragx.data.problems import Problems
 from kragx.errors import DataError
 
 _OF_FAILURES = {"timeout", "retries", "on_error"}
@@ -27,8 +27,7 @@ def answers_hash(config: RetrieverConfig, dataset: GoldDataset) -> str:
     """
     questions = [(query.id, query.text) for query in dataset]
     own = config.model_dump(mode="json", by_alias=True, exclude=_OF_FAILURES)
-    plain = [own, questions]
-    text = json.dumps(plain, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps([own, questions], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -37,7 +36,10 @@ def partial_path(folder: Path, file: str) -> Path:
     return folder / "results" / f"{file}.partial.jsonl"
 
 
-class PartialAnswers:
+@contextmanager
+def partial_answers(
+    path: Path, key: str
+) -> Iterator[tuple[Mapping[str, Retrieved], Callable[[Query, Retrieved], None]]]:
     """The answers of a retriever as they come, in a file that a next run picks up.
 
     The first line holds the hash of what the answers depend on; a file with another one is begun
@@ -47,55 +49,36 @@ class PartialAnswers:
     Args:
         path: the file.
         key: the hash.
+
+    Yields:
+        The answers that were kept, by query id, and what keeps one more before the next one is
+        waited for.
     """
+    known = _read(path, key)
+    lock = threading.Lock()
+    # Written anew, so that nothing stands behind a line that was cut off.
+    with open_text(path) as file:
 
-    def __init__(self, path: Path, key: str) -> None:
-        self._path, self._key = path, key
-        self._lock = threading.Lock()
-        self.known = self._read()
+        def write(*records: Mapping[str, Any]) -> None:
+            with lock:
+                file.writelines(to_json(record) + "\n" for record in records)
+                file.flush()
 
-    def _read(self) -> dict[str, Retrieved]:
-        try:
-            first, *lines = self._path.read_text(encoding="utf-8").splitlines()
-            if json.loads(first)["partial"] != self._key:
-                return {}
-        except (OSError, ValueError, KeyError, TypeError):
-            return {}
-        known: dict[str, Retrieved] = {}
-        for line in lines:
-            try:
-                record = json.loads(line)
-                docs = as_docs(record["retrieved"], Mender(), "retrieved")
-                known[record["query_id"]] = Retrieved(docs, record["seconds"])
-            except (ValueError, KeyError, TypeError, DataError):
-                continue  # cut off, or a failure
-        return known
+        write({"partial": key}, *(_record(*answer) for answer in known.items()))
+        yield known, lambda query, retrieved: write(_record(query.id, retrieved))
 
-    def __enter__(self) -> PartialAnswers:
-        # Written anew, so that nothing stands behind a line that was cut off.
-        self._file = open_text(self._path)
-        self._write({"partial": self._key})
-        for query_id, retrieved in self.known.items():
-            self._write(_record(query_id, retrieved))
-        self._file.flush()
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._file.close()
-
-    def add(self, query: Query, retrieved: Retrieved) -> None:
-        """Keep an answer, before the next one is waited for."""
-        with self._lock:
-            self._write(_record(query.id, retrieved))
-            self._file.flush()
-
-    def _write(self, record: dict[str, Any]) -> None:
-        self._file.write(to_json(record) + "\n")
+def _read(path: Path, key: str) -> dict[str, Retrieved]:
+    """The answers that a file holds: none if there is no such file, or it has another key."""
+    known: dict[str, Retrieved] = {}
+    with suppress(DataError):
+        records = (record for _, record in read_records(path, Problems(str(path))))
+        if next(records, {}).get("partial") == key:
+            for record in records:
+                with suppress(DataError, KeyError, TypeError):  # of a failure
+                    docs = as_docs(record["retrieved"], Mender(), "retrieved")
+                    known[record["query_id"]] = Retrieved(docs, record["seconds"])
+    return known
 
 
 def _record(query_id: str, retrieved: Retrieved) -> dict[str, Any]:

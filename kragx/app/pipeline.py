@@ -89,7 +89,7 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
         config = configs.with_earlier(config, earlier)
     before = earlier_results(config, folder)
     report = _evaluated(config, dataset, runs, before, anyway=anyway)
-    return replace(report, evaluations=tuple(map(as_read(folder), report.evaluations)))
+    return replace(report, evaluations=as_read(folder, report.evaluations))
 
 
 def evaluate_folder(

@@ -12,7 +12,7 @@ goes on, each answer is added to ``results/<retriever>.partial.jsonl`` as it com
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, load
 from kragx.app.partial import partial_path
-from kragx.data import GoldDataset, Run, file_names, read_gold, read_results
+from kragx.data import GoldDataset, Retrieved, Run, file_names, read_gold, read_results
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import file_name, make_folder, to_json
 from kragx.errors import DataError
-from kragx.evaluation.evaluation import Evaluation
-from kragx.report.csv_files import means_csv, queries_csv, write_text
+from kragx.evaluation.evaluation import Evaluation, metric_names
+from kragx.report.csv_files import means_csv, queries_csv, query_rows, write_text
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport
@@ -40,9 +40,11 @@ def write_folder(report: RunReport, folder: Path) -> None:
         write_results(report.dataset, run, folder / "results" / f"{name}.jsonl")
     if find_spec("pyarrow") is not None:
         for name, run in files.items():
-            rows = list(_result_rows(report.dataset, run))
+            rows = _result_rows(report.dataset, run)
             _write_parquet(folder / "results" / f"{name}.parquet", rows, _RESULT_COLUMNS)
-        _write_queries(folder / "queries.parquet", report.evaluations)
+        columns = dict.fromkeys(("query_id", "retriever", "match"), "string")
+        columns |= dict.fromkeys(metric_names(report.evaluations), "float64")
+        _write_parquet(folder / "queries.parquet", query_rows(report.evaluations), columns)
     write_text(folder / "means.csv", means_csv(report.evaluations))
     write_text(folder / "queries.csv", queries_csv(report.evaluations, report.dataset))
     write_text(folder / "config.yaml", report.config.to_yaml())
@@ -71,16 +73,15 @@ _RESULT_COLUMNS = {
 def _result_rows(dataset: GoldDataset, run: Run) -> Iterator[dict[str, Any]]:
     """A row for each document retrieved; one without rank for a query that got none."""
     for query in dataset:
-        retrieved = run.results.get(query.id)
-        if retrieved is None:
-            yield {"query_id": query.id, "error": "missing"}
-            continue
-        of_query = {"query_id": query.id, "seconds": retrieved.seconds}
-        if retrieved.error is not None or not retrieved.documents:
-            yield {**of_query, "error": retrieved.error}
-            continue
-        for rank, doc in enumerate(retrieved.documents, start=1):
-            yield {
+        retrieved = run.results.get(query.id, Retrieved(error="missing"))
+        of_query = {
+            "query_id": query.id,
+            "seconds": retrieved.seconds,
+            "error": retrieved.error,
+        }
+        documents = retrieved.documents if retrieved.error is None else ()
+        rows = [
+            {
                 **of_query,
                 "rank": rank,
                 "id": doc.id,
@@ -88,33 +89,18 @@ def _result_rows(dataset: GoldDataset, run: Run) -> Iterator[dict[str, Any]]:
                 "score": doc.score,
                 "metadata": to_json(dict(doc.metadata)),
             }
+            for rank, doc in enumerate(documents, start=1)
+        ]
+        yield from rows or [of_query]
 
 
-def _write_queries(path: Path, evaluations: Sequence[Evaluation]) -> None:
-    rows = [
-        {
-            "query_id": query_id,
-            "retriever": evaluation.name,
-            "match": evaluation.match_name,
-            **values,
-        }
-        for evaluation in evaluations
-        for query_id, values in evaluation.queries.items()
-    ]
-    metrics = dict.fromkeys(
-        (name for evaluation in evaluations for name in evaluation.mean), "float64"
-    )
-    words = dict.fromkeys(("query_id", "retriever", "match"), "string")
-    _write_parquet(path, rows, {**words, **metrics})
-
-
-def _write_parquet(path: Path, rows: list[dict[str, Any]], kinds: Mapping[str, str]) -> None:
+def _write_parquet(path: Path, rows: Iterable[dict[str, Any]], kinds: Mapping[str, str]) -> None:
     """Write rows; their types are named, lest a column without a value have none."""
     import pyarrow
     from pyarrow import parquet
 
     schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in kinds.items()])
-    parquet.write_table(pyarrow.Table.from_pylist(rows, schema), path)
+    parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema), path)
 
 
 def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
@@ -143,8 +129,8 @@ def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
 _READ_COUNTS = ("n_extra", "n_replaced_surrogates")
 
 
-def as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:
-    """Adds what was counted while the sources were read, which their copies no longer show."""
+def as_read(folder: Path, evaluations: Iterable[Evaluation]) -> tuple[Evaluation, ...]:
+    """With what was counted while the sources were read, which their copies no longer show."""
     path = folder / "report.json"
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["evaluations"]
@@ -155,9 +141,6 @@ def as_read(folder: Path) -> Callable[[Evaluation], Evaluation]:
         counted = {}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
-
-    def with_counts(evaluation: Evaluation) -> Evaluation:
-        counts = {**evaluation.counts, **counted.get(evaluation.name, {})}
-        return replace(evaluation, counts=counts)
-
-    return with_counts
+    return tuple(
+        replace(own, counts={**own.counts, **counted.get(own.name, {})}) for own in evaluations
+    )

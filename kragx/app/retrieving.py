@@ -7,7 +7,7 @@ from typing import Any
 
 from kragx import plugins
 from kragx.app.config import RetrieverConfig, filled
-from kragx.app.partial import PartialAnswers, answers_hash, partial_path
+from kragx.app.partial import answers_hash, partial_answers, partial_path
 from kragx.data import GoldDataset, Run, file_names, read_run
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retrieve import retrieve
@@ -122,8 +122,6 @@ def _asked(
     if partial is None:
         run = retrieve(retriever, dataset, **options)
     else:
-        with PartialAnswers(partial, answers_hash(config, dataset)) as answers:
-            run = retrieve(
-                retriever, dataset, known=answers.known, on_answer=answers.add, **options
-            )
+        with partial_answers(partial, answers_hash(config, dataset)) as (known, keep):
+            run = retrieve(retriever, dataset, known=known, on_answer=keep, **options)
     return replace(run, settings=config.settings)

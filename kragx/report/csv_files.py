@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -36,19 +36,28 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
     With the gold set, the question and its type stand at the end of each line.
     """
     more = {} if dataset is None else QUESTION_COLUMNS
-    rows = (
+    rows = query_rows(evaluations)
+    if dataset is not None:
+        rows = (
+            {**row, **{name: of(dataset[row["query_id"]]) for name, of in more.items()}}
+            for row in rows
+        )
+    metrics = metric_names(evaluations)
+    return csv_text(rows, ["query_id", "retriever", "match", *metrics, *more])
+
+
+def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:
+    """A row for each query, run and matcher: these three, and the value of each metric."""
+    return (
         {
             "query_id": query_id,
             "retriever": evaluation.name,
             "match": evaluation.match_name,
             **values,
-            **{name: of(dataset[query_id]) for name, of in more.items() if dataset is not None},
         }
         for evaluation in evaluations
         for query_id, values in evaluation.queries.items()
     )
-    metrics = metric_names(evaluations)
-    return csv_text(rows, ["query_id", "retriever", "match", *metrics, *more])
 
 
 QUESTION_COLUMNS: Mapping[str, Callable[[Query], object]] = {
