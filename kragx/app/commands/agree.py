@@ -1,19 +1,18 @@
-"""`kragx agree`: how far are a judge's labels from people's?"""
-
-from __future__ import annotations
+"""`kragx agree`, `judge corrected` and `judge fill`: a judge's labels, and people's."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from kragx import agreement
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
+from kragx.data import Run, read_runs
+from kragx.data.formats.jsonl import write_records
 from kragx.errors import UsageError
-
-if TYPE_CHECKING:
-    from kragx.data import Run
+from kragx.report.csv_files import csv_text, write_text
 
 
 def agree(
@@ -37,9 +36,7 @@ def agree(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Say how far a judge's labels are from people's."""
-    from kragx import agreement
-
-    systems = read_systems(runs, more)
+    systems = _systems(runs, more)
     if top is not None and not systems:
         raise UsageError("--top: there are no systems to rank; name their runs with --runs")
     result = agreement.agree(
@@ -59,10 +56,91 @@ def agree(
     show(format, result.describe, result.to_dict)
 
 
-def read_systems(runs: Sequence[Path] | None, more: Sequence[Path] | None) -> list[Run]:
-    """The runs that --runs names, and those that stand behind it without an option of their own."""
-    from kragx.data import read_runs
+def corrected(
+    human: opt.HumanLabels,
+    judge: opt.JudgeLabels,
+    more: opt.MoreRuns = None,
+    runs: opt.Runs = None,
+    metric: opt.Metrics = None,
+    scale: opt.ScaleOfLabels = None,
+    least: Annotated[int, typer.Option(help="Fewer labelled queries than this are refused.")] = 20,
+    asks: opt.Asks = None,
+    model: opt.Model = None,
+    rubric: opt.RubricId = None,
+    confidence: opt.Confidence = 0.95,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Correct a judge's means by people's labels of some queries."""
+    result = agreement.correct(
+        human,
+        judge,
+        _systems(runs, more),
+        metrics=metric or ["ndcg@10"],
+        scale=scale,
+        least=least,
+        confidence=confidence,
+        asks=asks,
+        model=model,
+        rubric=rubric,
+    )
+    show(format, result.describe, result.to_dict)
 
+
+def fill(
+    human: opt.HumanLabels,
+    judge: opt.JudgeLabels,
+    more: opt.MoreRuns = None,
+    runs: opt.Runs = None,
+    metric: opt.Metrics = None,
+    scale: opt.ScaleOfLabels = None,
+    asks: opt.Asks = None,
+    model: opt.Model = None,
+    rubric: opt.RubricId = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Write every label and whose it is: .jsonl, .csv, or qrels."
+        ),
+    ] = None,
+    per_label: Annotated[
+        bool, typer.Option("--per-label", help="Also each label and whose it is.")
+    ] = False,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Score by people's labels, and the judge's in the holes."""
+    filled = agreement.fill(
+        human,
+        judge,
+        _systems(runs, more),
+        metrics=metric or ["ndcg@10"],
+        scale=scale,
+        asks=asks,
+        model=model,
+        rubric=rubric,
+    )
+    if out is not None:
+        _write_labels(filled, out)
+    show(
+        format,
+        lambda: filled.describe(labels=per_label),
+        lambda: filled.to_dict(labels=per_label),
+    )
+
+
+def _systems(runs: Sequence[Path] | None, more: Sequence[Path] | None) -> list[Run]:
+    """The runs that --runs names, and those that stand behind it without an option of their own."""
     if more and not runs:
         raise UsageError(f"{more[0]}: a third file; name systems with --runs")
     return read_runs([*(runs or ()), *(more or ())])
+
+
+def _write_labels(filled: agreement.Filled, path: Path) -> None:
+    rows = list(filled.rows())
+    if path.suffix == ".jsonl":
+        write_records(rows, path)
+    elif path.suffix == ".csv":
+        write_text(path, csv_text(rows, list(rows[0])))
+    else:
+        # The second column, which no reader of qrels looks at, says whose label it is.
+        lines = ("{query_id} {source} {document_id} {grade}\n".format(**row) for row in rows)
+        write_text(path, "".join(lines))

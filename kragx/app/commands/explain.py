@@ -1,25 +1,25 @@
 """`kragx explain`: why each document of a query matched or did not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from kragx.app import pipeline
 from kragx.app.commands import options as opt
+from kragx.app.commands.match_options import MatchSpec
 from kragx.app.commands.output import one_or_runs, show
+from kragx.app.config import match_spec
 from kragx.errors import UsageError
-
-if TYPE_CHECKING:
-    from kragx.evaluation.explanation import Explanation
-    from kragx.printing import Part
+from kragx.evaluation.explain import explain as explain_query
+from kragx.evaluation.explanation import Explanation
+from kragx.printing import Line, Part
 
 
 def explain(
     results: opt.Results,
     query: Annotated[str, typer.Option("--query", "-q", help="The query's id.")],
-    match: opt.MatchSpec = None,
+    match: MatchSpec = None,
     retriever: Annotated[
         str | None, typer.Option(help="Of a folder: only this retriever (default: each).")
     ] = None,
@@ -27,19 +27,13 @@ def explain(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Show why each document of a query matched or did not."""
-    from kragx.app.config import match_spec
-
     spec = match_spec(match)
     if results.is_dir():
-        from kragx.app.pipeline import explain_folder
-
-        explanations = explain_folder(results, query, match=spec, retriever=retriever)
+        explanations = pipeline.explain_folder(results, query, match=spec, retriever=retriever)
+    elif retriever is not None:
+        raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
     else:
-        from kragx.evaluation.explain import explain as explained
-
-        if retriever is not None:
-            raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
-        explanations = [explained(str(results), query_id=query, match=spec)]
+        explanations = [explain_query(str(results), query_id=query, match=spec)]
     show(
         format,
         lambda: _parts(explanations, full=full),
@@ -48,8 +42,6 @@ def explain(
 
 
 def _parts(explanations: list[Explanation], *, full: bool) -> Iterator[Part]:
-    from kragx.printing import Line
-
     for number, explanation in enumerate(explanations):
         if number:
             yield Line("─" * 80)

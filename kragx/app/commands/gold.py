@@ -1,31 +1,31 @@
-"""`kragx gold validate`: what is wrong with a gold set, and what it holds."""
+"""Gold sets: validate."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
+from kragx.data import validation
 from kragx.errors import DataError, UsageError
 
-group = opt.group("gold", "Gold sets: validate.")
+gold = opt.group("gold", __doc__)
 
 
-@group.callback()
-def _group() -> None:
+@gold.callback()
+def _gold() -> None:
     """Keep `validate` a name, although it is the only command yet."""
 
 
-@group.command(cls=opt.Command)
+@gold.command()
 def validate(
     file: Annotated[
         Path,
-        typer.Argument(
+        opt.argument(
             metavar="FILE",
             help="A gold set in any format, or a config (.yaml), whose gold set, corpus and "
             "targets are taken.",
-            show_default=False,
         ),
     ],
     corpus: Annotated[
@@ -45,30 +45,28 @@ def validate(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Report every problem of a gold set, and what it holds."""
-    from kragx.data import validation
-
-    path, options = file, {}
+    options: dict[str, Any] = {}
     if file.suffix in (".yaml", ".yml"):
-        from kragx.app.config import load
+        from kragx.app.config import load  # takes longer than all the rest
 
         dataset = load(file, needs_env=False).dataset
-        path = dataset.path
         options = dataset.model_dump(include={"format", "columns", "encoding", "targets"})
-        corpus = corpus or dataset.corpus
-    options["corpus"] = None if corpus is None else str(corpus)
-    named = {"format": gold_format, "columns": _columns(column), "encoding": encoding}
-    options |= {name: value for name, value in named.items() if value}
-    result = validation.validate(str(path), **options)
+        file, corpus = dataset.path, corpus or dataset.corpus
+    options |= opt.given(
+        corpus=corpus and str(corpus),
+        format=gold_format,
+        columns=column and _columns(column),
+        encoding=encoding,
+    )
+    result = validation.validate(str(file), **options)
     show(format, result.describe, result.to_dict)
     if result.n_errors:
         raise typer.Exit(DataError.exit_code)
 
 
-def _columns(options: list[str] | None) -> dict[str, str] | None:
-    columns = {}
-    for option in options or ():
-        field, _, column = option.partition("=")
+def _columns(options: list[str]) -> dict[str, str]:
+    columns = [option.partition("=") for option in options]
+    for field, equals, column in columns:
         if not (field and column):
-            raise UsageError(f"--column {option}: write field=column")
-        columns[field] = column
-    return columns or None
+            raise UsageError(f"--column {field}{equals}{column}: write field=column")
+    return {field: column for field, _, column in columns}

@@ -1,20 +1,23 @@
 """`kragx judge label`: people label a sample of pairs in the terminal, blind to the judge."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from kragx.agreement import LabelFile, Labels, PairToLabel, draw, labelling
+from kragx.agreement.label_files import asked_in
+from kragx.agreement.labels import read_scale
+from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
 from kragx.app.commands import options as opt
-from kragx.errors import DataError, UsageError
-
-if TYPE_CHECKING:
-    from kragx.agreement import PairToLabel, Sample
-    from kragx.data import GoldDataset, Run
+from kragx.app.commands.output import say
+from kragx.app.commands.store import existing
+from kragx.data import GoldDataset, Run, read_corpus, read_dataset, read_rows, read_run
+from kragx.errors import DataError, UsageError, check_whole
+from kragx.judging.rubric import built_in
+from kragx.terminal import console
 
 Ask = Literal["relevance", "support"]
 
@@ -22,10 +25,9 @@ Ask = Literal["relevance", "support"]
 def label(
     file: Annotated[
         Path,
-        typer.Argument(
+        opt.argument(
             metavar="LABELS.qrels",
             help="Where labels go; the sample is kept beside it, and the same command goes on.",
-            show_default=False,
         ),
     ],
     results: Annotated[
@@ -63,16 +65,11 @@ def label(
     seed: opt.Seed = 0,
 ) -> None:
     """Label a sample of pairs, blind to the judge's grades."""
-    from kragx.agreement import LabelFile, Labels, draw, labelling
-    from kragx.agreement.labels import read_scale
-    from kragx.agreement.sample import read_sample, sample_path
-    from kragx.terminal import console
-
     if str(file) == "-":
         raise UsageError("-: labels go into a file, as they are kept while you work; name one")
     kept = sample_path(file)
-    sample: Sample | None = read_sample(kept) if kept.exists() else None
-    kept_scale = None if sample is None else sample.settings.get("scale")
+    sample = read_sample(kept) if kept.exists() else None
+    kept_scale = sample and sample.settings.get("scale")
     wanted = scale or kept_scale or "0-3"
     grades = read_scale(wanted, Labels({}))
     if kept_scale is not None and grades != read_scale(kept_scale, Labels({})):
@@ -83,7 +80,7 @@ def label(
     labelling.keys_of(grades)
     labels = LabelFile(file, grades)
     if sample is not None:
-        _say(f"going on with the sample in {kept}; remove it to draw anew")
+        say(f"going on with the sample in {kept}; remove it to draw anew")
     else:
         question = _question(asks, store)
         sources = _with_texts(results, run, dataset, corpus)
@@ -92,36 +89,28 @@ def label(
             # A label of what the judge has not graded says nothing about the judge.
             candidates = _graded(candidates, store)
         sample = draw(
-            candidates,
-            pairs,
-            queries=queries,
-            stratified=not simple,
-            asks=question,
-            seed=seed,
+            candidates, pairs, queries=queries, stratified=not simple, asks=question, seed=seed
         )
         sample = replace(sample, settings={**sample.settings, "scale": wanted})
         sample.write(kept)
+    # The built-in rubric's words say what labels mean, where the scale is its own.
+    rubric_shown = built_in(sample.settings.get("asks", "relevance"), sample.items[0].query)
+    is_its_own = (grades.low, grades.high) == (0, rubric_shown.top)
+    meanings = dict(rubric_shown.grades) if is_its_own else None
     try:
         with labelling.keyboard() as keys:
-            question = sample.settings.get("asks", "relevance")
-            meanings = _meanings(sample.items[0].query, question, grades.low, grades.high)
             labelled = labelling.label(sample, labels, keys, console(), rubric=meanings)
     except KeyboardInterrupt:
-        _say(str(labelling.progress(sample, labels)))
+        say(str(labelling.progress(sample, labels)))
         raise
-    _say(str(labelled))
+    say(str(labelled))
 
 
 def _question(asks: Ask | None, store: Path | None) -> Ask:
     """What is to be labelled: what is named, else what the store's judge was asked."""
-    from kragx.agreement.label_files import asked_in
-    from kragx.judging import Store
-
     if store is None:
         return asks or "relevance"
-    if not store.exists():
-        raise DataError(f"{store}: there is no judgement store")
-    with Store(store) as opened:
+    with existing(store) as opened:
         return asks or asked_in(opened)  # type: ignore[return-value]
 
 
@@ -129,8 +118,6 @@ def _with_texts(
     results: Sequence[Path] | None, run: Path | None, dataset: Path | None, corpus: Path | None
 ) -> list[tuple[GoldDataset, Run]]:
     """What was retrieved, with texts: of results files, and of a TREC run with its corpus."""
-    from kragx.data import read_corpus, read_dataset, read_rows, read_run
-
     sources = [read_rows(path) for path in results or ()]
     if run is None and dataset is None and corpus is None:
         return sources
@@ -155,22 +142,18 @@ def _candidates(
     asks: Ask,
     **of_store: Any,
 ) -> list[PairToLabel]:
-    from kragx.agreement.sample import from_run, from_store, with_grades
-
     if not sources and store is None:
         raise UsageError(
             "name what to draw from: --results FILE.jsonl, --store FILE.sqlite or both"
         )
-    if depth < 1:
-        raise UsageError(f"--depth: {depth} is not above 0")
+    check_whole("--depth", depth)
     judged = [] if store is None else from_store(store, asks=asks, **of_store)
-    by_pair: dict[Any, PairToLabel] = {}
-    for gold, run in sources:
-        for candidate in from_run(gold, run, depth, asks=asks):
-            before = by_pair.setdefault(candidate.ids, candidate)
-            if (candidate.rank or 0) < (before.rank or 0):
-                by_pair[candidate.ids] = replace(before, rank=candidate.rank)
-    return with_grades(by_pair.values(), judged) if sources else judged
+    if not sources:
+        return judged
+    retrieved = [pair for gold, run in sources for pair in from_run(gold, run, depth, asks=asks)]
+    # Of what several have retrieved the best rank counts, which comes last here.
+    retrieved.sort(key=lambda pair: pair.rank or 0, reverse=True)
+    return with_grades({pair.ids: pair for pair in retrieved}.values(), judged)
 
 
 def _graded(candidates: list[PairToLabel], store: Path) -> list[PairToLabel]:
@@ -182,17 +165,5 @@ def _graded(candidates: list[PairToLabel], store: Path) -> list[PairToLabel]:
         )
     if len(graded) < len(candidates):
         left_out = len(candidates) - len(graded)
-        _say(f"drawn from {len(graded)} pairs; {left_out} that the judge has not graded left out")
+        say(f"drawn from {len(graded)} pairs; {left_out} that the judge has not graded left out")
     return graded
-
-
-def _meanings(text: str, asks: Ask, low: int, high: int) -> dict[int, str] | None:
-    """The built-in rubric's words, where the scale is its own."""
-    from kragx.judging.rubric import built_in
-
-    rubric = built_in(asks, text)
-    return dict(rubric.grades) if (low, high) == (0, rubric.top) else None
-
-
-def _say(line: str) -> None:
-    typer.echo(line, err=True)

@@ -1,4 +1,7 @@
-"""`kragx init`, `metrics` and `schema`: what to start from, and what to look up."""
+"""`kragx init`, `metrics` and `schema`: what to start from, and what to look up.
+
+Each imports its own: who writes a first config need not wait for what the others list.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +9,6 @@ from typing import Annotated
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.app.commands.output import show
 
 
 def init(
@@ -25,6 +27,7 @@ def init(
 
 def metrics(format: opt.TableJsonOrCsv = "table") -> None:  # noqa: A002
     """List the metrics: what each answers, range and options."""
+    from kragx.app.commands.output import show
     from kragx.report.metrics_list import metrics_csv, metrics_parts, metrics_plain
 
     show(format, metrics_parts, metrics_plain, csv=metrics_csv)
@@ -36,6 +39,7 @@ def schema(
     ] = False,
 ) -> None:
     """Print the JSON Schema of config files, for editors."""
+    from kragx.app.commands.output import show
     from kragx.app.config.schema import config_schema
     from kragx.app.report_json import report_schema
 

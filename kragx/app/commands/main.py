@@ -1,21 +1,76 @@
 """The command `kragx`. Arguments are read here; the work is done elsewhere."""
 
+import ast
 import os
+import pkgutil
 import sys
 import warnings
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from kragx.app.commands import agree, compare, explain, gold, judge, lists, run, score, threshold
-from kragx.app.commands.options import Command
 from kragx.errors import KragxError
+
+_SECTIONS = {
+    "The road": {
+        "init": "lists",
+        "run": "run",
+        "score": "score",
+        "report": "run",
+        "explain": "explain",
+        "compare": "run",
+    },
+    "What the numbers rest on": {
+        "match": "score",
+        "agree": "agree",
+        "gold": "gold",
+        "threshold": "threshold",
+        "judge": "judge",
+    },
+    "To look up": {"metrics": "lists", "schema": "lists"},
+}
+"""Every command with the module that holds it, as they stand in the help."""
+
+_MODULES = {name: module for names in _SECTIONS.values() for name, module in names.items()}
+
+
+class _Commands(Mapping[str, Any]):
+    """The commands by name; a command's module, and what that needs, is imported with it."""
+
+    def __getitem__(self, name: str) -> Any:
+        command = getattr(import_module(f"kragx.app.commands.{_MODULES[name]}"), name)
+        if isinstance(command, typer.Typer):
+            return get_command(command)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command()(command)
+        return get_command(app)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+    def about(self, name: str) -> str | None:
+        """What a command says of itself, read from its module: importing them all takes long.
+
+        A command is a function, and a group is described by its module.
+        """
+        module = ast.parse(pkgutil.get_data("kragx.app.commands", f"{_MODULES[name]}.py") or b"")
+        functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
+        return ast.get_docstring(functions.get(name, module))
 
 
 class _Kragx(TyperGroup):
     """Every expected error becomes one line and its exit code; the help shows the road."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "commands": _Commands()})
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -32,13 +87,14 @@ class _Kragx(TyperGroup):
         return result
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The commands under the heads that they were added with."""
-        limit = formatter.width - 6 - max(map(len, self.commands))
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for name, command in self.commands.items():
-            head = str(getattr(command, "rich_help_panel", ""))
-            sections.setdefault(head, []).append((name, command.get_short_help_str(limit)))
-        for head, rows in sections.items():
+        """The commands under their heads, each with a line about it."""
+        commands = _Commands()
+        limit = formatter.width - 6 - max(map(len, commands))
+        for head, names in _SECTIONS.items():
+            rows = [
+                (name, TyperCommand(name, help=commands.about(name)).get_short_help_str(limit))
+                for name in names
+            ]
             with formatter.section(head):
                 formatter.write_dl(rows)
 
@@ -63,28 +119,6 @@ def _root(
 
         typer.echo(f"kragx {__version__}")
         raise typer.Exit
-
-
-ROAD = "The road"
-UNDER = "What the numbers rest on"
-LOOK_UP = "To look up"
-
-# In this order they stand in the help.
-for head, command in (
-    (ROAD, lists.init),
-    (ROAD, run.run),
-    (ROAD, score.score),
-    (ROAD, run.report),
-    (ROAD, explain.explain),
-    (ROAD, compare.compare),
-    (UNDER, score.match),
-    (UNDER, agree.agree),
-    (LOOK_UP, lists.metrics),
-    (LOOK_UP, lists.schema),
-):
-    app.command(cls=Command, rich_help_panel=head)(command)
-for group in (gold.group, threshold.group, judge.group):
-    app.add_typer(group, rich_help_panel=UNDER)
 
 
 def main() -> None:

@@ -1,60 +1,35 @@
-"""The options that several commands have: each one's name, help and type stand here once.
+"""The options that several commands have: each one's name, help and type stand here once."""
 
-What there is to choose from is named by the registries, and only when help is shown: `$methods`
-and the like in a help text are filled in then (`Command`), as reading a command line must not load
-what computes.
-"""
-
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from string import Template
 from typing import Annotated, Any, Literal
 
 import typer
-from typer.core import TyperCommand, TyperOption
+
+argument = partial(typer.Argument, show_default=False)
 
 # Files and folders
 
-ConfigFile = Annotated[
-    Path, typer.Argument(metavar="CONFIG.yaml", help="Config file.", show_default=False)
-]
-ResultsFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE.jsonl",
-        help="Results file: JSON Lines with query_id, gold and retrieved; - is standard input.",
-        show_default=False,
-    ),
-]
 Results = Annotated[
     Path,
-    typer.Argument(
+    argument(
         metavar="RESULTS",
         help="A results file (- is standard input), or a folder that kragx run has written.",
-        show_default=False,
-    ),
-]
-Folder = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FOLDER", help="A folder that kragx run has written.", show_default=False
     ),
 ]
 HumanLabels = Annotated[
     Path,
-    typer.Argument(
+    argument(
         metavar="HUMAN",
         help="People's labels: TREC qrels (also .gz), a gold or results file with grades, or a "
         "judgement store with imported labels.",
-        show_default=False,
     ),
 ]
 JudgeLabels = Annotated[
     Path,
-    typer.Argument(
+    argument(
         metavar="JUDGE",
         help="The judge's: the same kinds of file, or the judgement store (.sqlite).",
-        show_default=False,
     ),
 ]
 Runs = Annotated[
@@ -63,40 +38,9 @@ Runs = Annotated[
 ]
 MoreRuns = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="RUN", help="More runs, after --runs.", show_default=False),
+    argument(metavar="RUN", help="More runs, after --runs."),
 ]
 StoreFile = Annotated[Path, typer.Option("--store", help="The judgement store (SQLite).")]
-
-# How matches are decided
-
-Match = Annotated[
-    str | None,
-    typer.Option(help="$methods, or package.module:name (default: overlap; id for qrels)."),
-]
-MatchSpec = Annotated[
-    str | None,
-    typer.Option(
-        help="$methods; a mapping as in YAML ('{method: rouge2, measure: recall}'); or a YAML file "
-        "with 'match:' (default: the folder's own, or overlap)."
-    ),
-]
-Measure = Annotated[str | None, typer.Option(help="Of ROUGE: $measures (default: fmeasure).")]
-Threshold = Annotated[
-    float | None, typer.Option(help="Least score that is a match, in (0, 1] (default 0.5).")
-]
-TokenizerName = Annotated[
-    str | None,
-    typer.Option("--tokenizer", help="$tokenizers, or an import path (default: unicode)."),
-]
-IdKey = Annotated[str | None, typer.Option(help="Of id: metadata key or path of a document's id.")]
-GoldIdKey = Annotated[
-    str | None, typer.Option(help="Of id: the same for gold (default: as --id-key).")
-]
-Direction = Annotated[str | None, typer.Option(help="Of contains: $directions (default: either).")]
-Casefold = Annotated[
-    bool | None,
-    typer.Option("--casefold", help="Of exact, text and contains: ignore case."),
-]
 
 # What is computed, and how sure it is
 
@@ -109,10 +53,6 @@ Metrics = Annotated[
         "metrics).",
     ),
 ]
-ProfileName = Annotated[
-    str | None, typer.Option("--profile", help="Whose numbers: $profiles (default: kragx).")
-]
-NoGold = Annotated[str | None, typer.Option(help="Queries without gold: $no_gold.")]
 Confidence = Annotated[float, typer.Option(help="Of the intervals.")]
 Resamples = Annotated[int, typer.Option(help="Of the bootstrap over queries.")]
 Seed = Annotated[int, typer.Option(help="Of what is random.")]
@@ -161,39 +101,13 @@ Summary = Annotated[
 ]
 
 
-def group(name: str, about: str) -> typer.Typer:
+def group(name: str, about: str | None) -> typer.Typer:
     """A group of commands."""
-    return typer.Typer(name=name, help=about, no_args_is_help=True, rich_markup_mode=None)
+    return typer.Typer(
+        name=name, help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    )
 
 
-class Command(TyperCommand):
-    """A command whose help names what there is to choose from, as the registries have it."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Fill in the choices, then write the options as ever."""
-        choices = _choices()
-        for parameter in self.params:
-            if isinstance(parameter, TyperOption) and parameter.help:
-                parameter.help = Template(parameter.help).safe_substitute(choices)
-        super().format_options(ctx, formatter)
-
-
-def _choices() -> dict[str, str]:
-    """What the ``$names`` in help texts stand for."""
-    from typing import get_args
-
-    from kragx.data import TOKENIZERS
-    from kragx.matchers import METHODS
-    from kragx.matchers.texts import Direction as ContainsDirection
-    from kragx.matchers.tokenwise import Measure as RougeMeasure
-    from kragx.metrics import NO_GOLD, PROFILES
-
-    names: dict[str, Iterable[str]] = {
-        "methods": METHODS,
-        "measures": get_args(RougeMeasure),
-        "directions": get_args(ContainsDirection),
-        "tokenizers": TOKENIZERS,
-        "profiles": PROFILES,
-        "no_gold": NO_GOLD,
-    }
-    return {name: ", ".join(choices) for name, choices in names.items()}
+def given(**options: Any) -> dict[str, Any]:
+    """The options that a command line names."""
+    return {name: value for name, value in options.items() if value is not None}

@@ -1,22 +1,18 @@
-"""How every command shows what it found: a table, JSON, CSV or Markdown, and its exit code."""
-
-from __future__ import annotations
+"""How every command shows what it found: a table, JSON, CSV or Markdown."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-if TYPE_CHECKING:
-    from kragx.app.run_report import RunReport
-    from kragx.comparison import GateResult
-    from kragx.printing import Part
+from kragx import printing
+from kragx.data.formats.jsonl import to_json
 
 
 def show(
     format: str,  # noqa: A002  # the option's name
-    describe: Callable[[], Iterable[Part]],
+    describe: Callable[[], Iterable[printing.Part]],
     plain: Callable[[], object],
     **texts: Callable[[], str],
 ) -> None:
@@ -29,12 +25,8 @@ def show(
         texts: give it as CSV, Markdown and the like.
     """
     if format == "table":
-        from kragx import printing
-
         printing.show(describe())
     elif format == "json":
-        from kragx.data.formats.jsonl import to_json
-
         typer.echo(to_json(plain(), indent=2))
     else:
         typer.echo(texts[format](), nl=False)
@@ -45,24 +37,12 @@ def one_or_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return results[0] if len(results) == 1 else {"runs": results}
 
 
+def say(line: str) -> None:
+    """Say on standard error what is no result."""
+    typer.echo(line, err=True)
+
+
 def written(paths: Iterable[Path]) -> None:
-    """Say on standard error which files were written."""
+    """Say which files were written."""
     for path in paths:
-        typer.echo(f"written: {path}", err=True)
-
-
-def write_summary(report: RunReport, path: Path | None) -> None:
-    """Write the summary of a run, if a file is named for it."""
-    if path is None:
-        return
-    from kragx.report.csv_files import write_text
-    from kragx.report.markdown import summary_markdown
-
-    text = summary_markdown(report.comparisons, report.changes, report.gates)
-    write_text(path, text)
-
-
-def end(gates: Sequence[GateResult]) -> None:
-    """Leave with 1 if a gate failed."""
-    if any(not gate.passed for gate in gates):
-        raise typer.Exit(1)
+        say(f"written: {path}")

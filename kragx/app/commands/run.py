@@ -1,17 +1,27 @@
-"""`kragx run` and `report`: from a config to its result folder, and what a folder says."""
+"""`kragx run`, `report` and `compare`: from a config to its result folder, and what folders say."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
+from kragx import printing
+from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
-from kragx.app.commands.output import end, show, write_summary, written
+from kragx.app.commands.output import say, show, written
+from kragx.app.compare_folders import compare_folders
+from kragx.app.result_folder import write_folder
+from kragx.app.screen import judging_plan
+from kragx.comparison import Change, Comparison, GateResult, failed
+from kragx.data.formats.jsonl import make_folder
 from kragx.errors import UsageError
+from kragx.report.csv_files import means_csv, write_text
+from kragx.report.markdown import changes_markdown, summary_markdown
 
 
 def run(
-    config: opt.ConfigFile,
+    config: Annotated[Path, opt.argument(metavar="CONFIG.yaml", help="Config file.")],
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for JSON and CSV; wins over the config's."),
@@ -34,45 +44,35 @@ def run(
 
     Ends with 1 if a gate fails.
     """
-    from kragx import printing
-    from kragx.app import config as configs, pipeline
-    from kragx.app.result_folder import write_folder
-    from kragx.app.screen import judging_plan
-    from kragx.data.formats.jsonl import make_folder
-    from kragx.printing import show
-
-    limits = {"cost": budget, "calls": max_calls}
-    limits = {name: limit for name, limit in limits.items() if limit is not None}
-    judging = {"dry_run": dry_run or None, "budget": limits or None, "max_missing": max_missing}
-    judging = {name: option for name, option in judging.items() if option is not None}
+    limits = opt.given(cost=budget, calls=max_calls)
+    judging = opt.given(dry_run=dry_run or None, budget=limits or None, max_missing=max_missing)
     loaded = configs.load(config, settings or ())
     if earlier is not None:
         loaded = configs.with_earlier(loaded, earlier)
     if output is not None:
         loaded = loaded.model_copy(update={"output": output.absolute()})
-    folder = loaded.output
-    if folder is not None and not dry_run:
+    folder = None if dry_run else loaded.output
+    if folder is not None:
         make_folder(folder / "results")  # before the work, lest it be done for nothing
     if full:
         typer.echo(loaded.to_yaml(), nl=False)  # what will be done, before any work
-    outcome = pipeline.run(
-        loaded, judging=judging, folder=None if dry_run else folder, anyway=anyway
-    )
+    outcome = pipeline.run(loaded, judging=judging, folder=folder, anyway=anyway)
     if dry_run:
-        show(judging_plan(outcome.evaluations))
+        printing.show(judging_plan(outcome.evaluations))
         return
     if folder is not None:
         write_folder(outcome, folder)  # before anything is shown: what was retrieved is not lost
     printing.show(outcome.describe(full=full))
     if folder is not None:
         page = f"; open {_short(folder / 'report.html')}" if loaded.html else ""
-        typer.echo(f"written to {_short(folder)}{page}", err=True)
-    write_summary(outcome, summary)
-    end(outcome.gates)
+        say(f"written to {_short(folder)}{page}")
+    _end(summary, outcome.comparisons, outcome.changes, outcome.gates)
 
 
 def report(
-    folder: opt.Folder,
+    folder: Annotated[
+        Path, opt.argument(metavar="FOLDER", help="A folder that kragx run has written.")
+    ],
     earlier: opt.Earlier = None,
     anyway: opt.Anyway = False,
     summary: opt.Summary = None,
@@ -99,18 +99,14 @@ def report(
 
     Ends with 1 if a gate fails.
     """
-    from kragx.app import pipeline
-    from kragx.report.csv_files import means_csv
-
-    of_html = {"--out": out, "--max-docs": max_docs, "--max-chars": max_chars}
-    for option, value in of_html.items():
-        if value is not None and format != "html":
-            raise UsageError(f"{option}: belongs to --format html")
+    of_html = opt.given(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
+    if of_html and format != "html":
+        raise UsageError(f"{next(iter(of_html))}: belongs to --format html")
     if language is not None and figures is None:
         raise UsageError("--language: belongs to --figures")
     outcome = pipeline.recompute(folder, earlier=earlier, anyway=anyway)
     if format == "html":
-        page = folder / "report.html" if out is None else out
+        page = out or folder / "report.html"
         outcome.to_html(page, max_docs=max_docs, max_chars=max_chars)
         written([page])
     else:
@@ -123,8 +119,73 @@ def report(
         )
     if figures is not None:
         written(outcome.draw(figures, language=language or "en"))
-    write_summary(outcome, summary)
-    end(outcome.gates)
+    _end(summary, outcome.comparisons, outcome.changes, outcome.gates)
+
+
+def compare(
+    old: Annotated[
+        Path,
+        opt.argument(metavar="OLD", help="A folder that kragx run has written."),
+    ],
+    new: Annotated[
+        Path | None,
+        opt.argument(
+            metavar="[NEW]", help="A later one; without it two retrievers of OLD are compared."
+        ),
+    ] = None,
+    retriever: Annotated[
+        list[str] | None,
+        typer.Option(help="Which; two of them: that of OLD, then the one set against it."),
+    ] = None,
+    gate: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A condition on NEW, besides its config's: 'recall@3: no worse than earlier'."
+        ),
+    ] = None,
+    slice_by: Annotated[
+        list[str] | None,
+        typer.Option("--slice", help="A field to compare within (default: those of NEW's config)."),
+    ] = None,
+    anyway: opt.Anyway = False,
+    summary: opt.Summary = None,
+    format: Annotated[  # noqa: A002
+        Literal["table", "json", "markdown"], typer.Option(help="How to print.")
+    ] = "table",
+) -> None:
+    """Say what got better and what got worse.
+
+    By metric and by query, between two result folders or two retrievers of one. Ends with 1 if a
+    gate fails.
+    """
+    compared = compare_folders(
+        old,
+        new,
+        retrievers=retriever or (),
+        gates=gate or (),
+        slices=slice_by,
+        anyway=anyway,
+    )
+    show(
+        format,
+        compared.describe,
+        compared.to_dict,
+        markdown=lambda: changes_markdown(compared.changes, compared.gates),
+    )
+    _end(summary, (), compared.changes, compared.gates)
+
+
+def _end(
+    summary: Path | None,
+    comparisons: Sequence[Comparison],
+    changes: Sequence[Change],
+    gates: Sequence[GateResult],
+) -> None:
+    """Write the summary, if a file is named for it, and leave with 1 if a gate failed."""
+    if summary is not None:
+        write_text(summary, summary_markdown(comparisons, changes, gates))
+    if failed(gates):
+        raise typer.Exit(1)
 
 
 def _short(path: Path) -> str:

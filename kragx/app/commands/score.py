@@ -1,39 +1,35 @@
 """`kragx score` and `match`: the numbers of files, and every pair's score and decision."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from kragx.app.commands import options as opt
+from kragx.app.commands import match_options as by, options as opt
 from kragx.app.commands.output import one_or_runs, show
+from kragx.data import read_dataset, read_runs
+from kragx.data.formats.jsonl import write_records
 from kragx.errors import UsageError
-
-if TYPE_CHECKING:
-    from kragx.evaluation.evaluation import Evaluation
-    from kragx.printing import Part
+from kragx.evaluation.evaluate import evaluate, evaluate_submission, match_pairs
+from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
+from kragx.printing import Part
+from kragx.report.csv_files import means_csv, queries_csv
 
 
 def score(
     file: Annotated[
         Path | None,
-        typer.Argument(
+        opt.argument(
             metavar="[FILE.jsonl]",
             help="Results file: JSON Lines with query_id, gold and retrieved; - is standard "
             "input. With --profile science-qa the gold file.",
-            show_default=False,
         ),
     ] = None,
     submission: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[SUBMISSION]",
-            help="With --profile science-qa: the submission.",
-            show_default=False,
-        ),
+        opt.argument(metavar="[SUBMISSION]", help="With --profile science-qa: the submission."),
     ] = None,
     qrels: Annotated[
         Path | None, typer.Option(help="TREC qrels (also .gz), instead of FILE.")
@@ -42,25 +38,25 @@ def score(
         list[Path] | None,
         typer.Option(help="TREC run (also .gz) for --qrels; repeat to compare several."),
     ] = None,
-    match: opt.Match = None,
-    measure: opt.Measure = None,
-    threshold: opt.Threshold = None,
-    tokenizer: opt.TokenizerName = None,
-    id_key: opt.IdKey = None,
-    gold_id_key: opt.GoldIdKey = None,
-    direction: opt.Direction = None,
-    casefold: opt.Casefold = None,
+    match: by.Match = None,
+    measure: by.Measure = None,
+    threshold: by.Threshold = None,
+    tokenizer: by.TokenizerName = None,
+    id_key: by.IdKey = None,
+    gold_id_key: by.GoldIdKey = None,
+    direction: by.Direction = None,
+    casefold: by.Casefold = None,
     metric: opt.Metrics = None,
-    profile: opt.ProfileName = None,
-    no_gold: opt.NoGold = None,
+    profile: Annotated[
+        str | None, typer.Option(help=f"Whose numbers: {by.listed(PROFILES)} (default: kragx).")
+    ] = None,
+    no_gold: Annotated[
+        str | None, typer.Option(help=f"Queries without gold: {by.listed(NO_GOLD)}.")
+    ] = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Also each query.")] = False,
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
     """Score a results file, TREC runs or a competition's file."""
-    from kragx.data import read_dataset, read_runs
-    from kragx.evaluation.evaluate import evaluate, evaluate_submission
-    from kragx.report.csv_files import means_csv, queries_csv
-
     _check_sources(file, submission, qrels, run, profile)
     spec = _spec(
         "id" if match is None and qrels is not None else match,
@@ -96,27 +92,30 @@ def score(
 
 
 def match(
-    file: opt.ResultsFile,
+    file: Annotated[
+        Path,
+        opt.argument(
+            metavar="FILE.jsonl",
+            help="Results file: JSON Lines with query_id, gold and retrieved; - is standard input.",
+        ),
+    ],
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Where to write (default: standard output)."),
     ] = None,
-    match: opt.Match = None,
-    measure: opt.Measure = None,
-    threshold: opt.Threshold = None,
-    tokenizer: opt.TokenizerName = None,
-    id_key: opt.IdKey = None,
-    gold_id_key: opt.GoldIdKey = None,
-    direction: opt.Direction = None,
-    casefold: opt.Casefold = None,
+    match: by.Match = None,
+    measure: by.Measure = None,
+    threshold: by.Threshold = None,
+    tokenizer: by.TokenizerName = None,
+    id_key: by.IdKey = None,
+    gold_id_key: by.GoldIdKey = None,
+    direction: by.Direction = None,
+    casefold: by.Casefold = None,
 ) -> None:
     """Write every pair's score and decision.
 
     JSON Lines, a line for each query.
     """
-    from kragx.data.formats.jsonl import write_records
-    from kragx.evaluation.evaluate import match_pairs
-
     spec = _spec(
         "overlap" if match is None else match,
         None,
@@ -133,12 +132,10 @@ def match(
 
 def _spec(method: str | None, profile: str | None, **options: Any) -> object:
     """The match spec of a command line; None where nothing is said, for the profile's own."""
-    named = {name: value for name, value in options.items() if value is not None}
+    named = opt.given(**options)
     if method is None:
         if not named:
             return None
-        from kragx.metrics import profile as profile_named
-
         method = str(profile_named(profile or "kragx").match)
     if ":" in method:
         return {"method": method, "args": named}

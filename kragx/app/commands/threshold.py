@@ -1,33 +1,39 @@
-"""`kragx threshold sweep` and `calibrate`: what depends on a threshold, and which one to take."""
-
-from __future__ import annotations
+"""Thresholds: sweep, calibrate."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from kragx.agreement import calibration, read_labels
 from kragx.app.commands import options as opt
-from kragx.app.commands.output import show, written
+from kragx.app.commands.match_options import MatchSpec, listed
+from kragx.app.commands.output import say, show, written
+from kragx.app.config import match_spec
+from kragx.app.pipeline import evaluate_folder
+from kragx.comparison.flips import all_flips
+from kragx.data import TOKENIZERS
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.evaluate import evaluate
+from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.sweep import Sweep, sweep as sweep_thresholds
+from kragx.printing import Part, warning
+from kragx.report.csv_files import sweeps_csv, write_text
+from kragx.report.figures.sweep import sweep_figure
 
-if TYPE_CHECKING:
-    from kragx.evaluation.evaluation import Evaluation
-    from kragx.evaluation.sweep import Sweep
-    from kragx.printing import Part
-
-group = opt.group("threshold", "Thresholds: sweep, calibrate.")
+threshold = opt.group("threshold", __doc__)
 
 FIRST, LAST, STEP = 0.01, 1.0, 0.01
 """The thresholds of a sweep, where none are named."""
 
 
-@group.command(cls=opt.Command)
+@threshold.command()
 def sweep(
     results: opt.Results,
     metric: opt.Metrics = None,
-    match: opt.MatchSpec = None,
+    match: MatchSpec = None,
     from_: Annotated[float, typer.Option("--from", help="The least threshold.")] = FIRST,
     to: Annotated[float, typer.Option(help="The greatest threshold.")] = LAST,
     step: Annotated[float, typer.Option(help="From one threshold to the next.")] = STEP,
@@ -43,22 +49,19 @@ def sweep(
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
     """Show metrics against the threshold, and where they are stable."""
-    from kragx.app.config import match_spec
-    from kragx.evaluation.sweep import sweep as swept_over
-    from kragx.report.csv_files import sweeps_csv
-    from kragx.report.figures.sweep import sweep_figure
-
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")
     evaluations = _varying(_evaluations(results, match_spec(match), metric))
-    plain_grid = (from_, to, step) == (FIRST, LAST, STEP)
-    sweeps = []
-    for evaluation in evaluations:
+    grid = None if (from_, to, step) == (FIRST, LAST, STEP) else _grid(from_, to, step)
+
+    def thresholds(evaluation: Evaluation) -> Any:
         graded = "top" in evaluation.settings["match"]
-        thresholds: Any = "scores" if every_score else None
-        if not every_score and not graded and not plain_grid:
-            thresholds = _grid(from_, to, step)
-        sweeps.append(swept_over(evaluation, thresholds=thresholds, tolerance=tolerance))
+        return "scores" if every_score else None if graded else grid
+
+    sweeps = [
+        sweep_thresholds(evaluation, thresholds=thresholds(evaluation), tolerance=tolerance)
+        for evaluation in evaluations
+    ]
     show(
         format,
         lambda: _parts(sweeps, evaluations),
@@ -72,9 +75,6 @@ def sweep(
 
 def _evaluations(results: Path, spec: object, metrics: list[str] | None) -> list[Evaluation]:
     """The evaluations of a results file, or of a folder, by another matcher if one is named."""
-    from kragx.app.pipeline import evaluate_folder
-    from kragx.evaluation.evaluate import evaluate
-
     if not results.is_dir():
         return [evaluate(str(results), match=spec, metrics=metrics)]
     return list(evaluate_folder(results, match=spec, metrics=metrics))
@@ -82,17 +82,16 @@ def _evaluations(results: Path, spec: object, metrics: list[str] | None) -> list
 
 def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
     """Those with a threshold to vary, where some have one; the others are named."""
-    varying = {
-        evaluation.match_name
+    has_one = {
+        evaluation.match_name: "threshold" in evaluation.settings["match"]
         for evaluation in evaluations
-        if "threshold" in evaluation.settings["match"]
     }
-    if not varying:
+    if not any(has_one.values()):
         return evaluations  # sweeping them says why it cannot
-    for name in dict.fromkeys(evaluation.match_name for evaluation in evaluations):
-        if name not in varying:
-            typer.echo(f"kragx: {name!r} decides yes or no: no threshold to sweep", err=True)
-    return [evaluation for evaluation in evaluations if evaluation.match_name in varying]
+    for name, varies in has_one.items():
+        if not varies:
+            say(f"kragx: {name!r} decides yes or no: no threshold to sweep")
+    return [evaluation for evaluation in evaluations if has_one[evaluation.match_name]]
 
 
 def _grid(first: float, last: float, step: float) -> list[float]:
@@ -106,11 +105,6 @@ def _grid(first: float, last: float, step: float) -> list[float]:
 
 def _parts(sweeps: list[Sweep], evaluations: list[Evaluation]) -> Iterator[Part]:
     """The sweeps, and where the order of retrievers depends on the threshold."""
-    from itertools import groupby
-
-    from kragx.comparison.flips import all_flips
-    from kragx.printing import warning
-
     for swept in sweeps:
         yield from swept.describe()
     for _, retrievers in groupby(evaluations, lambda evaluation: evaluation.match_name):
@@ -119,14 +113,13 @@ def _parts(sweeps: list[Sweep], evaluations: list[Evaluation]) -> Iterator[Part]
                 yield warning(line)
 
 
-@group.command(cls=opt.Command)
+@threshold.command()
 def calibrate(
     results: Annotated[
         Path,
-        typer.Argument(
+        opt.argument(
             metavar="RESULTS.jsonl",
             help="Results file whose pairs are labelled; - is standard input.",
-            show_default=False,
         ),
     ],
     labels: Annotated[
@@ -150,7 +143,9 @@ def calibrate(
     folds: Annotated[int, typer.Option(help="Of cross-validation, by query.")] = 5,
     tokenizer: Annotated[
         list[str] | None,
-        typer.Option("--tokenizer", help="$tokenizers; repeat for more (default: unicode, char)."),
+        typer.Option(
+            "--tokenizer", help=f"{listed(TOKENIZERS)}; repeat for more (default: unicode, char)."
+        ),
     ] = None,
     match: Annotated[
         list[str] | None,
@@ -164,13 +159,8 @@ def calibrate(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Choose matcher and threshold by labelled pairs."""
-    from kragx.agreement import calibration, read_labels
-    from kragx.app.config import match_spec
-    from kragx.report.csv_files import write_text
-
     if not results.is_file() and str(results) != "-":
         raise DataError(f"{results}: there is no such results file")
-    options: dict[str, Any] = {"tokenizers": tokenizer} if tokenizer else {}
     calibrated = calibration.calibrate(
         str(results),
         labels and read_labels(labels, format=labels_format, model=model, rubric=rubric),
@@ -178,7 +168,7 @@ def calibrate(
         by=by,
         folds=folds,
         more=[match_spec(candidate) for candidate in match or ()],
-        **options,
+        **opt.given(tokenizers=tokenizer),
     )
     if out is not None:
         write_text(out, calibrated.to_yaml())

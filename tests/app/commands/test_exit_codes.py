@@ -223,7 +223,7 @@ def _interrupt(*_, **__):
 
 def test_interrupted(kragx, jsonl, monkeypatch):
     """Ctrl-C exits 130 and says so in one line."""
-    monkeypatch.setattr("kragx.evaluation.evaluate.evaluate", _interrupt)
+    monkeypatch.setattr("kragx.app.commands.score.evaluate", _interrupt)
     code, out, err = kragx("score", jsonl(GOOD))
     assert (code, out) == (130, "")
     assert "Traceback" not in err

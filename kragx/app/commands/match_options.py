@@ -1,0 +1,53 @@
+"""The options that say how matches are decided, with what there is to choose from."""
+
+from typing import Annotated, Any, get_args
+
+import typer
+
+from kragx.data import TOKENIZERS
+from kragx.matchers import METHODS, texts, tokenwise
+
+
+def listed(names: Any) -> str:
+    """Names as help texts list them."""
+    return ", ".join(names)
+
+
+Match = Annotated[
+    str | None,
+    typer.Option(
+        help=f"{listed(METHODS)}, or package.module:name (default: overlap; id for qrels)."
+    ),
+]
+MatchSpec = Annotated[
+    str | None,
+    typer.Option(
+        help=f"{listed(METHODS)}; a mapping as in YAML ('{{method: rouge2, measure: recall}}'); or "
+        "a YAML file with 'match:' (default: the folder's own, or overlap)."
+    ),
+]
+Measure = Annotated[
+    str | None,
+    typer.Option(help=f"Of ROUGE: {listed(get_args(tokenwise.Measure))} (default: fmeasure)."),
+]
+Threshold = Annotated[
+    float | None, typer.Option(help="Least score that is a match, in (0, 1] (default 0.5).")
+]
+TokenizerName = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer", help=f"{listed(TOKENIZERS)}, or an import path (default: unicode)."
+    ),
+]
+IdKey = Annotated[str | None, typer.Option(help="Of id: metadata key or path of a document's id.")]
+GoldIdKey = Annotated[
+    str | None, typer.Option(help="Of id: the same for gold (default: as --id-key).")
+]
+Direction = Annotated[
+    str | None,
+    typer.Option(help=f"Of contains: {listed(get_args(texts.Direction))} (default: either)."),
+]
+Casefold = Annotated[
+    bool | None,
+    typer.Option("--casefold", help="Of exact, text and contains: ignore case."),
+]
