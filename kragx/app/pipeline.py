@@ -7,7 +7,7 @@ from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
-from kragx.app.preflight import check_earlier, check_slices, earlier_results
+from kragx.app.preflight import check_slices, earlier_results
 from kragx.app.result_folder import as_read, read_folder
 from kragx.app.retrieving import retrieve_all
 from kragx.app.run_report import RunReport
@@ -20,7 +20,7 @@ from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.judging import read_judge
 from kragx.judging.judge import adjusted
-from kragx.matchers import BaseMatcher, MatchItem, label, matcher
+from kragx.matchers import BaseMatcher, MatchItem, matcher
 
 
 def run(
@@ -50,12 +50,10 @@ def run(
         raise UsageError(
             f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
         )
-    earlier = earlier_results(config, folder)
     dataset = load_dataset(config)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)
-    if earlier is not None:
-        check_earlier(earlier, config, dataset, anyway=anyway)
+    earlier = earlier_results(config, dataset, folder, anyway=anyway)
     runs = retrieve_all(config.retrievers, dataset, progress=progress, folder=folder)
     return _evaluated(config, dataset, runs, earlier, anyway=anyway, judging=judging)
 
@@ -87,7 +85,7 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
     config, dataset, runs = read_folder(folder)
     if earlier is not None:
         config = configs.with_earlier(config, earlier)
-    before = earlier_results(config, folder)
+    before = earlier_results(config, dataset, folder, anyway=anyway)
     report = _evaluated(config, dataset, runs, before, anyway=anyway)
     return replace(report, evaluations=as_read(folder, report.evaluations))
 
@@ -133,7 +131,7 @@ def explain_folder(
     if retriever is not None and retriever not in runs:
         raise UsageError(f"--retriever: {folder} has no {retriever!r}; {nearest(retriever, runs)}")
     read = _match_reader(config)
-    named = _matchers(config, read)
+    named = {name: read(spec) for name, spec in config.named_matchers.items()}
     deciding = next(iter(named.values())) if match is None else read(match)
     panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
     return [
@@ -156,7 +154,7 @@ def _evaluated(
 ) -> RunReport:
     """Each run evaluated under each matcher of a config."""
     read = _match_reader(config, judging)
-    matchers = _matchers(config, read)
+    matchers = {name: read(spec) for name, spec in config.named_matchers.items()}
     facts = None if config.facts_match is None else read(config.facts_match)
     evaluations = []
     for name, named in matchers.items():
@@ -190,8 +188,3 @@ def _match_reader(
     if config.judge is not None:
         options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
     return lambda spec: matcher(filled(spec), options)
-
-
-def _matchers(config: RunConfig, read: Callable[[object], BaseMatcher]) -> dict[str, BaseMatcher]:
-    """The matchers of a config, by the name that evaluations give them."""
-    return {name or label(spec): read(spec) for name, spec in config.named_matchers.items()}

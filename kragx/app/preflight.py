@@ -41,24 +41,22 @@ def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
         raise UsageError("\n".join(problems))
 
 
-def check_earlier(
-    earlier: Results, config: RunConfig, dataset: GoldDataset, *, anyway: bool
-) -> None:
-    """Refuse earlier results of other retrievers, or of another gold set, before any work."""
-    if not set(earlier.retrievers) & set(config.retrievers):
-        raise UsageError(
-            f"earlier: {earlier.name} has no retriever of this config; it has "
-            f"{', '.join(earlier.retrievers)}"
-        )
-    differing = gold_differs(earlier.scores[0].settings["dataset"], dataset.settings)
-    if differing is not None and not anyway:
-        raise UsageError(
-            f"earlier: {earlier.name} cannot be compared with this config: {differing} ({REMEDY})"
-        )
+def earlier_results(
+    config: RunConfig, dataset: GoldDataset, folder: Path | None, *, anyway: bool
+) -> Results | None:
+    """The earlier results, if there are any, before any work.
 
+    Args:
+        config: names them.
+        dataset: the gold set, which must be theirs.
+        folder: what this run writes, which must not be theirs.
+        anyway: take those of another gold set too.
 
-def earlier_results(config: RunConfig, folder: Path | None) -> Results | None:
-    """The earlier results, read before any work, lest it be done for nothing."""
+    Raises:
+        UsageError: there are none and a gate needs some; or they are of other retrievers, of
+            another gold set, or in the folder that this run writes.
+        DataError: they cannot be read.
+    """
     if config.earlier is None:
         needs = next((gate for gate in config.parsed_gates if gate.than == "earlier"), None)
         if needs is not None:
@@ -69,4 +67,15 @@ def earlier_results(config: RunConfig, folder: Path | None) -> Results | None:
             f"earlier: {config.earlier} is the folder that this run writes; copy what it holds to "
             "another one first, or give another output"
         )
-    return read_results_folder(config.earlier)
+    earlier = read_results_folder(config.earlier)
+    if not set(earlier.retrievers) & set(config.retrievers):
+        raise UsageError(
+            f"earlier: {earlier.name} has no retriever of this config; it has "
+            f"{', '.join(earlier.retrievers)}"
+        )
+    differing = gold_differs(earlier.scores[0].settings["dataset"], dataset.settings)
+    if differing is not None and not anyway:
+        raise UsageError(
+            f"earlier: {earlier.name} cannot be compared with this config: {differing} ({REMEDY})"
+        )
+    return earlier

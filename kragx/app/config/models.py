@@ -25,6 +25,7 @@ from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.data.validation import target_problems
 from kragx.errors import nearest
+from kragx.matchers import label
 from kragx.metrics import Profile, parse_all, profile_for
 
 
@@ -282,14 +283,12 @@ class RunConfig(_Model):
         return profile_for(self.profile, self.metrics)
 
     @property
-    def named_matchers(self) -> dict[str | None, Any]:
-        """The match specs by name; a single `match` has no name."""
-        named: dict[str | None, Any] = {}
-        if self.matchers is None:
-            named[None] = self.resolved_profile.match if self.match is None else self.match
-        else:
-            named.update(self.matchers)
-        return named
+    def named_matchers(self) -> dict[str, Any]:
+        """The match specs by the names that results give them; a single one is called as it is."""
+        if self.matchers is not None:
+            return self.matchers
+        spec = self.resolved_profile.match if self.match is None else self.match
+        return {label(spec): spec}
 
     @property
     def parsed_gates(self) -> tuple[Gate, ...]:
@@ -307,7 +306,7 @@ class RunConfig(_Model):
         plain["profile"] = self.resolved_profile.name
         plain["metrics"] = self.metric_names
         if self.matchers is None:
-            plain["match"] = self.named_matchers[None]
+            (plain["match"],) = self.named_matchers.values()
         return plain
 
     def to_yaml(self) -> str:

@@ -11,7 +11,7 @@ from kragx.comparison import gate_problems, parse_gates
 from kragx.data import tokenizer
 from kragx.errors import KragxError, UsageError, nearest
 from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
-from kragx.matchers import METHODS, label, matcher, needed
+from kragx.matchers import METHODS, matcher, needed
 from kragx.metrics import KRAGX, parse, parse_all, profile_for
 
 
@@ -136,7 +136,7 @@ def of_gates(config: RunConfig) -> list[str]:
         gates,
         metrics=config.metric_names,
         retrievers=config.retrievers,
-        matchers=[name or label(spec) for name, spec in config.named_matchers.items()],
+        matchers=config.named_matchers,
         slices=config.slices or (),
         baseline=config.baseline,
     )
