@@ -127,14 +127,17 @@ def compare_by_matcher(
     anyway: bool = False,
 ) -> tuple[Comparison, ...]:
     """The retrievers compared, once for each matcher, in the order in which these come up."""
-    groups: dict[str, list[RetrieverScores]] = {}
-    for own in scores:
-        groups.setdefault(own.match, []).append(own)
+    of_all = list(scores)
     return tuple(
         compare_scores(
-            group, settings, baseline=baseline, slices=slices, dataset=dataset, anyway=anyway
+            [own for own in of_all if own.match == match],
+            settings,
+            baseline=baseline,
+            slices=slices,
+            dataset=dataset,
+            anyway=anyway,
         )
-        for group in groups.values()
+        for match in dict.fromkeys(own.match for own in of_all)
     )
 
 

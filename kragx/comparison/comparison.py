@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kragx.comparison.flips import Flips
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, check_confidence
 from kragx.comparison.view import STANDING, Direction, Leader, Slice, View, difference_cell
-from kragx.errors import UsageError, nearest
+from kragx.errors import UsageError, check_whole, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, visible, warning
@@ -43,17 +43,9 @@ class Settings:
     correction: Literal["holm", "none"] = "holm"
 
     def __post_init__(self) -> None:
-        for name in ("confidence", "resamples", "seed"):
-            whole, value = name != "confidence", getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-                raise UsageError(f"{name}: {value!r} is no {'whole ' * whole}number")
-        for name, fits, remark in (
-            ("confidence", 0.5 <= self.confidence < 1, "not from 0.5 to below 1; usual is 0.95"),
-            ("resamples", self.resamples >= 100, "below 100; usual is 10000"),
-            ("seed", self.seed >= 0, "below 0"),
-        ):
-            if not fits:
-                raise UsageError(f"{name}: {getattr(self, name)!r} is {remark}")
+        check_confidence(self.confidence, least=0.5)
+        check_whole("resamples", self.resamples, least=100)
+        check_whole("seed", self.seed, least=0)
         if self.correction not in CORRECTIONS:
             hint = nearest(str(self.correction), CORRECTIONS)
             raise UsageError(f"correction: unknown value {self.correction!r}; {hint}")

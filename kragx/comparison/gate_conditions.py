@@ -17,7 +17,7 @@ interval that is less favourable, so that chance alone does not pass it.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
@@ -38,6 +38,11 @@ _FORMS = (
 )
 _BLOCKS = {"retrievers": ("retriever",), "slices": ("field", "value"), "matchers": ("match",)}
 """Of each kind of block what its keys name, level by level."""
+
+_KEYS = {
+    **dict.fromkeys(("retriever", "field", "match"), "name to gates"),
+    "value": "a value of the field to gates",
+}
 
 
 @dataclass(frozen=True)
@@ -92,37 +97,29 @@ class _Block:
     within: Profile
     context: Mapping[str, str]
 
-    def gates(self, block: object) -> Iterator[Gate]:
-        """Of a mapping from metrics to conditions, which may hold blocks."""
-        for key, value in self._entries(block, "metric to condition"):
-            name = str(key)
-            inner = replace(self, path=f"{self.path}.{name}")
-            if name in _BLOCKS:
-                yield from inner.named(value, _BLOCKS[name])
-            else:
-                yield from inner.conditions(name, value)
+    def gates(self, block: object, levels: Sequence[str] = ()) -> Iterator[Gate]:
+        """Of a mapping from metrics to conditions, which may hold blocks.
 
-    def named(self, block: object, levels: Sequence[str]) -> Iterator[Gate]:
-        """Of a mapping whose keys name retrievers, matchers, or fields and their values."""
-        if not levels:
-            yield from self.gates(block)
+        Within a block its keys name, level by level, retrievers, matchers, or fields and their
+        values.
+        """
+        if not isinstance(block, Mapping):
+            what = _KEYS[levels[0]] if levels else "metric to condition"
+            self.problems.append(
+                f"{self.path}: a mapping from {what} is expected, not {shorten(block)}"
+            )
             return
-        what = "a value of the field" if levels[0] == "value" else "name"
-        for key, value in self._entries(block, f"{what} to gates"):
+        for key, value in block.items():
             # As slices name their values: YAML reads true and 1 as no text.
             name = str(key).lower() if isinstance(key, bool) else normalise(str(key))
-            inner = replace(
-                self, path=f"{self.path}.{name}", context={**self.context, levels[0]: name}
-            )
-            yield from inner.named(value, levels[1:])
-
-    def _entries(self, block: object, what: str) -> Iterable[tuple[object, object]]:
-        if isinstance(block, Mapping):
-            return block.items()
-        self.problems.append(
-            f"{self.path}: a mapping from {what} is expected, not {shorten(block)}"
-        )
-        return ()
+            inner = replace(self, path=f"{self.path}.{name}")
+            if levels:
+                context = {**self.context, levels[0]: name}
+                yield from replace(inner, context=context).gates(value, levels[1:])
+            elif name in _BLOCKS:
+                yield from inner.gates(value, _BLOCKS[name])
+            else:
+                yield from inner.conditions(name, value)
 
     def conditions(self, metric: str, conditions: object) -> Iterator[Gate]:
         """Of a metric: one condition, or a list of them."""
@@ -146,19 +143,18 @@ class _Block:
         match = _CONDITION.fullmatch(text.strip()) if isinstance(text, str) else None
         if match is None:
             return None
-        sign, amount = match["sign"], match["bound"] or match["by"]
-        than = match["than"] and match["than"].lower()
+        amount, than = match["bound"] or match["by"], match["than"] and match["than"].lower()
         bound = float(amount or 0)
         if not isfinite(bound) or (than and bound < 0):
             return None
         by = f" by {amount}" if amount else ""
-        condition = f"no worse than {than}{by}" if than else f"{sign} {amount}"
+        condition = f"no worse than {than}{by}" if than else f"{match['sign']} {amount}"
         return Gate(
             self.path,
             metric,
             f"surely {condition}" if match["surely"] else condition,
             match["surely"] is not None,
-            sign,
+            match["sign"],
             bound,
             than,
             **self.context,

@@ -31,36 +31,6 @@ Misses = Mapping[int, tuple[RankedList, Sequence[Gold]]]
 
 
 @dataclass(frozen=True)
-class NearMiss:
-    """What comes close to the gold in one list.
-
-    Attributes:
-        kin: the ranks of documents from a document that gold is from, or that gold names.
-        alike: rank and overlap of what is most like the gold, as the matcher ``overlap`` sees it:
-            is its text there, under another id or cut in another way? None without a text on
-            either side.
-    """
-
-    kin: tuple[int, ...]
-    alike: tuple[int, float] | None
-
-
-def near_misses(misses: Misses, texts: Mapping[str, str], origins: Origins) -> dict[int, NearMiss]:
-    """What comes close to the gold, by row.
-
-    Args:
-        misses: the lists and their gold.
-        texts: by id, of gold that is named by its id alone.
-        origins: which document passages were cut from.
-    """
-    alike = dict(_alike(misses, texts))
-    return {
-        row: NearMiss(origins.kin(golds, ranked.docs), alike.get(row))
-        for row, (ranked, golds) in misses.items()
-    }
-
-
-@dataclass(frozen=True)
 class Origins:
     """Which document passages were cut from, as far as their metadata say so.
 
@@ -98,7 +68,16 @@ class Origins:
         return tuple(rank for rank, doc in enumerate(docs, 1) if wanted & _origin(doc.metadata))
 
 
-def _alike(misses: Misses, texts: Mapping[str, str]) -> Iterator[tuple[int, tuple[int, float]]]:
+def most_alike(misses: Misses, texts: Mapping[str, str]) -> dict[int, tuple[int, float]]:
+    """By row rank and overlap of what is most like the gold, as the matcher ``overlap`` sees it.
+
+    Is its text there, under another id or cut in another way? Rows without a text on either side
+    are left out.
+
+    Args:
+        misses: the lists and their gold.
+        texts: by id, of gold that is named by its id alone.
+    """
     items = {}
     for row, (ranked, golds) in misses.items():
         gold = tuple(
@@ -111,9 +90,9 @@ def _alike(misses: Misses, texts: Mapping[str, str]) -> Iterator[tuple[int, tupl
     overlap = matchers.matcher("overlap")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
-        for row, scores in zip(items, overlap.scores(items.values(), Notes()), strict=True):
-            best = np.asarray(scores).max(axis=1)
-            yield row, (int(best.argmax()) + 1, round(float(best.max()), 4))
+        matrices = zip(items, overlap.scores(items.values(), Notes()), strict=True)
+        best = {row: np.asarray(scores).max(axis=1) for row, scores in matrices}
+    return {row: (int(top.argmax()) + 1, round(float(top.max()), 4)) for row, top in best.items()}
 
 
 def _forms(golds: Iterable[Gold]) -> Iterator[Gold | Doc]:

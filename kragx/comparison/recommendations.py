@@ -312,9 +312,7 @@ def _queries_needed(comparison: Comparison, rival: Difference) -> int | None:
     tested = [difference.p is not None for leader in leaders for difference in leader.differences]
     # By how much the least p of the leaders' tests is multiplied.
     factor = 1 if settings.correction == "none" else max(1, sum(tested))
-    if rival.effect is None:
-        return None
-    return queries_needed(rival.effect, 1 - settings.alpha / factor)
+    return queries_needed(rival.effect or 0.0, 1 - settings.alpha / factor)
 
 
 def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:

@@ -115,9 +115,15 @@ class RetrieverScores:
 
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a report; what an earlier version did not write is unknown."""
-    needed = {name: recorded[name] for name in ("profile", "match")}
-    gold = {"name": None, "version": None, "hash": None, **recorded["dataset"]}
-    return {"deviations": {}, "versions": {}, **recorded, **needed, "dataset": gold}
+    unknown = dict.fromkeys(("name", "version", "hash"))
+    return {
+        "deviations": {},
+        "versions": {},
+        **recorded,
+        "profile": recorded["profile"],
+        "match": recorded["match"],
+        "dataset": {**unknown, **recorded["dataset"]},
+    }
 
 
 def direction(metric: str) -> Direction:
@@ -167,9 +173,11 @@ def read_results_folder(folder: Path) -> Results:
     path = folder / "report.json"
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
-        better: dict[str, Direction] = {}
-        for comparison in report.get("comparisons", ()):
-            better |= comparison["better"]
+        better = {
+            metric: direction
+            for comparison in report.get("comparisons", ())
+            for metric, direction in comparison["better"].items()
+        }
         scores = tuple(RetrieverScores.read(row, better) for row in report["evaluations"])
     except OSError as error:
         raise DataError(

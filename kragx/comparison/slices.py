@@ -62,27 +62,26 @@ def _values(query: Query, field: str) -> list[str | None]:
 
 def _as_text(value: Any, field: str) -> str | None:
     """A value as text; None for what says nothing: null, and text of white space."""
-    match value:
-        case None:
-            return None
-        case str():
-            return normalise(value) or None
-        case bool() | int() | float():
-            return json.dumps(value)
-        case Mapping():
-            inner = next(iter(value), "name")
-            raise UsageError(
-                f"slices: {field!r} holds a mapping; name one of its values: {field}.{inner}"
-            )
-    return normalise(str(value)) or None
+    if isinstance(value, Mapping):
+        inner = next(iter(value), "name")
+        raise UsageError(
+            f"slices: {field!r} holds a mapping; name one of its values: {field}.{inner}"
+        )
+    if value is None:
+        return None
+    return normalise(json.dumps(value) if isinstance(value, (int, float)) else str(value)) or None
 
 
 def _present(queries: Sequence[Query]) -> list[str]:
     """The fields that some query has a value of, the most frequent first."""
-    counted: Counter[str] = Counter()
-    for query in queries:
-        counted.update(name for name in _PLAIN if getattr(query, name) not in (None, ()))
-        counted.update(f"metadata.{name}" for name in query.metadata)
+    counted = Counter(
+        name
+        for query in queries
+        for name in (
+            *(name for name in _PLAIN if getattr(query, name) not in (None, ())),
+            *(f"metadata.{name}" for name in query.metadata),
+        )
+    )
     return [name for name, _ in counted.most_common()]
 
 

@@ -247,12 +247,8 @@ class View(Result):
         ]
         first, last = columns.index("interval"), len(columns) - 1
         order = [*range(first), last, *range(first, last)]  # what is decided before its interval
-        narrow = Table(
-            [columns[place] for place in order],
-            [[row[place] for place in order] for row in rows],
-            len(words),
-            note=note,
-        )
+        turned = [[row[place] for place in order] for row in rows]
+        narrow = Table([columns[place] for place in order], turned, len(words), note=note)
         return Table(columns, rows, len(words), narrow, note)
 
     def best_cell(self, metric: str) -> Cell:

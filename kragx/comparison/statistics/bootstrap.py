@@ -151,10 +151,12 @@ Interval = tuple[float, float]
 _COLUMNS = 1_000
 
 
-def check_confidence(value: float) -> float:
-    """`value` if it is a confidence; else a `UsageError`."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
-        raise UsageError(f"{value!r} is not between 0 and 1; 0.95 is usual", field="confidence")
+def check_confidence(value: float, least: float = 0.0) -> float:
+    """`value` if it is a confidence, above 0 and at least `least`; else a `UsageError`."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (is_number and 0 < value < 1 and value >= least):
+        problem = f"{value!r} is not between {least:g} and 1"
+        raise UsageError(problem, field="confidence", remedy="0.95 is usual")
     return float(value)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kragx.comparison import check_comparable
-from kragx.comparison.near_misses import Origins, near_misses
+from kragx.comparison.near_misses import Origins, most_alike
 from kragx.data import Doc, Gold, GoldDataset, Run
 from kragx.errors import UsageError, check_whole
 from kragx.evaluation.curves import Curve, curves, histogram, times
@@ -164,7 +164,8 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
     missed = (
         {row: (lists[row], cell.golds[row]) for row in missed_rows(evaluation)} if lists else {}
     )
-    near = near_misses(missed, texts, origins)
+    alike = most_alike(missed, texts)
+    kin = {row: origins.kin(golds, ranked.docs) for row, (ranked, golds) in missed.items()}
     return {
         "values": {
             str(scores.spec): by_query(short(scores.values.tolist()))
@@ -184,8 +185,8 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
         },
         "first": by_query(first),
         "best": by_query(best),
-        "alike": [near[row].alike if row in near else None for row in cell.rows],
-        "kin": [near[row].kin or None if row in near else None for row in cell.rows],
+        "alike": [None if row is None else alike.get(row) for row in cell.rows],
+        "kin": [None if row is None else kin.get(row) or None for row in cell.rows],
         "curves": plain(cell.curves),
         "histogram": plain(histogram(evaluation)),
         "times": None if lists is None else plain(times(lists)),
