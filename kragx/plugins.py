@@ -174,18 +174,12 @@ def _readers(kind: type) -> dict[str, Read]:
 
 def _reader(hint: Any) -> Read | None:
     if hint is bool:
-        return _flag
+        return fitting(lambda value: isinstance(value, bool), "{!r} is neither true nor false")
     if get_origin(hint) is Literal:
         return one_of(*get_args(hint))
     if get_origin(hint) is Annotated:
         return next(filter(callable, hint.__metadata__))
     return None
-
-
-def _flag(value: object) -> object:
-    if not isinstance(value, bool):
-        raise UsageError(f"{value!r} is neither true nor false")
-    return value
 
 
 def one_of(*valid: str) -> Read:
@@ -199,28 +193,44 @@ def one_of(*valid: str) -> Read:
     return read
 
 
-def whole(least: int, most: int | None = None) -> Read:
-    """Whole numbers from `least` on, or to `most`."""
+def fitting(fits: Callable[[Any], bool], problem: str) -> Read:
+    """Values that fit; `problem` says what is wrong with others, ``{!r}`` in it which it is."""
 
     def read(value: Any) -> Any:
-        is_whole = isinstance(value, int) and not isinstance(value, bool)
-        if is_whole and least <= value and (most is None or value <= most):
+        if fits(value):
             return value
-        which = f"of at least {least}" if most is None else f"from {least} to {most}"
-        raise UsageError(f"{value!r} is not a whole number {which}")
+        raise UsageError(problem.format(value))
 
     return read
+
+
+def whole(least: int, most: int | None = None) -> Read:
+    """Whole numbers from `least` on, or to `most`."""
+    which = f"of at least {least}" if most is None else f"from {least} to {most}"
+    return fitting(
+        lambda value: (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and least <= value
+            and (most is None or value <= most)
+        ),
+        f"{{!r}} is not a whole number {which}",
+    )
 
 
 def number(fits: Callable[[float], bool], name: str) -> Read:
     """Numbers that fit; `name` says which: ``number above 0``."""
+    return fitting(
+        lambda value: (
+            isinstance(value, (int, float)) and not isinstance(value, bool) and fits(value)
+        ),
+        f"{{!r}} is not a {name}",
+    )
 
-    def read(value: Any) -> Any:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and fits(value):
-            return value
-        raise UsageError(f"{value!r} is not a {name}")
 
-    return read
+def is_text(value: object) -> bool:
+    """Whether it is a text, with more than white space in it."""
+    return isinstance(value, str) and bool(value.strip())
 
 
 above_zero = number(lambda value: value > 0, "number above 0")

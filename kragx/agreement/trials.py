@@ -47,7 +47,11 @@ def candidates(
     listed = {spec["method"] for spec in _ROUGE}
     for method in matchers.METHODS:
         options = matchers.option_names(method)
-        if method not in listed and not matchers.asks(method) and "threshold" in options:
+        if (
+            method not in listed
+            and not matchers.method_class(method).asks
+            and "threshold" in options
+        ):
             shares = [{"method": method, "of": of} for of in _SHARES if "of" in options]
             specs += [{"method": method}, *shares]
     return specs + [as_mapping(spec) for spec in more]

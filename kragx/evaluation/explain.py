@@ -135,7 +135,7 @@ def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
     return {
         method: matchers.matcher(method, defaults)
         for method in matchers.METHODS
-        if not matchers.asks(method)
+        if not matchers.method_class(method).asks
     }
 
 

@@ -1,5 +1,6 @@
 """What is judged and how it is asked: questions, judgements, and the client in between."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
@@ -100,6 +101,11 @@ class Judgement:
     seconds: float | None = None
     model: str | None = None
     fingerprint: str | None = None
+
+    @property
+    def score(self) -> float:
+        """The grade; NaN if the judgement failed."""
+        return math.nan if self.grade is None else self.grade
 
     @property
     def text(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging.store import Store
-from kragx.plain import plain_fields
+from kragx.plain import HIDDEN, plain_fields
 from kragx.printing import Part, Result, Table, counted, warning
 
 
@@ -32,7 +32,7 @@ class Group:
 
     Attributes:
         n_attempts: how many there are.
-        n_questions: of how many distinct questions.
+        keys: of the questions.
         grades, failures: how often each grade was given, and each kind of failure came.
         tokens: by kind (prompt, completion, cached, reasoning).
         served: what answered; more than one is a change to know of.
@@ -43,13 +43,18 @@ class Group:
     model: str
     rubric: str
     n_attempts: int = 0
-    n_questions: int = 0
+    keys: set[str] = field(default_factory=set, metadata=HIDDEN)
     grades: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
     served: list[Served] = field(default_factory=list)
 
-    also_plain = ("served_changed",)
+    also_plain = ("n_questions", "served_changed")
+
+    @property
+    def n_questions(self) -> int:
+        """How many distinct questions were asked."""
+        return len(self.keys)
 
     @property
     def served_changed(self) -> bool:
@@ -59,6 +64,7 @@ class Group:
     def add(self, record: Mapping[str, Any]) -> None:
         """Count an attempt."""
         self.n_attempts += 1
+        self.keys.add(record["key"])
         if "grade" in record:
             self.grades[str(record["grade"])] += 1
         else:
@@ -119,7 +125,6 @@ class Statistics(Result):
 def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
     """The groups of a store's records."""
     groups: dict[tuple[str, ...], Group] = {}
-    keys: dict[tuple[str, ...], set[str]] = {}
     for record in records:
         question = record["question"] or {}
         client, rubric = question.get("client", {}), question.get("rubric", {})
@@ -129,10 +134,7 @@ def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
             str(client.get("model", "?")),
             str(rubric.get("id", "?")),
         )
-        group = groups.setdefault(about, Group(*about))
-        group.add(record)
-        keys.setdefault(about, set()).add(record["key"])
-        group.n_questions = len(keys[about])
+        groups.setdefault(about, Group(*about)).add(record)
     return Statistics(tuple(group for _, group in sorted(groups.items())))
 
 

@@ -15,21 +15,10 @@ from typing import Annotated, Any, Literal
 import yaml
 
 from kragx.errors import DataError, UsageError, inside
-from kragx.plugins import Read, check_options, from_options
+from kragx.plugins import check_options, fitting, from_options, is_text
 
 Asks = Literal["relevance", "support"]
 Language = Literal["en", "ko"]
-
-
-def _text(problem: str) -> Read:
-    """Texts with more than white space; `problem` is what is wrong with others."""
-
-    def read(value: Any) -> Any:
-        if isinstance(value, str) and value.strip():
-            return value
-        raise UsageError(problem)
-
-    return read
 
 
 def _scale(grades: Any) -> dict[int, str]:
@@ -63,9 +52,9 @@ class Rubric:
         UsageError: a field is wrong.
     """
 
-    id: Annotated[str, _text("a rubric needs an id that names its wording")]
+    id: Annotated[str, fitting(is_text, "a rubric needs an id that names its wording")]
     asks: Asks
-    instruction: Annotated[str, _text("say what is to be judged")]
+    instruction: Annotated[str, fitting(is_text, "say what is to be judged")]
     grades: Annotated[Mapping[int, str], _scale]
     cut: int | None = None
     language: Language = "en"

@@ -20,7 +20,7 @@ from kragx.matchers.combine import CombinedMatcher, Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
-from kragx.matchers.specs import METHODS, asks, label, matcher, needed, option_names
+from kragx.matchers.specs import METHODS, label, matcher, method_class, option_names
 from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 from kragx.matchers.tokenwise import RougeMatcher, SpanMatcher
 
@@ -45,10 +45,9 @@ __all__ = [
     "TextMatcher",
     "Trace",
     "adapted",
-    "asks",
     "check_threshold",
     "label",
     "matcher",
-    "needed",
+    "method_class",
     "option_names",
 ]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,23 +14,29 @@ import numpy as np
 from kragx import plugins
 from kragx.data import normalise
 from kragx.errors import UsageError, shorten
-from kragx.matchers.base import BaseMatcher, MatchItem, MatchWarning, Notes, check_threshold
+from kragx.matchers.base import check_threshold
 from kragx.matchers.ids import equal
+from kragx.matchers.texts import BatchMatcher
 from kragx.metrics import Floats
-from kragx.plugins import whole
+from kragx.plugins import Read, fitting, is_text, optional, whole
 
 if TYPE_CHECKING:
     from kragx.matchers.vectors import Vectors
 
 EmbedAs = Literal["documents", "queries"]
 
-_BATCH = 256  # queries
 _NAMES = ("model", "model_name", "model_id", "deployment")
 _SECRET = ("key", "token", "secret", "password")
 
 
+def _if_given(kinds: Any, name: str) -> Read:
+    return optional(
+        fitting(lambda value: isinstance(value, kinds), f"{name} is expected, not {{!r}}")
+    )
+
+
 @dataclass(frozen=True)
-class EmbeddingMatcher(BaseMatcher):
+class EmbeddingMatcher(BatchMatcher):
     """Cosine similarity between each document and each gold text, a match from the threshold on.
 
     A negative cosine is a score of 0; equal texts score 1. A zero vector is similar to nothing.
@@ -57,23 +61,20 @@ class EmbeddingMatcher(BaseMatcher):
 
     embeddings: Any = None
     threshold: Any = None
-    args: Mapping[str, Any] | None = None
+    args: Annotated[Mapping[str, Any] | None, _if_given(Mapping, "a mapping of arguments")] = None
     batch_size: Annotated[int, whole(1)] = 64
-    cache: str | Path | None = None
-    model: str | None = None
+    cache: Annotated[str | Path | None, _if_given((str, Path), "the path of a file")] = None
+    model: Annotated[str | None, optional(fitting(is_text, "a name is expected, not {!r}"))] = None
     embed_as: EmbedAs = "documents"
     normalised: bool = True
     name = "embedding"
+    count = "n_texts_without_vector"
     needs = ("embeddings", "threshold")
     asks = True
 
     def __post_init__(self) -> None:
-        self._check_embeddings()
         super().__post_init__()
-        if self.model is not None and not (isinstance(self.model, str) and self.model):
-            raise UsageError(f"a name is expected, not {self.model!r}", field="model")
-        if self.cache is not None and not isinstance(self.cache, (str, Path)):
-            raise UsageError(f"the path of a file is expected, not {self.cache!r}", field="cache")
+        self._check_embeddings()
         if self.cache is not None and not isinstance(self.embeddings, str) and not self._named:
             raise UsageError(
                 "it is kept by model, and these embeddings do not say theirs",
@@ -90,8 +91,6 @@ class EmbeddingMatcher(BaseMatcher):
 
     def _check_embeddings(self) -> None:
         embeddings = self.embeddings
-        if self.args is not None and not isinstance(self.args, Mapping):
-            raise UsageError(f"a mapping of arguments is expected, not {self.args!r}", field="args")
         if embeddings is None:
             raise UsageError(
                 "missing",
@@ -170,51 +169,39 @@ class EmbeddingMatcher(BaseMatcher):
             self.cache,
         )
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield n x t scores in [0, 1]; 0 for a target without text.
+    def read(self, text: str) -> str:
+        """A text as it is embedded."""
+        return normalise(text) if self.normalised else text
+
+    def prepare(self, texts: Sequence[str]) -> Iterable[str]:
+        """Embed the texts; those whose vector is zero are returned.
 
         Raises:
             DataError: what embeds failed, or gave no vectors; those it gave before are kept.
         """
-        stream = iter(items)
-        zero: dict[str, None] = {}
-        while batch := list(islice(stream, _BATCH)):
-            texts: list[tuple[list[str], dict[int, str]]] = []
-            for item in batch:
-                docs, golds = item.doc_texts(self.name), item.target_texts(self.name)
-                if self.normalised:
-                    docs = list(map(normalise, docs))
-                    golds = {column: normalise(text) for column, text in golds.items()}
-                texts.append((docs, golds))
-            vectors = self._vectors.of(
-                text for docs, golds in texts for text in (*docs, *golds.values())
-            )
-            for item, (docs, golds) in zip(batch, texts):
-                scores = np.zeros((len(docs), len(item.targets)))
-                if docs and golds:
-                    listed = list(golds.values())
-                    left = np.stack([vectors[text] for text in docs])
-                    right = np.stack([vectors[text] for text in listed])
-                    scores[:, list(golds)] = _cosines(left, right, docs, listed)
-                    for side, of_side in ((docs, left), (listed, right)):
-                        for row in np.flatnonzero(~of_side.any(axis=1)):
-                            zero[side[row]] = None
-                yield scores
-        if zero:
-            notes["n_texts_without_vector"] += len(zero)
-            warnings.warn(
-                f"texts whose vector is zero and that can match nothing: {len(zero)}, for example "
-                f"{shorten(next(iter(zero)))}",
-                MatchWarning,
-                stacklevel=2,
-            )
+        vectors = self._vectors.of(texts)
+        return (text for text in texts if not vectors[text].any())
 
+    def compare(
+        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
+    ) -> Iterator[Floats]:
+        """Cosines of unit vectors, in [0, 1]."""
+        vectors = self._vectors.known
+        for left, right in zip(docs, golds):
+            cosines = np.zeros((len(left), len(right)))
+            if cosines.size:
+                units = np.stack([vectors[text] for text in left])
+                np.clip(units @ np.stack([vectors[text] for text in right]).T, 0, 1, out=cosines)
+                # Rounding must not keep equal texts from scoring 1.
+                cosines[(equal(left, right) > 0) & np.any(units, axis=1, keepdims=True)] = 1.0
+            yield cosines
 
-def _cosines(left: Floats, right: Floats, docs: Sequence[str], golds: Sequence[str]) -> Floats:
-    """Cosines of unit vectors, in [0, 1]; rounding must not keep equal texts from scoring 1."""
-    cosines: Floats = np.clip(left @ right.T, 0.0, 1.0)
-    cosines[(equal(docs, golds) > 0) & np.any(left, axis=1, keepdims=True)] = 1.0
-    return cosines
+    def complaint(self, texts: Sequence[str]) -> str:
+        """How many texts have a zero vector, with an example."""
+        return (
+            f"texts whose vector is zero and that can match nothing: {len(texts)}, for example "
+            f"{shorten(texts[0])}"
+        )
 
 
 def _embeds(value: object) -> bool:

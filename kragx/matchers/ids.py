@@ -15,20 +15,17 @@ from typing import Annotated, Any, TypeGuard
 import numpy as np
 
 from kragx.data import Doc, value_at
-from kragx.errors import DataError, UsageError
+from kragx.errors import DataError
 from kragx.matchers.base import BaseMatcher, MatchItem, Notes, Target
 from kragx.matchers.matching import starts
 from kragx.metrics import Bools, Floats, Ints, MatchTable
-from kragx.plugins import optional
+from kragx.plugins import fitting, is_text, optional
 
-
-def _key(value: object) -> object:
-    if not (isinstance(value, str) and value):
-        raise UsageError(f"{value!r} is not a metadata key or path such as 'metadata.parent_id'")
-    return value
-
-
-IdKey = Annotated[str | None, optional(_key)]
+IdKey = Annotated[
+    str | None,
+    optional(fitting(is_text, "{!r} is not a metadata key or path such as 'metadata.parent_id'")),
+]
+_OWN = ("id", "metadata.id")  # where an id is, if no key says so
 
 
 @dataclass(frozen=True)
@@ -57,13 +54,10 @@ class IdMatcher(BaseMatcher):
                 yield np.zeros((len(item.docs), len(item.targets)))
 
     def _doc_ids(self, item: MatchItem) -> list[str]:
-        if self.id_key is None and all(doc.id is not None for doc in item.docs):
-            return [doc.id for doc in item.docs if doc.id is not None]
+        paths = _OWN if self.id_key is None else (self.id_key,)
         ids: list[str] = []
         for rank, doc in enumerate(item.docs, start=1):
-            doc_id = doc.id if self.id_key is None else None
-            if doc_id is None:
-                doc_id = _lookup(doc, self.id_key or "metadata.id")
+            doc_id = _lookup(doc, paths)
             if doc_id is None:
                 names = ", ".join(sorted(map(str, doc.metadata))[:8])
                 keys = f" (it has: {names})" if names else ""
@@ -77,11 +71,10 @@ class IdMatcher(BaseMatcher):
 
     def _gold_ids(self, item: MatchItem) -> list[str | None]:
         key = self.gold_id_key or self.id_key
-        ids = [target.id if key is None else _lookup(target, key) for target in item.targets]
-        if self.gold_id_key is None:
-            fallback = [target.id or _lookup(target, "metadata.id") for target in item.targets]
-            ids = [own if own is not None else other for own, other in zip(ids, fallback)]
-        with_id = {target.gold for target, own in zip(item.targets, ids) if own is not None}
+        own = _OWN if self.gold_id_key is None else ()
+        paths = own if key is None else (key, *own)
+        ids = [_lookup(target, paths) for target in item.targets]
+        with_id = {target.gold for target, id_ in zip(item.targets, ids) if id_ is not None}
         for position in range(len(item.query.gold)):
             if position not in with_id:
                 raise DataError(
@@ -105,19 +98,20 @@ def equal(docs: Sequence[str], targets: Sequence[str | None]) -> Floats:
     return scores
 
 
-def _lookup(source: Doc | Target, path: str) -> str | None:
-    """The id at a path of a document or gold item, None if there is none.
+def _lookup(source: Doc | Target, paths: tuple[str, ...]) -> str | None:
+    """The id at the first path of a document or gold item that has one, None if none has.
 
     ``id`` and ``metadata.<key>`` start at the document; any other path is a metadata key.
     """
-    if path == "id":
-        return source.id
-    value = value_at(source.metadata, path)
-    if value is None:
-        return None
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
-        return str(value)
-    raise DataError(f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number")
+    for path in paths:
+        value = source.id if path == "id" else value_at(source.metadata, path)
+        if isinstance(value, (str, int)) and not isinstance(value, bool):
+            return str(value)
+        if value is not None:
+            raise DataError(
+                f"id_key {path!r}: {value!r} is not an id; it must be a string or whole number"
+            )
+    return None
 
 
 # -- qrels and runs as mappings ----------------------------------------------------------------

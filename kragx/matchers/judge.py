@@ -107,22 +107,17 @@ class JudgeMatcher(BaseMatcher):
         """
         stream = iter(items)
         while batch := list(_up_to(stream, _BATCH)):
-            questions: list[Question] = []
-            places: list[tuple[int, int, int]] = []
-            grids: list[Floats] = []
-            for query, (item, mask) in enumerate(batch):
-                grids.append(np.zeros((len(item.docs), len(item.targets))))
-                if mask is not None and not mask.any():
-                    continue
-                for row, column, question in self._support(item):
-                    if mask is None or mask[row, column]:
-                        places.append((query, row, column))
-                        questions.append(question)
-            for (query, row, column), judgement in zip(
-                places, self._judge(questions, notes.judging)
-            ):
-                grade = judgement.grade
-                grids[query][row, column] = np.nan if grade is None else grade
+            grids = [np.zeros((len(item.docs), len(item.targets))) for item, _ in batch]
+            places = [
+                (grid, row, column, question)
+                for grid, (item, mask) in zip(grids, batch)
+                if mask is None or mask.any()
+                for row, column, question in self._support(item)
+                if mask is None or mask[row, column]
+            ]
+            judgements = self._judge([question for *_, question in places], notes.judging)
+            for (grid, row, column, _), judgement in zip(places, judgements, strict=True):
+                grid[row, column] = judgement.score
             yield from grids
         self._check_missing(notes.judging)
 
@@ -297,7 +292,7 @@ class PoolMatcher(BaseMatcher):
         A gold item's own grade must be a number, so the grades come into the table at last.
         """
         grades = [
-            np.nan if judgement.grade is None else judgement.grade
+            judgement.score
             for item in items
             for judgement in self.pool.judgements.get(item.query.id, {}).values()
         ]
@@ -311,8 +306,7 @@ class PoolMatcher(BaseMatcher):
             columns = {text: column for column, text in enumerate(judgements)}
             grid = np.zeros((len(item.docs), len(item.targets)))
             for row, text in enumerate(map(normalise, item.doc_texts("llm"))):
-                missing = judgements[text].grade is None
-                grid[row, columns[text]] = np.nan if missing else 1.0
+                grid[row, columns[text]] = np.nan if judgements[text].grade is None else 1.0
             yield grid
 
 

@@ -30,6 +30,7 @@ from kragx.matchers.ids import IdMatcher
 from kragx.matchers.judge import JudgeMatcher
 from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 from kragx.matchers.tokenwise import RougeMatcher, SpanMatcher
+from kragx.plugins import above_zero
 
 METHODS: Mapping[str, Callable[..., BaseMatcher]] = {
     "id": IdMatcher,
@@ -82,30 +83,24 @@ def label(spec: object) -> str:
     return f"{kind}({', '.join(map(label, spec[kind]))})"
 
 
-def needed(method: str) -> tuple[str, ...]:
-    """The options without which a built-in method makes no matcher."""
-    return _class(method).needs
+def method_class(method: str) -> type[BaseMatcher]:
+    """The class of a built-in method's matchers, which says what one needs and asks.
 
-
-def asks(method: str) -> bool:
-    """Whether a built-in method asks a model or service, so that it is never used unasked."""
-    return _class(method).asks
+    Of any other method it is the base of all, which needs and asks nothing.
+    """
+    factory: Any = METHODS.get(method, BaseMatcher)
+    return getattr(factory, "func", factory)  # type: ignore[no-any-return]  # of a partial
 
 
 def option_names(method: str) -> tuple[str, ...]:
     """The options that a built-in method takes."""
-    factory, kind = METHODS[method], _class(method)
+    factory, kind = METHODS[method], method_class(method)
     fixed = factory.keywords if isinstance(factory, partial) else {}
     return tuple(
         option.name
         for option in fields(kind)  # type: ignore[arg-type]  # all of ours are dataclasses
         if option.init and option.name not in fixed
     )
-
-
-def _class(method: str) -> type[BaseMatcher]:
-    factory: Any = METHODS[method]
-    return getattr(factory, "func", factory)  # type: ignore[no-any-return]  # of a partial
 
 
 def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
@@ -214,7 +209,7 @@ def _cascade_step(spec: object, build: Callable[[object], BaseMatcher], *, last:
         accept, reject = _limit("accept", spec), _limit("reject", spec)
         spec = {name: value for name, value in spec.items() if name not in ("accept", "reject")}
         method, limit = str(spec.get("method")), accept or reject
-        if not last and limit is not None and method in METHODS and "threshold" in needed(method):
+        if not last and limit is not None and "threshold" in method_class(method).needs:
             spec.setdefault("threshold", limit)  # it has no default, and none is needed here
     matcher = build(spec)
     if last:
@@ -235,8 +230,5 @@ def _cascade_step(spec: object, build: Callable[[object], BaseMatcher], *, last:
 
 def _limit(name: str, spec: Mapping[str, Any]) -> float | None:
     value = spec.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise UsageError(f"{value!r} is not a number above 0", field=name)
-    return float(value)
+    with inside(name):
+        return None if value is None else float(above_zero(value))

@@ -5,38 +5,26 @@ Automatic Evaluation of Summaries" (2004). For the same tokens every score equal
 the last bit. Spans: a share of the chunk, or of the gold text, is the other's own words.
 """
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from typing import Annotated, Literal, Self
 
 import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer, UnicodeTokenizer, ngram_overlaps
 from kragx.errors import shorten
-from kragx.matchers.base import (
-    BaseMatcher,
-    MatchItem,
-    MatchWarning,
-    Notes,
-    Threshold,
-    TokenizerOption,
-)
+from kragx.matchers.base import Threshold, TokenizerOption
+from kragx.matchers.texts import BatchMatcher
 from kragx.metrics import Floats, Ints, Profile
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.reading import reading
 from kragx.metrics.spans.rows import RUN, SEPARATOR, Rows
 from kragx.plugins import whole
 
-# Queries whose tokens are compared at once: enough for a tokenizer that works in batches, few
-# enough to hold in memory.
-_BATCH = 256
 
-
-class TokenMatcher(BaseMatcher):
+class TokenMatcher(BatchMatcher):
     """Compares the tokens of documents and gold texts; each distinct text is tokenised once.
 
     A subclass says in `compare` what two lists of texts score. A text with fewer than
@@ -45,16 +33,7 @@ class TokenMatcher(BaseMatcher):
 
     tokenizer: Tokenizer
     least_tokens: int = 1
-
-    def compare(
-        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
-    ) -> Iterator[Floats]:
-        """Yield for each query of a batch the scores of its documents (down) and gold texts."""
-        raise NotImplementedError
-
-    def read(self, text: str) -> str:
-        """A text as it is compared."""
-        return text
+    count = "n_texts_without_tokens"
 
     def remedy(self, tokens: Sequence[str]) -> str:
         """What to do about a text that has these tokens, which are too few."""
@@ -77,40 +56,20 @@ class TokenMatcher(BaseMatcher):
             return self
         return twin
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield n x t scores in [0, 1]; 0 for a target without text."""
-        stream = iter(items)
-        short: dict[str, None] = {}
-        while batch := list(islice(stream, _BATCH)):
-            docs = [[self.read(text) for text in item.doc_texts(self.name)] for item in batch]
-            targets = [item.target_texts(self.name) for item in batch]
-            golds = [[self.read(text) for text in texts.values()] for texts in targets]
-            self.corpus.add(text for texts in (*docs, *golds) for text in texts)
-            if self.corpus.short:
-                short.update(
-                    (text, None)
-                    for texts in (*docs, *golds)
-                    for text in texts
-                    if text in self.corpus.short
-                    and len(self.corpus.of([text])[0]) < self.least_tokens
-                )
-            for item, columns, scored in zip(batch, targets, self.compare(docs, golds)):
-                scores = np.zeros((len(item.docs), len(item.targets)))
-                scores[:, list(columns)] = scored
-                yield scores
-        if short:
-            notes["n_texts_without_tokens"] += len(short)
-            self._warn(list(short))
+    def prepare(self, texts: Sequence[str]) -> Iterable[str]:
+        """Tokenise the texts; those with too few tokens are returned."""
+        self.corpus.add(texts)
+        short = filter(self.corpus.short.__contains__, texts)
+        return (text for text in short if len(self.corpus.of([text])[0]) < self.least_tokens)
 
-    def _warn(self, short: Sequence[str]) -> None:
-        (tokens,) = self.tokenizer.tokens(short[:1])
+    def complaint(self, texts: Sequence[str]) -> str:
+        """How many texts have too few tokens, with an example and what to do."""
+        (tokens,) = self.tokenizer.tokens(texts[:1])
         unit = "tokens" if self.least_tokens == 1 else "pairs of tokens"
         name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)
-        warnings.warn(
+        return (
             f"texts that yield no {unit} with the tokenizer {name!r} and can match nothing: "
-            f"{len(short)}, for example {shorten(short[0], 42)}; {self.remedy(tokens)}",
-            MatchWarning,
-            stacklevel=3,
+            f"{len(texts)}, for example {shorten(texts[0], 42)}; {self.remedy(tokens)}"
         )
 
 

@@ -31,7 +31,7 @@ CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) 
 
 
 class Vectors:
-    """Remembers the unit vectors of the texts it has seen; a zero vector stays zero.
+    """Remembers the unit vectors of the texts it has seen (`known`); a zero vector stays zero.
 
     Args:
         embed: from texts to their vectors.
@@ -47,7 +47,7 @@ class Vectors:
         self._model = model
         self._batch_size = batch_size
         self._file = None if cache is None else VectorFile(Path(cache))
-        self._known: dict[str, Vector] = {}
+        self.known: dict[str, Vector] = {}
         self._dimensions: int | None = None
 
     def of(self, texts: Iterable[str]) -> Mapping[str, Vector]:
@@ -57,21 +57,21 @@ class Vectors:
             DataError: what embeds failed, or gave something that is no vector for each text.
         """
         wanted = list(dict.fromkeys(texts))
-        if len(self._known) * (self._dimensions or 0) > _MOST_NUMBERS:
-            self._known = {text: self._known[text] for text in wanted if text in self._known}
-        new = [text for text in wanted if text not in self._known]
+        if len(self.known) * (self._dimensions or 0) > _MOST_NUMBERS:
+            self.known = {text: self.known[text] for text in wanted if text in self.known}
+        new = [text for text in wanted if text not in self.known]
         if self._file is not None and new:
             keys = {self._key(text): text for text in new}
             for key, vector in self._file.read(list(keys)):
                 self._remember([keys[key]], vector[None, :])
-            new = [text for text in new if text not in self._known]
+            new = [text for text in new if text not in self.known]
         for start in range(0, len(new), self._batch_size):
             batch = new[start : start + self._batch_size]
             vectors = self._asked(batch)
             self._remember(batch, vectors)  # which refuses what must not be kept either
             if self._file is not None:
                 self._file.write(zip(map(self._key, batch), vectors))
-        return self._known
+        return self.known
 
     def _key(self, text: str) -> str:
         plain = json.dumps([self._model, text])
@@ -118,7 +118,7 @@ class Vectors:
         largest = np.abs(vectors).max(axis=1, keepdims=True)
         scaled = vectors / np.where(largest > 0, largest, 1.0)
         lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
-        self._known.update(zip(texts, scaled / np.where(lengths > 0, lengths, 1.0)))
+        self.known.update(zip(texts, scaled / np.where(lengths > 0, lengths, 1.0)))
 
 
 class VectorFile:

@@ -121,7 +121,8 @@ class Unknown:
         free = self.unsure
         if _holds(metric.rises_with_matches, spec):
             free = self.open_gold & (not _holds(metric.rises_with_gold, spec))
-        least, most = low.values.copy(), high.values.copy()
+        # Sums in another order: rounding may put what is equal the wrong way round.
+        least, most = low.values.copy(), np.where(high.values < low.values, low.values, high.values)
         # A query that may or may not have a value: in the mean or not, whichever is worse.
         perhaps: Bools = np.isnan(least) != np.isnan(most)
         if metric.may_be_undefined:

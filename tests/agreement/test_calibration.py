@@ -36,7 +36,7 @@ from kragx.agreement.trials import candidates
 from kragx.data.formats.gold import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.scripted import ScriptedClient
-from kragx.matchers import METHODS, MatchItem, asks, matcher
+from kragx.matchers import METHODS, MatchItem, matcher, method_class
 from tests.thoroughness import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.base.MatchWarning")
@@ -191,7 +191,7 @@ def test_what_is_tried():
     assert listed[-2:] == [{"method": "overlap"}, {"method": "exact"}]
     methods = {each["method"] for each in listed}
     for name in METHODS:
-        if not asks(name) and "threshold" in matcher_options(name):
+        if not method_class(name).asks and "threshold" in matcher_options(name):
             assert name in methods
     assert not methods & {"llm", "embedding"}
     assert {each["tokenizer"] for each in listed if "tokenizer" in each} == {"char"}

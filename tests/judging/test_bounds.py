@@ -74,6 +74,24 @@ def tables(draw):
     return table, known
 
 
+def test_bounds_are_in_order():
+    """What is not known makes no difference here, and rounding makes none either."""
+    table = MatchTable(
+        doc_start=np.array([0, 2]),
+        gold_start=np.array([0, 3]),
+        grade=np.array([1.0, 2.0, 2.0]),
+        answered=np.ones(1, bool),
+        repeated=np.zeros(2, bool),
+        pair_doc=np.array([0, 0, 1], np.int32),
+        pair_gold=np.array([1, 2, 1], np.int32),
+        pair_score=np.array([np.nan, 1.0, 1.0]),
+        threshold=1.0,
+    )
+    (scores,) = compute(table, parse_all(["ndcg@3"]))
+    low, high = scores.bounds
+    assert low <= scores.mean <= high
+
+
 @examples(400)
 @given(tables())
 def test_bounds_enclose_the_truth(pair):

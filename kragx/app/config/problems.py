@@ -11,7 +11,7 @@ from kragx.comparison import gate_problems, parse_gates
 from kragx.data import tokenizer
 from kragx.errors import KragxError, UsageError, nearest
 from kragx.evaluation.evidence import FACTS_HAVE_NO_IDS
-from kragx.matchers import METHODS, matcher, needed
+from kragx.matchers import matcher, method_class
 from kragx.metrics import KRAGX, parse, parse_all, profile_for
 
 
@@ -106,7 +106,7 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Itera
     tries: list[Any] = [spec]
     needs: tuple[str, ...] = ()
     if isinstance(spec, dict) and isinstance(spec.get("method"), str):
-        needs = needed(spec["method"]) if spec["method"] in METHODS else ()
+        needs = method_class(spec["method"]).needs
         always = ("method", "args", *needs) if needs else ("method",)
         base = {key: spec[key] for key in spec if key in always}
         tries = [base, *({**base, key: spec[key]} for key in spec if key not in base), spec]

@@ -17,7 +17,7 @@ from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.evaluation.explain import Explanation, shared_spans, shown_text
 from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
-from kragx.matchers import METHODS, asks
+from kragx.matchers import METHODS, method_class
 from kragx.printing import show
 
 GOLD = [["환불은 반품 확인 뒤 영업일 기준 3일이 걸립니다", "opened software can be returned here"]]
@@ -116,7 +116,7 @@ def test_every_pair_has_its_reason_and_scores():
 def test_scores_are_those_of_evaluating_with_each_matcher():
     """The panel holds every matcher that asks no model, each with the score it really gives."""
     found = explained()
-    listed = {name for name in METHODS if not asks(name)}
+    listed = {name for name in METHODS if not method_class(name).asks}
     assert set(found.pairs[0].scores) == listed
     for name in listed:
         table = evaluate(GOLD, DOCS, match=name, metrics=["mrr@3"]).table if name != "id" else None
