@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kragx.app import config as configs
-from kragx.app.config import RunConfig
 from kragx.comparison import (
     Change,
     Gate,
@@ -18,6 +17,7 @@ from kragx.comparison import (
     read_results_folder,
 )
 from kragx.errors import UsageError
+from kragx.metrics import Profile
 from kragx.printing import Part, Result
 
 
@@ -68,7 +68,8 @@ def compare_folders(
     changed = changes(
         before, after, statistics, retrievers=retrievers, slices=fields, anyway=anyway
     )
-    conditions = (*(() if new is None else config.parsed_gates), *_gates_of(gates, config))
+    named = read_gates(_conditions(gates), config.resolved_profile, "--gate")
+    conditions = named if new is None else (*config.parsed_gates, *named)
     if not conditions:
         return Compared(changed, ())
     comparisons = compare_by_matcher(
@@ -84,18 +85,23 @@ def compare_folders(
     return Compared(changed, tuple(result for result in results if result.retriever in looked_at))
 
 
-def _gates_of(options: Sequence[str], config: RunConfig) -> tuple[Gate, ...]:
-    """Gates of a command line, read as the config's are."""
+def read_gates(gates: object, profile: Profile, path: str = "gates") -> tuple[Gate, ...]:
+    """Gates that stand in no config; a `UsageError` lists every mistake in them."""
     problems: list[str] = []
-    gates: list[Gate] = []
+    parsed = parse_gates(gates, problems, profile, path)
+    if problems:
+        raise UsageError("\n".join(problems))
+    return parsed
+
+
+def _conditions(options: Sequence[str]) -> dict[str, list[str]]:
+    """The gates of a command line, as a config has them."""
+    conditions: dict[str, list[str]] = {}
     for text in options:
         metric, colon, condition = text.partition(":")
         if not colon:
             raise UsageError(
                 f"--gate {text!r}: write metric: condition, for example ndcg@10: >= 0.75"
             )
-        block = {metric.strip(): condition.strip()}
-        gates += parse_gates(block, problems, config.resolved_profile, path="--gate")
-    if problems:
-        raise UsageError("\n".join(problems))
-    return tuple(gates)
+        conditions.setdefault(metric.strip(), []).append(condition.strip())
+    return conditions

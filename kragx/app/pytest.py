@@ -8,18 +8,17 @@ Nothing is registered into pytest; this module is imported where it is used, and
         assert_gates("kragx.yaml")
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from kragx.app import config, pipeline
+from kragx.app.compare_folders import read_gates
+from kragx.app.run_report import RunReport
+from kragx.comparison import Comparison, GateResult, check_gates, compare, failed
 from kragx.errors import UsageError
-
-if TYPE_CHECKING:
-    from kragx.app.run_report import RunReport
-    from kragx.comparison import Comparison, GateResult
-    from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import KRAGX
 
 
 def assert_gates(
@@ -44,8 +43,6 @@ def assert_gates(
         UsageError: there are no gates, or they hold a mistake.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    from kragx.comparison import failed
-
     checked = _results(results, gates, None if earlier is None else Path(earlier))
     if not checked:
         raise UsageError("gates: none is given; pass gates={'ndcg@10': '>= 0.75'}")
@@ -59,23 +56,13 @@ def assert_gates(
 def _results(
     results: object, gates: Mapping[str, Any] | None, earlier: Path | None
 ) -> tuple[GateResult, ...]:
-    from kragx.app import config, pipeline
-    from kragx.app.run_report import RunReport
-    from kragx.comparison import Comparison, check_gates, compare, parse_gates
-    from kragx.evaluation.evaluation import Evaluation
-    from kragx.metrics import KRAGX
-
     match results:
         case Comparison() | Evaluation():
             if gates is None or earlier is not None:
                 raise UsageError("gates: pass them; a comparison has none, nor earlier results")
-            compared = results if isinstance(results, Comparison) else compare([results])
-            problems: list[str] = []
-            within = KRAGX if isinstance(results, Comparison) else results.profile
-            parsed = parse_gates(gates, problems, within)
-            if problems:
-                raise UsageError("\n".join(problems))
-            return check_gates(parsed, [compared])
+            if isinstance(results, Comparison):
+                return check_gates(read_gates(gates, KRAGX), [results])
+            return check_gates(read_gates(gates, results.profile), [compare([results])])
         case RunReport():
             report = results
         case str() | Path() if Path(results).is_dir():

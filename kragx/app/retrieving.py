@@ -1,7 +1,7 @@
 """From the retrievers of a config to what they return."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,14 @@ def retrieve_all(
         UsageError: a retriever cannot be loaded or does not take its arguments.
         DataError: a file is bad, or a failure is to end the run.
     """
-    makers = _makers(retrievers)
+    problems: list[str] = []
+    makers = {
+        name: _makers(name, config, problems)
+        for name, config in retrievers.items()
+        if config.factory is not None
+    }
+    if problems:
+        raise UsageError("\n".join(problems))
     runs = {
         name: _read(name, config) for name, config in retrievers.items() if config.factory is None
     }
@@ -50,42 +57,20 @@ def retrieve_all(
     return {name: runs[name] for name in retrievers}
 
 
-@dataclass(frozen=True)
-class _Maker:
-    """Makes a retriever and its callback handlers."""
+def _makers(name: str, config: RetrieverConfig, problems: list[str]) -> list[Callable[[], Any]]:
+    """What makes a retriever, then each of its callback handlers; nothing is made yet.
 
-    retriever: Callable[[], Any]
-    callbacks: Sequence[Callable[[], Any]]
-
-
-def _makers(retrievers: Mapping[str, RetrieverConfig]) -> dict[str, _Maker]:
-    """What makes each retriever that is asked; nothing is made yet.
-
-    Raises:
-        UsageError: an import path or argument is wrong; all of them are listed.
+    `problems` gets a line for each wrong import path or argument.
     """
-    makers: dict[str, _Maker] = {}
-    problems: list[str] = []
-
-    def maker(path: str, args: Mapping[str, Any] | None) -> Callable[[], Any]:
+    specs: list[Any] = [config, *(config.callbacks or ())]
+    makers = []
+    for spec in specs:
+        # A callback is an object by import path, or what a class or function makes.
+        path, args = (spec, None) if isinstance(spec, str) else (spec.factory, spec.args)
         try:
-            return plugins.maker(path, filled(args))
+            makers.append(plugins.maker(path, filled(args)))
         except UsageError as error:
             problems.append(str(error.within(f"retrievers.{name}")))
-            return lambda: None
-
-    for name, config in retrievers.items():
-        if config.factory is not None:
-            # A callback is an object by import path, or what a class or function makes.
-            callbacks = [
-                maker(callback, None)
-                if isinstance(callback, str)
-                else maker(callback.factory, callback.args)
-                for callback in config.callbacks or ()
-            ]
-            makers[name] = _Maker(maker(config.factory, config.args), callbacks)
-    if problems:
-        raise UsageError("\n".join(problems))
     return makers
 
 
@@ -102,13 +87,14 @@ def _read(name: str, config: RetrieverConfig) -> Run:
 def _asked(
     name: str,
     config: RetrieverConfig,
-    maker: _Maker,
+    makers: Sequence[Callable[[], Any]],
     dataset: GoldDataset,
     progress: bool | None,
     partial: Path | None,
 ) -> Run:
     """What a retriever answers to every question that it has not answered yet."""
-    retriever = maker.retriever()
+    make_retriever, *make_callbacks = makers
+    retriever = make_retriever()
     if not is_retriever(retriever):
         raise UsageError(
             f"{config.factory} made a {type(retriever).__name__}, which cannot be asked; "
@@ -117,7 +103,7 @@ def _asked(
     options = config.asking() | {
         "name": name,
         "progress": progress,
-        "callbacks": [make() for make in maker.callbacks],
+        "callbacks": [make() for make in make_callbacks],
     }
     if partial is None:
         run = retrieve(retriever, dataset, **options)

@@ -566,6 +566,9 @@ def test_qrels_round_trip(monkeypatch, capsys, tmp_path, store):
     qrels = tmp_path / "qrels.txt"
     assert command(monkeypatch, "judge", "store", "export", qrels, "--store", store) == 0
     assert qrels.read_text() == "q1 0 d1 3\nq1 0 d2 0\n"
+    nowhere = tmp_path / "missing" / "qrels.txt"
+    assert command(monkeypatch, "judge", "store", "export", nowhere, "--store", store) == 2
+    assert f"{nowhere}: cannot be written" in capsys.readouterr().err
     qrels.write_text("q1 0 d1 0\nq1 0 d2 2\n")
     assert command(monkeypatch, "judge", "store", "import", qrels, "--store", store) == 0
     assert "2 human labels" in capsys.readouterr().out

@@ -58,7 +58,7 @@ def probe(
     tested = adjusted(
         read_judge(filled(loaded.judge)),
         dry_run=dry_run or None,
-        budget=None if max_calls is None else {"calls": max_calls},
+        budget=opt.given(calls=max_calls) or None,
     )
     result = agreement.probe(
         tested,

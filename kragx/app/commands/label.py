@@ -67,20 +67,20 @@ def label(
     """Label a sample of pairs, blind to the judge's grades."""
     if str(file) == "-":
         raise UsageError("-: labels go into a file, as they are kept while you work; name one")
-    kept = sample_path(file)
-    sample = read_sample(kept) if kept.exists() else None
+    sample_file = sample_path(file)
+    sample = read_sample(sample_file) if sample_file.exists() else None
     kept_scale = sample and sample.settings.get("scale")
     wanted = scale or kept_scale or "0-3"
     grades = read_scale(wanted, Labels({}))
     if kept_scale is not None and grades != read_scale(kept_scale, Labels({})):
         raise UsageError(
-            f"--scale: {scale!r}, but the sample in {kept} is being labelled {kept_scale}; remove "
-            "it to draw anew"
+            f"--scale: {scale!r}, but the sample in {sample_file} is being labelled {kept_scale}; "
+            "remove it to draw anew"
         )
     labelling.keys_of(grades)
     labels = LabelFile(file, grades)
     if sample is not None:
-        say(f"going on with the sample in {kept}; remove it to draw anew")
+        say(f"going on with the sample in {sample_file}; remove it to draw anew")
     else:
         question = _question(asks, store)
         sources = _with_texts(results, run, dataset, corpus)
@@ -92,7 +92,7 @@ def label(
             candidates, pairs, queries=queries, stratified=not simple, asks=question, seed=seed
         )
         sample = replace(sample, settings={**sample.settings, "scale": wanted})
-        sample.write(kept)
+        sample.write(sample_file)
     # The built-in rubric's words say what labels mean, where the scale is its own.
     rubric_shown = built_in(sample.settings.get("asks", "relevance"), sample.items[0].query)
     is_its_own = (grades.low, grades.high) == (0, rubric_shown.top)

@@ -15,7 +15,7 @@ from kragx.app.config import match_spec
 from kragx.app.pipeline import evaluate_folder
 from kragx.comparison.flips import all_flips
 from kragx.data import TOKENIZERS
-from kragx.errors import DataError, UsageError
+from kragx.errors import UsageError
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.sweep import Sweep, sweep as sweep_thresholds
@@ -159,8 +159,6 @@ def calibrate(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Choose matcher and threshold by labelled pairs."""
-    if not results.is_file() and str(results) != "-":
-        raise DataError(f"{results}: there is no such results file")
     calibrated = calibration.calibrate(
         str(results),
         labels and read_labels(labels, format=labels_format, model=model, rubric=rubric),
