@@ -58,16 +58,16 @@ def parse_config(
     if not isinstance(raw, dict):
         raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
     unset: list[str] = []
-    filled = fill(override(raw, overrides), here, "", unset)
-    if isinstance(judge := filled.get("judge"), dict):
+    raw = fill(override(raw, overrides), here, "", unset)
+    if isinstance(judge := raw.get("judge"), dict):
         for key in ("store", "rubric"):
             if isinstance(judge.get(key), str):
                 judge[key] = str(anchored(judge[key], here))
-    problems = [*(unset if needs_env else []), *semantic(filled)]
+    problems = [*(unset if needs_env else []), *semantic(raw)]
     try:
-        config = RunConfig.model_validate(filled, context={"here": here})
+        config = RunConfig.model_validate(raw, context={"here": here})
     except ValidationError as error:
-        raise ConfigError(name, [*readable(error, filled), *problems]) from None
+        raise ConfigError(name, [*readable(error, raw), *problems]) from None
     if problems := problems or list(of_whole(config)):
         raise ConfigError(name, problems)
     return config

@@ -60,7 +60,7 @@ class _Model(BaseModel):
             return value
         valid = [field.alias or name for name, field in cls.model_fields.items()]
         known = {key: item for key, item in value.items() if key in valid and item is not None}
-        return known | {key: nearest(str(key), valid) for key in value if key not in valid}
+        return known | {str(key): nearest(str(key), valid) for key in value if key not in valid}
 
 
 def _short(expand: Callable[[str], object], kind: Any, description: str) -> BeforeValidator:

@@ -20,7 +20,7 @@ def readable(error: ValidationError, raw: Any) -> Iterator[str]:
     for detail in error.errors():
         kind, loc, value = detail["type"], detail["loc"], detail["input"]
         path = _path(loc, raw)
-        if kind in ("extra_forbidden", "invalid_key"):
+        if kind == "extra_forbidden":
             yield f"{path}: unknown key; {value}"  # the models put a hint there
         elif kind == "missing":
             yield f"{path}.{loc[-1]}: missing; it is required".lstrip(".")

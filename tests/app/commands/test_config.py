@@ -156,6 +156,7 @@ def test_what_is_required(problems, key):
         (GOOD + "match: [id]", "match"),
         (GOOD + "match: {method: [id]}", "match"),
         (GOOD + "metrcis:", "metrcis"),
+        (GOOD + "5: x", "5"),
         (GOOD + "profile: [1]", "profile"),
         (GOOD + "profile: {a: 1}", "profile"),
         (GOOD + "output: [1]", "output"),
