@@ -11,7 +11,7 @@ from typing import Any
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
 from kragx.app.report_json import EvaluationJson, ReportJson
-from kragx.app.screen import screen, whole
+from kragx.app.screen import by_matcher, dataset_line, screen
 from kragx.comparison import (
     Change,
     Comparison,
@@ -22,7 +22,9 @@ from kragx.comparison import (
     changes,
     check_gates,
     compare_by_matcher,
+    gates_parts,
 )
+from kragx.comparison.side_by_side import remarks_on
 from kragx.data import Doc, GoldDataset, Run, read_corpus
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.source import arranged
@@ -98,8 +100,17 @@ class RunReport(Result):
 
     def describe(self, *, full: bool = False) -> Iterator[Part]:
         """What one needs to decide what to do next; `full` is all that there is."""
-        show = whole if full else screen
-        return show(self.dataset, self.evaluations, self.comparisons, self.changes, self.gates)
+        if not full:
+            yield from screen(self.evaluations, self.comparisons, self.changes, self.gates)
+            return
+        yield dataset_line(self.evaluations[0])
+        for comparison, group in zip(self.comparisons, by_matcher(self.evaluations)):
+            yield from group[0].heading()
+            yield from comparison.describe(group)
+            yield from remarks_on(group)
+        for change in self.changes:
+            yield from change.describe(matchers=len(self.comparisons) > 1)
+        yield from gates_parts(self.gates)
 
     def to_dict(self) -> dict[str, Any]:
         """What report.json holds: config, versions, numbers, comparisons, gates."""

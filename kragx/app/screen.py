@@ -1,4 +1,4 @@
-"""What a run found out, as a person reads it in a terminal: one screen of it, or all."""
+"""What a run found out, as a person reads it in a terminal: what fits one screen."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -6,9 +6,7 @@ from itertools import groupby
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.recommendations import FEW
-from kragx.comparison.side_by_side import remarks_on
 from kragx.comparison.view import STANDING
-from kragx.data import GoldDataset
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import parse
 from kragx.printing import Line, Part, Table, number, visible, warning
@@ -24,7 +22,6 @@ LINES = 4
 
 
 def screen(
-    dataset: GoldDataset,
     evaluations: Sequence[Evaluation],
     comparisons: Sequence[Comparison],
     changes: Sequence[Change],
@@ -33,25 +30,23 @@ def screen(
     """What one needs to decide what to do next.
 
     What failed, who is best and whether that is decided, the means, the gates that failed, what to
-    look at. Slices, times and each pair stand in `whole`, and in the report's files.
+    look at. Slices, times and each pair stand in the report's files.
 
     Args:
-        dataset: the gold set.
         evaluations: by matcher, then retriever.
         comparisons: one for each matcher.
         changes: what became of each retriever since an earlier run.
         gates: what the numbers were held against.
     """
-    groups = _by_matcher(evaluations)
-    comparison, group = comparisons[0], groups[0]
+    comparison, group = comparisons[0], by_matcher(evaluations)[0]
     verdict, *advice = comparison.recommendations
-    yield _dataset(dataset, group[0])
+    yield dataset_line(group[0])
     yield Line(f"match: {group[0].match_label}; profile: {group[0].profile_label}", "dim")
     failures = [result for result in evaluations if result.counts["n_failed"]]
     yield from map(warning, _first(_remarks(failures)))
     yield from (replace(line, style="bold") for line in verdict.describe())
     yield _means(comparison, group)
-    if len(groups) > 1:
+    if len(comparisons) > 1:
         yield _first_metric(comparisons)
     yield from (part for part in gates_parts(gates) if isinstance(part, Line))
     broken = [line.text for result in failed(gates) for line in result.describe()]
@@ -66,36 +61,9 @@ def screen(
     yield from map(warning, _first([*cautions, *_remarks(others)]))
 
 
-def whole(
-    dataset: GoldDataset,
-    evaluations: Sequence[Evaluation],
-    comparisons: Sequence[Comparison],
-    changes: Sequence[Change],
-    gates: Sequence[GateResult],
-) -> Iterator[Part]:
-    """All that a run found, matcher by matcher: also pairs, slices and every remark.
-
-    Args:
-        dataset: as for `screen`, and so are the others.
-        evaluations: by matcher, then retriever.
-        comparisons: one for each matcher.
-        changes: since an earlier run.
-        gates: held against the numbers.
-    """
-    yield _dataset(dataset, evaluations[0])
-    groups = _by_matcher(evaluations)
-    for comparison, group in zip(comparisons, groups):
-        yield from group[0].heading()
-        yield from comparison.describe(group)
-        yield from remarks_on(group)
-    for change in changes:
-        yield from change.describe(matchers=len(groups) > 1)
-    yield from gates_parts(gates)
-
-
-def _dataset(dataset: GoldDataset, evaluation: Evaluation) -> Line:
+def dataset_line(evaluation: Evaluation) -> Line:
     """Which gold set was used: name, version and the beginning of its hash."""
-    settings, counts = dataset.settings, evaluation.counts
+    settings, counts = evaluation.settings["dataset"], evaluation.counts
     version = "" if settings["version"] is None else f" version {settings['version']}"
     return Line(
         f"dataset: {settings['name']}{version}, {counts['n_scored']} of {counts['n_queries']} "
@@ -107,7 +75,8 @@ def _items(texts: Iterable[str]) -> Iterator[Line]:
     return (Line(text, item="-") for text in texts)
 
 
-def _by_matcher(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
+def by_matcher(evaluations: Iterable[Evaluation]) -> list[list[Evaluation]]:
+    """The evaluations of each matcher."""
     return [
         list(group) for _, group in groupby(evaluations, lambda evaluation: evaluation.match_name)
     ]
