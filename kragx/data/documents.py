@@ -47,12 +47,11 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
     Raises:
         DataError: the value is no document, its text is no string, or it has neither id nor text.
     """
-    if isinstance(value, dict):  # what files hold, told fastest
-        return _from_mapping(value, mender)
     match value:
+        case dict() | Mapping():  # a dict, which files hold, is told fastest
+            fields = value
         case Doc():
-            fields = {name: getattr(value, name) for name in ("id", "text", "metadata", "score")}
-            return _from_mapping(fields, mender)
+            fields = {name: getattr(value, name) for name in _FIELDS if name != "page_content"}
         case str() if strings:
             return Doc(text=mender.mend(value))
         case str():
@@ -60,18 +59,21 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
                 f"an object is expected, not the string {shorten(value)}",
                 remedy='write {"id": ...} or {"text": ...}',
             )
-        case Mapping():
-            return _from_mapping(value, mender)
         case _ if hasattr(value, "page_content"):
             return Doc(
                 id=clean_id(getattr(value, "id", None), mender),
                 text=clean_text(value.page_content, mender),
                 metadata=clean_metadata(getattr(value, "metadata", None)),
             )
-    raise DataError(
-        f"{type(value).__name__} is not a document; "
-        "pass a LangChain Document, a mapping with 'text' or 'id', or a string"
-    )
+        case _:
+            raise DataError(
+                f"{type(value).__name__} is not a document; "
+                "pass a LangChain Document, a mapping with 'text' or 'id', or a string"
+            )
+    doc = Doc(*clean_fields(fields, _FIELDS, mender), clean_number(fields.get("score"), "score"))
+    if doc.id is None and doc.text is None:
+        raise DataError("a document needs 'id' or 'text'; this one has neither")
+    return doc
 
 
 def as_docs(
@@ -103,14 +105,6 @@ def clean_each(
         place = "" if path else f"{field}[{len(cleaned)}]"
         raise error.within(place, path=path and f"{path} {len(cleaned) + 1}") from None
     return tuple(cleaned)
-
-
-def _from_mapping(value: Mapping[str, Any], mender: Mender) -> Doc:
-    fields = clean_fields(value, _FIELDS, mender)
-    doc = Doc(*fields, clean_number(value.get("score"), "score"))
-    if doc.id is None and doc.text is None:
-        raise DataError("a document needs 'id' or 'text'; this one has neither")
-    return doc
 
 
 def clean_fields(

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from math import isfinite
 from typing import Any
 
@@ -135,12 +136,10 @@ class GoldDataset:
                 f"queries: {len(queries)} questions for {len(by_id)} lists of gold; "
                 "pass one for each"
             )
-        texts: Sequence[str | None] = [None] * len(by_id)
-        if queries is not None:
-            texts = clean_each(queries, lambda text: clean_text(text, mender), field="queries")
+        texts = clean_each(queries or (), lambda text: clean_text(text, mender), field="queries")
         own_queries = tuple(
             Query(query_id, text, as_golds(items, mender, f"query {query_id!r}"))
-            for (query_id, items), text in zip(by_id, texts)
+            for (query_id, items), text in zip_longest(by_id, texts)
         )
         return cls(own_queries, name=name, n_replaced_surrogates=mender.surrogates)
 

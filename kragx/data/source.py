@@ -109,9 +109,8 @@ class Reading:
         The first of all may have none: a question without gold may be no more than an id and text.
         """
         passed = []
-        for row in rows:
-            passed.append(row)
-            _, record = row
+        for line, record in rows:
+            passed.append((line, record))
             self.format = next((form for form in FORMATS.values() if form.recognises(record)), None)
             if self.format is not None:
                 return chain(passed, rows)

@@ -42,14 +42,12 @@ def plain_number(value: float) -> str:
 
 def file_names(names: Iterable[str]) -> list[str]:
     """Names as file names: what file systems refuse replaced, none twice."""
-    taken: dict[str, None] = {}  # in lower case, as some file systems do not tell cases apart
-    files = []
+    files: dict[str, str] = {}  # by lower case, as some file systems do not tell cases apart
     for name in names:
         plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(". ")[:60] or "_"
         file, number = plain, 1
-        while file.lower() in taken:
+        while file.lower() in files:
             number += 1
             file = f"{plain}-{number}"
-        taken[file.lower()] = None
-        files.append(file)
-    return files
+        files[file.lower()] = file
+    return [*files.values()]

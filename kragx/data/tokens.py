@@ -68,8 +68,7 @@ class TokenCorpus:
 
     def of(self, texts: Iterable[str]) -> list[Tokens]:
         """The token numbers of each text of the latest batch."""
-        tokens = self._tokens
-        return [tokens[text] for text in texts]
+        return [self._tokens[text] for text in texts]
 
     def places(self, tokens: Tokens) -> Ints:
         """A table from every token number to a place where it stands in `tokens`, else negative.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 from kragx.data.documents import (
@@ -18,6 +19,7 @@ from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, as_gold
 from kragx.data.problems import Level, Problems
 from kragx.data.runs import Retrieved
+from kragx.data.text import Mender
 from kragx.errors import DataError, shorten
 
 Read = Iterator[tuple[Query, Retrieved | None]]
@@ -138,15 +140,11 @@ class Fields:
     def texts(self, name: str, *, single: bool = True) -> list[str]:
         """A list of texts; `single`: a single text is one."""
         value = self.record.get(name)
-        texts = []
-        for position, text in enumerate(
-            [value] if single and isinstance(value, str) else self._list(name, "texts")
-        ):
-            if isinstance(text, str):
-                texts.append(self.mender.mend(text))
-            else:
+        texts = [value] if single and isinstance(value, str) else self._list(name, "texts")
+        for position, text in enumerate(texts):
+            if not isinstance(text, str):
                 self.report(f"{name}[{position}]", f"must be a text, not {shorten(text)}")
-        return texts
+        return [self.mender.mend(text) for text in texts if isinstance(text, str)]
 
     def flag(self, name: str) -> bool | None:
         """True or false."""
@@ -159,37 +157,24 @@ class Fields:
 
     def ids(self, name: str) -> list[str]:
         """A list of ids."""
-        entries = enumerate(self._list(name, "ids"))
-        return [doc_id for place in entries for doc_id in self._id(name, *place)]
+        return [*self._each(name, _clean_entry, self._list(name, "ids")).values()]
 
-    def id_groups(self, name: str) -> list[tuple[str, ...]]:
-        """A list of ids, or of lists of ids of which any one serves."""
-        groups = []
+    def id_groups(self, name: str) -> dict[int, tuple[str, ...]]:
+        """A list of ids, or of lists of ids of which any one serves, by position."""
+        groups = {}
         for position, entry in enumerate(self._list(name, "ids")):
+            place = f"{name}[{position}]"
             if entry == []:
-                message = "an empty list; it should hold the ids that serve"
-                self.report(f"{name}[{position}]", message)
+                self.report(place, "an empty list; it should hold the ids that serve")
             members = entry if isinstance(entry, list) else [entry]
-            ids = [doc_id for member in members for doc_id in self._id(name, position, member)]
-            groups += [tuple(dict.fromkeys(ids))] if ids else []
-        return groups
+            ids = [self._cleaned(place, _clean_entry, member, self.mender) for member in members]
+            groups[position] = tuple(dict.fromkeys(filter(None, ids)))
+        return {position: group for position, group in groups.items() if group}
 
-    def _id(self, name: str, position: int, value: object) -> Iterator[str]:
-        """The id at a position of a list, unless it is broken."""
-        place = f"{name}[{position}]"
-        doc_id = self._cleaned(place, clean_id, value, self.mender)
-        if value is None or (doc_id is not None and not doc_id.strip()):
-            self.report(place, "the id is empty; remove it or fill it in")
-        elif doc_id is not None:
-            yield doc_id
-
-    def golds(self) -> list[Gold]:
-        """Gold items as in a gold file; the broken ones are reported and left out."""
-        golds = (
-            self._cleaned(f"gold[{position}]", as_gold, item, self.mender, False)
-            for position, item in enumerate(self._list("gold", "gold items", null=False))
-        )
-        return [gold for gold in golds if gold is not None]
+    def golds(self) -> dict[int, Gold]:
+        """Gold items as in a gold file, by position; the broken ones are reported and left out."""
+        items = self._list("gold", "gold items", null=False)
+        return self._each("gold", partial(as_gold, strings=False), items)
 
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""
@@ -220,6 +205,16 @@ class Fields:
             self.report(name, f"must be a list of {of}, not None; {hint}")
         return self._of_type(name, list, f"a list of {of}") or []
 
+    def _each(
+        self, name: str, clean: Callable[[Any, Mender], _Cleaned | None], entries: list[Any]
+    ) -> dict[int, _Cleaned]:
+        """What `clean` makes of the entries of a list, by position, but for those it refuses."""
+        cleaned = (
+            self._cleaned(f"{name}[{position}]", clean, entry, self.mender)
+            for position, entry in enumerate(entries)
+        )
+        return {position: value for position, value in enumerate(cleaned) if value is not None}
+
     def _cleaned(self, name: str, clean: Callable[..., _Cleaned], *args: Any) -> _Cleaned | None:
         """What `clean` makes of a value; None if it refuses it, which is reported."""
         try:
@@ -231,3 +226,11 @@ class Fields:
     def _refused(self, error: DataError) -> None:
         remedy = f"; {error.remedy}" if error.remedy else ""
         self.report(error.field, error.problem + remedy)
+
+
+def _clean_entry(value: object, mender: Mender) -> str:
+    """An id in a list, where it cannot be left out; else a `DataError`."""
+    doc_id = clean_id(value, mender)
+    if doc_id is None or not doc_id.strip():
+        raise DataError("the id is empty; remove it or fill it in")
+    return doc_id

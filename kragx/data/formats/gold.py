@@ -52,7 +52,7 @@ _RESULT: Mapping[str, Kind] = {
 def _read(fields: Fields) -> Read:
     """Its query, and what was retrieved for it."""
     fields.only()
-    query = fields.query(fields.id("query_id"), fields.text("query"), fields.golds())
+    query = fields.query(fields.id("query_id"), fields.text("query"), fields.golds().values())
     yield query, fields.retrieved()
 
 
@@ -72,13 +72,8 @@ def write_gold(dataset: GoldDataset, path: str | Path) -> None:
 
 def write_results(dataset: GoldDataset, run: Run, path: str | Path) -> None:
     """Write a results file: the gold set with what the run retrieved."""
-
-    def records() -> Iterator[dict[str, Any]]:
-        for query in dataset:
-            answer = run.results.get(query.id)
-            yield _query_record(query) | ({} if answer is None else answer_record(answer))
-
-    write_records(records(), path)
+    answers = {query_id: answer_record(answer) for query_id, answer in run.results.items()}
+    write_records((_query_record(query) | answers.get(query.id, {}) for query in dataset), path)
 
 
 def _query_record(query: Query) -> dict[str, Any]:
@@ -109,10 +104,8 @@ def _query_record(query: Query) -> dict[str, Any]:
 
 def answer_record(answer: Retrieved) -> dict[str, Any]:
     """What was retrieved for a query, or why nothing was, as a results file holds it."""
-    if answer.error is None:
-        record: dict[str, Any] = {"retrieved": [_doc_record(doc) for doc in answer.documents]}
-    else:
-        record = {"error": answer.error}
+    documents = [_doc_record(doc) for doc in answer.documents]
+    record = {"retrieved": documents} if answer.error is None else {"error": answer.error}
     return record | _present(seconds=answer.seconds)
 
 
@@ -174,18 +167,18 @@ def _check_created(metadata: Mapping[str, Any], fields: Fields) -> None:
 def _graded(fields: Fields) -> tuple[Gold, ...]:
     """The ids of the three lists with their grades, and the texts that `gold` adds to them."""
     items = fields.golds()
-    texts: dict[str | None, Gold] = {item.id: item for item in items if item.id is not None}
-    for item in items:
-        texts.update({other.id: Gold(other.id, other.text) for other in item.alternatives})
+    texts: dict[str | None, Gold] = {item.id: item for item in items.values()}
+    for item in items.values():
+        texts |= {other.id: Gold(other.id, other.text) for other in item.alternatives}
     golds: list[Gold] = []
     lists: dict[str | None, str] = {}  # in which list an id stands first
     for name, grade in _GRADES.items():
-        for position, group in enumerate(fields.id_groups(name)):
+        for position, group in fields.id_groups(name).items():
             new = [doc_id for doc_id in group if doc_id not in lists]
-            if _check_repeated(fields, name, position, group, lists):
-                golds += [_item(new, grade, texts)] if new else []
+            if _check_repeated(fields, name, position, group, lists) and new:
+                golds.append(_item(new, grade, texts))
             lists.update(dict.fromkeys(new, name))
-    for position, item in enumerate(items):
+    for position, item in items.items():
         if item.id not in lists:
             golds.append(item)
         elif item.grade not in (1.0, _GRADES[lists[item.id]]):
@@ -225,7 +218,7 @@ def _check_repeated(
 
 
 def _item(ids: Sequence[str], grade: float, texts: Mapping[str | None, Gold]) -> Gold:
-    first, *others = (texts.get(doc_id, Gold(id=doc_id)) for doc_id in ids)
+    first, *others = (texts.get(doc_id, Gold(doc_id)) for doc_id in ids)
     alternatives = tuple(Doc(other.id, other.text, other.metadata) for other in others)
     return replace(first, grade=grade, alternatives=alternatives)
 

@@ -46,6 +46,11 @@ def read_records(
             continue
         try:
             record = _loaded(line, problems.mender)
+            if not isinstance(record, dict):
+                raise DataError(
+                    f"a JSON object is expected, not {shorten(record)}; each line must hold one "
+                    "query"
+                )
         except DataError as error:
             problems.add(number, None, str(error))
         except (ValueError, RecursionError) as error:
@@ -53,11 +58,7 @@ def read_records(
             message = f"not valid JSON: {reason}; each line must hold one whole JSON object"
             problems.add(number, None, message)
         else:
-            if isinstance(record, dict):
-                yield number, record
-                continue
-            message = f"a JSON object is expected, not {shorten(record)}"
-            problems.add(number, None, f"{message}; each line must hold one query")
+            yield number, record
 
 
 def read_lines(

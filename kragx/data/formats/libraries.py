@@ -30,7 +30,7 @@ def _autorag(fields: Fields) -> Read:
     query = Query(
         id=fields.id("qid"),
         text=fields.text("query", needed=True),
-        gold=any_of(fields.id_groups("retrieval_gt")),
+        gold=any_of(fields.id_groups("retrieval_gt").values()),
         answerable=fields.flag("answerable"),
         reference=answers[0] if answers else None,
         metadata=fields.metadata(**fields.rest(), other_references=answers[1:]),

@@ -5,9 +5,9 @@ gold is JSON Lines of ``{"eval_id", "refs": [ids]}``, or one JSON object ``{eval
 query without refs should be answered with an empty list, and is read as not answerable.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def _read(fields: Fields) -> Read:
 
 
 def _query(fields: Fields, query_id: str, name: str) -> Query:
-    golds = any_of(dict.fromkeys(fields.id_groups(name)))
+    golds = any_of(dict.fromkeys(fields.id_groups(name).values()))
     # The competition's way to say that nothing should be found.
     answerable = False if fields.record.get(name) == [] else None
     return Query(query_id, fields.text("query"), golds, answerable=answerable)
@@ -74,7 +74,7 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
         DataError: a broken line or value, a row whose eval_id has no gold, or an empty file.
     """
     problems = Problems(str(path), strict=True)
-    seen: Counter[str] = Counter()
+    seen: set[str] = set()
     queries: list[Query] = []
     results: dict[str, Retrieved] = {}
     for line, record in read_records(path, problems):
@@ -84,11 +84,9 @@ def read_submission(path: str | Path, gold: GoldDataset) -> tuple[GoldDataset, R
             problems.add(line, None, f"eval_id {eval_id!r} is not in the gold set {gold.name!r}")
         if "topk" not in record:
             fields.report("topk", "missing; write [] where nothing is retrieved")
-        seen[eval_id] += 1
-        row_id, number = eval_id, 1
-        while row_id in results:
-            number += 1
-            row_id = f"{eval_id}#{number}"
+        seen.add(eval_id)
+        ids = chain([eval_id], (f"{eval_id}#{number}" for number in count(2)))
+        row_id = next(new for new in ids if new not in results)
         queries.append(replace(gold[eval_id], id=row_id))
         results[row_id] = Retrieved(tuple(map(Doc, fields.ids("topk"))))
     if not queries:

@@ -8,6 +8,7 @@ the order of its lines and its rank column do not matter, as in trec_eval.
 
 import gzip
 from collections.abc import Iterator
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
 
@@ -56,16 +57,16 @@ def qrels_records(
     first: dict[str, int] = {}
     for line, query, document, grade in iter_qrels(path, problems):
         first.setdefault(query, line)
-        of_query = grades.setdefault(query, {})
-        if of_query.setdefault(document, grade) != grade:
+        before = grades.setdefault(query, {}).setdefault(document, grade)
+        if before != grade:
             problems.add(
                 line,
                 None,
                 f"document {document!r} of query {query!r} has grade {grade:g} here and "
-                f"{of_query[document]:g} before; keep one",
+                f"{before:g} before; keep one",
             )
-    for query, of_query in grades.items():
-        yield first[query], {"query_id": query, "grades": of_query}
+    for query, line in first.items():
+        yield line, {"query_id": query, "grades": grades[query]}
 
 
 def iter_qrels(
@@ -97,8 +98,8 @@ def read_run(path: str | Path) -> Run:
     results: dict[str, list[Doc]] = {}
     tag = ""
     for line, (query, _, document, _, score, run_tag) in _rows(path, _RUN, problems):
-        value = _number("score", score, line, problems)
-        results.setdefault(query, []).append(Doc(id=document, score=value))
+        doc = Doc(id=document, score=_number("score", score, line, problems))
+        results.setdefault(query, []).append(doc)
         tag = tag or run_tag
     if not results:
         raise DataError(f"{path}: the file holds no result; 6 columns a line are expected")
@@ -114,11 +115,9 @@ def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
         UsageError: the file cannot be written.
     """
     lines = []
-    for query in dataset:
-        for gold in query.gold:
-            document = _column(gold.id, f"query {query.id!r}: the id of a gold item")
-            grade = plain_number(gold.grade)
-            lines.append(f"{_query_column(query.id)} 0 {document} {grade}\n")
+    for query_id, gold in ((query.id, gold) for query in dataset for gold in query.gold):
+        document = _column(gold.id, f"query {query_id!r}: the id of a gold item")
+        lines.append(f"{_query_column(query_id)} 0 {document} {plain_number(gold.grade)}\n")
     _write(lines, path)
 
 
@@ -170,12 +169,9 @@ def _rows(
 
 def _number(name: str, text: str, line: int, problems: Problems) -> float | None:
     """The number that a column says; None if it says none that is finite, which is reported."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if isfinite(value):
-        return value
+    with suppress(ValueError):
+        if isfinite(float(text)):
+            return float(text)
     problems.add(line, None, f"{name} must be a finite number, not {text!r}")
     return None
 
