@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from kragx.data import Doc, Gold, GoldDataset, read_dataset
 from kragx.data.formats.jsonl import open_bytes, read_records
-from kragx.data.formats.tabular import read_csv
+from kragx.data.formats.tabular import filled, read_csv
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.judging import Store
@@ -93,7 +93,7 @@ def recognised(path: Path) -> str:
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    return read_csv(path) if path.suffix.lower() == ".csv" else read_records(path)
+    return filled(read_csv(path)) if path.suffix.lower() == ".csv" else read_records(path)
 
 
 def _of_qrels(path: Path) -> Iterator[Label]:

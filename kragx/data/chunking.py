@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from kragx.errors import UsageError
 
@@ -19,12 +20,11 @@ class Span:
 
 def paragraphs(text: str) -> Iterator[Span]:
     """The paragraphs of a text: what stands between blank lines."""
-    start = 0
-    for gap in [*_BLANK_LINE.finditer(text), None]:
-        end = gap.start() if gap else len(text)
+    gaps = (gap.span() for gap in _BLANK_LINE.finditer(text))
+    bounds = [0, *chain.from_iterable(gaps), len(text)]
+    for start, end in zip(bounds[::2], bounds[1::2]):
         if text[start:end].strip():
             yield Span(start, end)
-        start = gap.end() if gap else end
 
 
 def windows(text: str, size: int, overlap: int = 0) -> Iterator[Span]:

@@ -165,10 +165,9 @@ def read_runs(paths: Sequence[str | Path]) -> list[Run]:
         DataError: as `read_run`.
     """
     runs = [read_run(path) for path in paths]
-    for names in ([run.name for run in runs], map(file_name, paths), map(str, paths)):
-        distinct = list(names)
-        if len(set(distinct)) == len(runs):
-            return [replace(run, name=name) for run, name in zip(runs, distinct)]
+    for names in ([run.name for run in runs], [*map(file_name, paths)], [*map(str, paths)]):
+        if len(set(names)) == len(runs):
+            return [replace(run, name=name) for run, name in zip(runs, names)]
     raise UsageError("runs: the same file stands twice; name each run once")
 
 

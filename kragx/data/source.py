@@ -133,7 +133,7 @@ class Reading:
         if isinstance(self.source, Mapping):
             return self._objects([(None, self.source)])
         if tabular.is_frame(self.source):
-            return self._named(tabular.rows_of_frame(self.source))
+            return self._named(tabular.filled(tabular.rows_of_frame(self.source)))
         if isinstance(self.source, Sequence):
             return self._named(self._objects(enumerate(self.source, start=1)))
         raise UsageError(
@@ -146,15 +146,17 @@ class Reading:
         kind = kind_of(path, first)
         if self.format is None:
             if kind == "run":
-                message = "a TREC run, which holds no gold; pass it as the run"
-                raise DataError(message, path=str(path))
+                raise DataError(
+                    "a TREC run, which holds no gold; pass it as the run", path=str(path)
+                )
             self.format = FORMATS.get(kind)
         if self.format is FORMATS["qrels"]:
             if self.columns:
                 raise UsageError("columns: qrels have none to map")
             return trec.qrels_records(path, self.problems)
         if kind == "table":
-            return self._named(_TABLES[ending(path)](path, self.problems, self.encoding))
+            cells = _TABLES[ending(path)](path, self.problems, self.encoding)
+            return self._named(tabular.filled(cells))
         rows = self._json_rows(path, first)
         return self._named(rows) if self.columns else rows
 

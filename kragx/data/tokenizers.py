@@ -190,10 +190,6 @@ class KragTokenizer:
         stemmer = f"nltk {version('nltk')}"
         return f"{KiwiTokenizer().version}, {stemmer}" if self.forms == "kiwi" else stemmer
 
-    @cached_property
-    def _kiwi(self) -> KiwiTokenizer:
-        return KiwiTokenizer()
-
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
         for forms in self._forms(texts):
@@ -207,7 +203,7 @@ class KragTokenizer:
 
     def _forms(self, texts: Iterable[str]) -> Iterator[list[str]]:
         if self.forms == "kiwi":
-            texts_of_morphemes = self._kiwi.kiwi.tokenize(texts)
+            texts_of_morphemes = KiwiTokenizer().kiwi.tokenize(texts)
             return ([morpheme.form for morpheme in text] for text in texts_of_morphemes)
         return map(str.split if self.forms == "whitespace" else _nltk_words, texts)
 

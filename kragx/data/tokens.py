@@ -37,10 +37,6 @@ class TokenCorpus:
         self._placed: Tokens = np.empty(0, np.int32)
         self.short: set[str] = set()  # texts of fewer than two tokens
 
-    def __len__(self) -> int:
-        """How many distinct texts are remembered."""
-        return len(self._tokens)
-
     @property
     def n_distinct_tokens(self) -> int:
         """How many distinct tokens were seen; every token number is below it."""

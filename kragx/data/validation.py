@@ -138,7 +138,11 @@ def validate(
     for line, query in lines:
         _check_query(query, partial(problems.add, line, query_id=query.id), kind, texts)
     _check_questions(lines, problems)
-    compared = _targets(queries, targets or {})
+    summary = _summary(queries)
+    compared = {
+        name: _compared(summary[name], shares, len(queries))
+        for name, shares in (targets or {}).items()
+    }
     for name, values in compared.items():
         for value, row in values.items():
             share, target = row["share"], row["target"]
@@ -151,7 +155,7 @@ def validate(
         format=kind,
         content_hash=GoldDataset(queries).content_hash if queries else None,
         problems=tuple(sorted(problems.found, key=lambda problem: problem.line or 0)),
-        summary=_summary(queries),
+        summary=summary,
         targets=compared,
     )
 
@@ -252,10 +256,10 @@ def _check_text(field: str, text: str, report: _Report, corpus: _Corpus | None) 
         report(field, "an empty text; it is in every document, so it matches everything")
     elif not n_docs:
         report(field, f"is not in the corpus: {shorten(text, 50)}")
-    elif corpus is not None and n_docs > max(1, COMMON * len(corpus)):
+    elif corpus is not None and n_docs > max(1, COMMON * corpus.n_docs):
         report(
             field,
-            f"{shorten(text, 40)} stands in {n_docs} of {len(corpus)} documents, so it matches "
+            f"{shorten(text, 40)} stands in {n_docs} of {corpus.n_docs} documents, so it matches "
             "whatever is retrieved; quote more of its passage",
             "warning",
         )
@@ -291,11 +295,9 @@ class _Corpus:
     def __init__(self, path: str) -> None:
         self.path = path
         docs = read_corpus(path)
+        self.n_docs = len(docs)
         self._lengths = {doc.id: len(doc.text or "") for doc in docs}
         self._texts = [normalise(doc.text or "") for doc in docs]
-
-    def __len__(self) -> int:
-        return len(self._texts)
 
     def containing(self, text: str) -> int:
         """How many documents contain a normalised text."""
@@ -358,24 +360,19 @@ def _summary(queries: Sequence[Query]) -> dict[str, Any]:
         "n_unanswerable": sum(query.answerable is False for query in queries),
         "n_gold": sum(grades.values()),
         "grades": {f"{grade:g}": grades[grade] for grade in sorted(grades, reverse=True)},
-        **{name: dict(_counts(queries, name)) for name in SLICES},
+        **{name: _counts(queries, name) for name in SLICES},
     }
 
 
-def _targets(
-    queries: Sequence[Query], targets: Mapping[str, Mapping[str, float]]
-) -> dict[str, dict[str, dict[str, float | None]]]:
-    """For each slice with targets: the count, share and target of each value."""
-    total = len(queries)
+def _compared(
+    counts: Counter[str], targets: Mapping[str, float], n_queries: int
+) -> dict[str, dict[str, float | None]]:
+    """The count, share and target of each value of a slice that has targets."""
     return {
-        name: {
-            value: {
-                "count": float(counts[value]),
-                "share": counts[value] / total if total else None,
-                "target": shares.get(value),
-            }
-            for value in dict.fromkeys([*shares, *counts])
+        value: {
+            "count": float(counts[value]),
+            "share": counts[value] / n_queries if n_queries else None,
+            "target": targets.get(value),
         }
-        for name, shares in targets.items()
-        for counts in [_counts(queries, name)]
+        for value in dict.fromkeys([*targets, *counts])
     }

@@ -12,11 +12,9 @@ question the ids of the texts that answer it.
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.formats.format import Fields, Format, Read
-from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query
 from kragx.data.runs import Retrieved
 from kragx.errors import shorten
@@ -125,13 +123,11 @@ def _llamaindex(fields: Fields) -> Read:
         fields.query_id = place[1] if place[1:] else None
         fields.report(".".join(place), message)
 
-    parts: dict[str, Mapping[str, Any]] = {}
-    for name in fields.format.fields:
-        part = fields.record.get(name, {})
+    parts = {name: fields.record.get(name, {}) for name in fields.format.fields}
+    for name, part in parts.items():
         if not isinstance(part, Mapping):
             report(f"must be an object by id, not {shorten(part)}", name)
-            part = {}
-        parts[name] = part
+            parts[name] = {}
     questions, corpus, relevant = parts.values()
     for query_id in relevant:
         if query_id not in questions:
@@ -150,8 +146,7 @@ def _llamaindex(fields: Fields) -> Read:
                 report(f"id {doc_id!r} is not in the corpus", "relevant_docs", query_id)
             known = corpus.get(doc_id)
             gold.append(Gold(doc_id, fields.mender.mend(known) if isinstance(known, str) else None))
-        place: Place = ("queries", query_id)
-        fields.line = fields.lines.get(place)
+        fields.line = fields.lines.get(("queries", query_id))
         yield Query(str(query_id), fields.mender.mend(text), tuple(gold)), None
 
 

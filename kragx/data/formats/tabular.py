@@ -23,7 +23,7 @@ from kragx.data.problems import Level, Problem, Problems
 from kragx.errors import DataError, UsageError, nearest, needing
 
 Row = tuple[int, dict[str, Any]]
-"""A line and its cells by column, None for an empty one; a row without any cell is passed over."""
+"""A line and its cells by column; see `filled`."""
 
 ENCODINGS = ("utf-8-sig", "cp949")
 """Tried in this order: UTF-8 with or without a mark (which other bytes hardly ever are), then the
@@ -62,12 +62,11 @@ def read_csv(
         begun = line - 1  # lines before this reader's first
         try:
             for cells in reader:
-                blank = not any(cell.strip() for cell in cells)
                 if not header:
                     header = _header(cells, path)
-                elif not blank and len(cells) == len(header):
-                    yield line, _row(header, cells)
-                elif not blank:
+                elif len(cells) == len(header):
+                    yield line, dict(zip(header, cells))
+                elif any(map(str.strip, cells)):  # no blank line
                     message = (
                         f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
                         "a comma or line break needs double quotes around it"
@@ -129,7 +128,7 @@ def read_excel(
         ) from None
     except Exception as error:  # a damaged file makes its readers raise whatever they meet
         raise DataError(f"{path}: cannot be read as Excel: {error}") from None
-    yield from rows_of_frame(frame)
+    return rows_of_frame(frame)
 
 
 def read_parquet(
@@ -139,32 +138,27 @@ def read_parquet(
     with needing("parquet", "reading Parquet files"):
         from pyarrow import ArrowException, parquet
     try:
-        rows = parquet.read_table(path).to_pylist()
+        return enumerate(parquet.read_table(path).to_pylist(), start=1)
     except (OSError, ArrowException) as error:
         raise DataError(f"{path}: cannot be read as Parquet: {error}") from None
-    yield from _filled(((row.keys(), row.values()) for row in rows), 1)
 
 
 def rows_of_frame(frame: Any) -> Iterator[Row]:
     """The rows of a DataFrame, numbered as in a spreadsheet with one line of header."""
     names = [str(name).strip() for name in frame.columns]
     rows = frame.itertuples(index=False, name=None)
-    yield from _filled(((names, map(_plain, cells)) for cells in rows), 2)
+    return enumerate((dict(zip(names, map(_plain, cells))) for cells in rows), start=2)
 
 
-def _filled(rows: Iterable[tuple[Iterable[str], Iterable[Any]]], first: int) -> Iterator[Row]:
-    """Rows of names and cells with their numbers, but for those in which nothing stands."""
-    for number, (names, cells) in enumerate(rows, start=first):
-        row = _row(names, cells)
+def filled(rows: Iterable[Row]) -> Iterator[Row]:
+    """Rows with None for blank cells, but for those in which nothing stands."""
+    for number, cells in rows:
+        row = {
+            name: None if isinstance(cell, str) and not cell.strip() else cell
+            for name, cell in cells.items()
+        }
         if any(cell is not None for cell in row.values()):
             yield number, row
-
-
-def _row(names: Iterable[str], cells: Iterable[Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(cell, str) and not cell.strip() else cell
-        for name, cell in zip(names, cells, strict=True)
-    }
 
 
 def is_frame(value: object) -> bool:
