@@ -3,8 +3,10 @@
 A confusion matrix has a row for each human (true) label and a column for each of the judge's
 (decided). Functions take an array of shape (..., l, l) and give one of shape (...), NaN where the
 statistic is undefined, so that a bootstrap is one call. Of yes-or-no decisions l is 2, no first.
+`statistics` has all that `agree` gives, by name.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -13,13 +15,23 @@ from kragx.metrics import Floats
 
 Weights = Literal["nominal", "linear", "quadratic"]
 
+_TITLES = {
+    "kappa": "kappa",
+    "kappa_linear": "kappa, linear weights",
+    "kappa_quadratic": "kappa, quadratic weights",
+    "alpha_ordinal": "Krippendorff's alpha, ordinal",
+    "accuracy": "accuracy",
+    "bias": "bias (judge - human)",
+    "kappa_binary.": "kappa, {} or more",
+    "bias.": "bias where human {}",
+}
+
 
 def weights(n_labels: int, kind: Weights) -> Floats:
     """(l, l) how much each kind of disagreement counts: 0 on the diagonal."""
     places = np.arange(n_labels, dtype=float)
-    power = {"nominal": 0, "linear": 1, "quadratic": 2}[kind]
-    apart = np.abs(np.subtract.outer(places, places))
-    return np.where(apart > 0, apart**power, 0.0)
+    apart: Floats = np.abs(np.subtract.outer(places, places))
+    return {"nominal": apart > 0, "linear": apart, "quadratic": apart**2}[kind].astype(float)
 
 
 def cohen_kappa(confusion: Floats, kind: Weights = "nominal") -> Floats:
@@ -77,19 +89,75 @@ def accuracy(confusion: Floats) -> Floats:
 
 def bias(confusion: Floats) -> Floats:
     """(..., l) the judge's mean label minus the human one, for each human label; NaN where none."""
-    n_labels = confusion.shape[-1]
-    judged = (confusion * np.arange(n_labels)).sum(-1)
-    return ratio(judged, confusion.sum(-1)) - np.arange(n_labels)
+    positions = np.arange(confusion.shape[-1])
+    return ratio((confusion * positions).sum(-1), confusion.sum(-1)) - positions
 
 
 def mean_bias(confusion: Floats) -> Floats:
     """The judge's mean label minus the human one, over all pairs; NaN without a pair."""
     positions = np.arange(confusion.shape[-1])
-    difference = (confusion * (positions[None, :] - positions[:, None])).sum((-1, -2))
-    return ratio(difference, confusion.sum((-1, -2)))
+    differences = confusion * (positions[None, :] - positions[:, None])
+    return ratio(differences.sum((-1, -2)), confusion.sum((-1, -2)))
 
 
 def ratio(part: Floats, whole: Floats) -> Floats:
     """A part over its whole, NaN where the whole is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, np.nan)
+
+
+def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
+    """Every statistic of confusion matrices of shape (..., l, l), by name, NaN where undefined.
+
+    Args:
+        confusion: the matrices.
+        labels: (l) what stands for each row and column, in order.
+    """
+    values = {
+        "kappa": cohen_kappa(confusion),
+        "kappa_linear": cohen_kappa(confusion, "linear"),
+        "kappa_quadratic": cohen_kappa(confusion, "quadratic"),
+        "alpha_ordinal": ordinal_alpha(confusion),
+        "accuracy": accuracy(confusion),
+        "bias": mean_bias(confusion),
+    }
+    values |= {
+        f"kappa_binary.{label}": cohen_kappa(binary(confusion, cut))
+        for cut, label in enumerate(labels[1:], start=1)
+    }
+    biases = np.moveaxis(bias(confusion), -1, 0)
+    return values | {f"bias.{label}": bias for label, bias in zip(labels, biases)}
+
+
+def title(name: str) -> str:
+    """What people read for the name of a statistic."""
+    group, dot, label = name.partition(".")
+    return _TITLES[group + dot].format(label)
+
+
+def why_undefined(name: str, confusion: Floats, labels: Sequence[int]) -> str:
+    """Why a statistic has no value for this matrix; arguments as of `statistics`."""
+    group, _, label = name.partition(".")
+    if group == "kappa_binary":
+        above = binary(confusion, labels.index(int(label)))[1, 1] > 0
+        where = f"{label} or above" if above else f"below {label}"
+        return f"both sides put every pair at {where}: nothing could disagree"
+    if label:
+        return f"no compared pair has the human label {label}"
+    only = labels[int(confusion.sum(1).argmax())]
+    return f"both sides gave every pair the label {only}: nothing could disagree"
+
+
+def resting_on(confusions: Floats, labels: Sequence[int]) -> dict[str, int]:
+    """How many queries have the human labels that a statistic rests on, where not all do.
+
+    Args:
+        confusions: (q, l, l) the matrix of each query.
+        labels: as of `statistics`.
+    """
+    has = confusions.sum(2) > 0
+    queries = {f"bias.{label}": has[:, row].sum() for row, label in enumerate(labels)}
+    return queries | {
+        f"kappa_binary.{label}": min(has[:, :cut].any(1).sum(), has[:, cut:].any(1).sum())
+        for cut, label in enumerate(labels[1:], start=1)
+    }

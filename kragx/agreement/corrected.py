@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from kragx.agreement.labels import Labels, Scale, read_sides
-from kragx.agreement.remarks import ends, level
 from kragx.agreement.scoring import (
     as_gold,
     deepest,
+    ends,
     judged_share,
+    level,
     scale_notes,
     scored_by,
     systems,

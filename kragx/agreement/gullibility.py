@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from kragx.agreement.coefficients import ratio
 from kragx.agreement.labels import gold_texts
 from kragx.agreement.model_families import kinship
-from kragx.agreement.remarks import ends, level
+from kragx.agreement.scoring import ends, level
 from kragx.comparison.statistics import (
     CONFIDENCE,
     RESAMPLES,

@@ -1,15 +1,23 @@
 """`agree`: how far a judge's labels are from people's."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
-from kragx.agreement import coefficients, remarks
+from kragx.agreement.coefficients import resting_on, statistics, title, why_undefined
 from kragx.agreement.label_files import Pair, Side
 from kragx.agreement.labels import Labels, Scale, read_sides
-from kragx.agreement.scoring import METRIC, SystemAgreement, rank_systems
+from kragx.agreement.scoring import (
+    METRIC,
+    SystemAgreement,
+    ends,
+    level,
+    rank_systems,
+    scale_notes,
+)
 from kragx.comparison.statistics import (
     CONFIDENCE,
     RESAMPLES,
@@ -23,16 +31,10 @@ from kragx.errors import DataError
 from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
 
-_TITLES = {
-    "kappa": "kappa",
-    "kappa_linear": "kappa, linear weights",
-    "kappa_quadratic": "kappa, quadratic weights",
-    "alpha_ordinal": "Krippendorff's alpha, ordinal",
-    "accuracy": "accuracy",
-    "bias": "bias (judge - human)",
-    "kappa_binary.": "kappa, {} or more",
-    "bias.": "bias where human {}",
-}
+FEW_QUERIES = 10
+"""An interval that rests on fewer queries than this is said to be a rough one."""
+
+_LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,9 @@ class Agreement(Result):
             f"{self.queries} queries, labels {self.scale}{inferred}"
         )
         yield Table(
-            ("statistic", "value", remarks.level(settings["confidence"])),
+            ("statistic", "value", level(settings["confidence"])),
             [
-                (_title(name), number(value), remarks.ends(self.intervals[name]))
+                (title(name), number(value), ends(self.intervals[name]))
                 for name, value in self.values.items()
             ],
         )
@@ -141,10 +143,10 @@ class Agreement(Result):
     def _left_out(self) -> Iterator[str]:
         for side, who in (("judge", "the judge"), ("human", "people")):
             if pairs := self.missing[side]:  # type: ignore[index]  # the two sides
-                listed = remarks.some(map(" ".join, pairs))
+                listed = _some(map(" ".join, pairs))
                 yield f"no label by {who}: {len(pairs)} pairs ({listed})"
         if self.out_of_scale:
-            listed = remarks.some(
+            listed = _some(
                 f"{label.side} {label.query_id} {label.document_id} {label.grade:g}"
                 for label in self.out_of_scale
             )
@@ -154,9 +156,12 @@ class Agreement(Result):
             yield f"pairs that stand again with the same label, counted once: {counts}"
 
 
-def _title(name: str) -> str:
-    group, dot, label = name.partition(".")
-    return _TITLES[group + dot].format(label)
+def _some(names: Iterable[str]) -> str:
+    """The first of many, and how many more there are."""
+    listed = list(names)
+    more = len(listed) - _LISTED
+    rest = f"; ... and {more} more: --format json lists all" if more > 0 else ""
+    return "; ".join(listed[:_LISTED]) + rest
 
 
 def agree(
@@ -215,22 +220,31 @@ def agree(
         if grade in labels and machine.grades.get(pair) in labels
     ]
     if not common:
-        raise DataError(remarks.nothing_common(people, machine, labels, len(out_of_scale), missing))
+        off = f"; {len(out_of_scale)} labels are not on the scale of {labels}"
+        examples = [
+            "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
+            for side in (people, machine)
+        ]
+        raise DataError(
+            f"no pair has a label from both sides{off if out_of_scale else ''}. "
+            f"{', '.join(examples)}: pairs are joined by query id and document id",
+            remedy="; ".join(_other_forms(missing)),
+        )
     counts = _counts(common, people, machine, labels)
     matrix = counts.sum(0)
     values = {
         name: None if np.isnan(value) else float(value)
-        for name, value in statistics(matrix, labels).items()
+        for name, value in statistics(matrix, labels.labels).items()
     }
     intervals = expanded_intervals(
         counts,
-        lambda sums: statistics(sums, labels),
+        lambda sums: statistics(sums, labels.labels),
         confidence=confidence,
         count=resamples,
         seed=seed,
     )
     kappas = {name: values[name] for name in ("kappa", "kappa_quadratic")}
-    return Agreement(
+    agreement = Agreement(
         scale=labels,
         pairs=len(common),
         queries=len(counts),
@@ -239,13 +253,15 @@ def agree(
         intervals={
             name: None if values[name] is None else ends for name, ends in intervals.items()
         },
-        undefined=remarks.undefined(values, matrix, labels),
+        undefined={
+            name: why_undefined(name, matrix, labels.labels)
+            for name, value in values.items()
+            if value is None
+        },
         missing=missing,
         out_of_scale=out_of_scale,
         n_repeated={name: side.n_repeated for name, side in sides.items()},
-        notes=tuple(
-            remarks.notes(counts, labels, values, intervals, missing, out_of_scale, runs=bool(runs))
-        ),
+        notes=(),
         systems=(
             rank_systems(people, machine, runs, labels, kappas, metric=metric, top=top)
             if runs
@@ -261,24 +277,7 @@ def agree(
             "method": "expanded percentile bootstrap",
         },
     )
-
-
-def statistics(confusion: Floats, scale: Scale) -> dict[str, Floats]:
-    """Every statistic of confusion matrices of shape (..., l, l), NaN where undefined."""
-    values = {
-        "kappa": coefficients.cohen_kappa(confusion),
-        "kappa_linear": coefficients.cohen_kappa(confusion, "linear"),
-        "kappa_quadratic": coefficients.cohen_kappa(confusion, "quadratic"),
-        "alpha_ordinal": coefficients.ordinal_alpha(confusion),
-        "accuracy": coefficients.accuracy(confusion),
-        "bias": coefficients.mean_bias(confusion),
-    }
-    values |= {
-        f"kappa_binary.{label}": coefficients.cohen_kappa(coefficients.binary(confusion, cut))
-        for cut, label in enumerate(scale.labels[1:], start=1)
-    }
-    biases = np.moveaxis(coefficients.bias(confusion), -1, 0)
-    return values | {f"bias.{label}": bias for label, bias in zip(scale.labels, biases)}
+    return replace(agreement, notes=tuple(_notes(agreement, counts)))
 
 
 def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -> Floats:
@@ -293,3 +292,53 @@ def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -
     cells = (row_of * size + human_rows) * size + judge_columns
     counts = np.bincount(cells, minlength=len(rows) * size**2).astype(np.float64)
     return counts.reshape(len(rows), size, size)
+
+
+def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
+    """What a reader must know; `counts` is the confusion matrix of each query, (q, l, l)."""
+    scale, n_queries = agreement.scale, agreement.queries
+    values, intervals = agreement.values, agreement.intervals
+    if scale.inferred and agreement.out_of_scale:
+        yield (
+            f"the scale, {scale}, was taken from the human labels; if labels that are listed as "
+            "out of scale belong to it, name it (--scale 0-3)"
+        )
+    if values["kappa"] is not None:
+        matrix = np.array(agreement.confusion)
+        for side, sums in (("people", matrix.sum(1)), ("the judge", matrix.sum(0))):
+            if (sums > 0).sum() == 1:
+                label = scale.low + int(sums.argmax())
+                yield f"{side} gave every pair the label {label}, so kappa is 0 by its form"
+    if n_queries == 1:
+        yield "all pairs belong to one query: no interval, as nothing can be resampled"
+    elif n_queries < FEW_QUERIES:
+        yield f"{n_queries} queries are few: intervals are rough below {FEW_QUERIES} queries"
+    alike = [name for name, value in values.items() if value is not None and not intervals[name]]
+    if n_queries > 1 and alike:
+        yield f"no interval, as every resample gives the same value: {', '.join(alike)}"
+    rough = [
+        name
+        for name, n_resting in resting_on(counts, scale.labels).items()
+        if intervals[name] is not None and n_resting < FEW_QUERIES
+    ]
+    if n_queries >= FEW_QUERIES and rough:
+        yield (
+            f"rough intervals, as fewer than {FEW_QUERIES} queries have such human labels: "
+            f"{', '.join(rough)}"
+        )
+    yield from _other_forms(agreement.missing)
+    if agreement.systems is not None:
+        yield from scale_notes(scale)
+
+
+def _other_forms(missing: Mapping[Side, Sequence[Pair]]) -> Iterator[str]:
+    """Ids that look alike and are not: one side's were composed, the other's taken apart."""
+    human, judge = (
+        {(normalize("NFC", query), normalize("NFC", document)) for query, document in pairs}
+        for pairs in (missing["human"], missing["judge"])
+    )
+    if alike := human & judge:
+        yield (
+            f"pairs whose ids differ in their Unicode form alone (NFC, or NFD as macOS writes it): "
+            f"{len(alike)}; write both files in one form"
+        )

@@ -8,12 +8,23 @@ import numpy as np
 
 from kragx.agreement.label_files import Pair, document_name
 from kragx.agreement.labels import Labels, Scale
+from kragx.comparison.statistics import Interval
 from kragx.data import Gold, GoldDataset, Query, Run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import Floats
-from kragx.printing import Line, Part, Result, Table, number, percent, warning
+from kragx.printing import Line, Part, Result, Table, interval, number, percent, warning
+
+
+def level(confidence: float) -> str:
+    """The head of a column of intervals: ``95 %``."""
+    return f"{confidence * 100:g} %"
+
+
+def ends(pair: Interval | None) -> str:
+    """An interval as people read it; a dash where there is none."""
+    return "-" if pair is None else interval(*pair)
 
 
 def systems(runs: Sequence[Run]) -> list[Run]:

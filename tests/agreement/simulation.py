@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from kragx.agreement import prediction_powered
-from kragx.agreement.label_agreement import statistics
+from kragx.agreement.coefficients import statistics
 from kragx.agreement.labels import Scale
 from kragx.comparison.statistics import expanded, resampled
 
