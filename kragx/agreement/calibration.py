@@ -65,15 +65,15 @@ class Calibration(Result):
 
     def to_yaml(self) -> str:
         """The `match:` block of a config, with where it comes from as comments."""
-        lines = [
+        lines = (
             f"# Chosen by kragx threshold calibrate from {self.n_pairs} labelled pairs of "
             f"{self.n_queries} queries.",
             f"# {self.by} on queries it was not chosen on: {_with_ends(self.chosen.agreement)}; of "
             f"the whole choice {_with_ends(self.honest)}.",
             *(f"# Caution: {caution}." for caution in self.cautions),
-        ]
-        block = yaml.safe_dump({"match": self.match}, allow_unicode=True, sort_keys=False)
-        return "\n".join([*lines, block])
+            yaml.safe_dump({"match": self.match}, allow_unicode=True, sort_keys=False),
+        )
+        return "\n".join(lines)
 
     def describe(self) -> Iterator[Part]:
         """The best candidates, and what to expect of the choice."""
@@ -165,10 +165,10 @@ def calibrate(
                 "'source' and 'start_index' where they were taken from; name a file with --labels"
             )
     known = read_labels(labels)
-    least = known.positive if positive is None else positive
-    pairs, truth, n_unused = resolved(items, tuple(known), least)
+    pairs, truth, n_unused = resolved(
+        items, tuple(known), known.positive if positive is None else positive
+    )
     specs = candidates(tokenizers, more) if only is None else [as_mapping(spec) for spec in only]
-    tried = trials(items, specs, pairs)
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
     if len(queries) < 2:
         raise DataError("labels: all are of one query; at least two are needed, to choose on some")
@@ -176,8 +176,8 @@ def calibrate(
         what = "a match" if truth.all() else "no match"
         raise DataError(f"labels: every pair is labelled {what}; both kinds are needed")
     folds = min(folds, len(queries))
-    chooser = Chooser(tried, truth, query_of, by, folds, seed)
-    tested, chosen, honest = chooser.result()
+    tried = trials(items, specs, pairs)
+    tested, chosen, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
     return Calibration(
         by=by,
         chosen=chosen,

@@ -59,12 +59,11 @@ class Candidate:
         """The way to match, without its threshold."""
         if "method" not in self.match:
             return str(self.match)
-        options = (
-            str(value) if name == "measure" else f"{name} {value}"
+        return " ".join(
+            str(value) if name in ("method", "measure") else f"{name} {value}"
             for name, value in self.match.items()
-            if name not in ("method", "threshold")
+            if name != "threshold"
         )
-        return " ".join((str(self.match["method"]), *options))
 
 
 @dataclass(frozen=True)
@@ -124,15 +123,13 @@ class Chooser:
             return trial.fixed
         scores, truth = trial.scores[part], self.truth[part]
         order = np.argsort(-scores, kind="stable")
-        scores, hits = scores[order], np.cumsum(truth[order])
+        scores = scores[order]
         # Deciding for everything down to the last of several equal scores, at each such place.
         last = np.flatnonzero(np.append(scores[1:] < scores[:-1], True) & (scores > 0))
         if not last.size:
             return 0.5
-        tp = hits[last]
-        fp, fn = last + 1 - tp, hits[-1] - tp
-        tn = len(scores) - tp - fp - fn
-        confusion = np.stack([tn, fp, fn, tp], axis=-1).reshape(-1, 2, 2).astype(np.float64)
+        decided = np.cumsum(np.stack([~truth, truth], axis=-1)[order], axis=0, dtype=np.float64)
+        confusion = np.stack([decided[-1] - decided[last], decided[last]], axis=-1)
         values = np.nan_to_num(AGREEMENTS[self.by](confusion), nan=-np.inf)
         high = np.minimum(scores[last], 1.0)
         low = np.append(scores, 0.0)[last + 1]
@@ -187,8 +184,8 @@ class Chooser:
 
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""
-        queries = np.unique(self.query_of[part])
-        shuffled = np.random.default_rng(self.seed).permutation(queries)
+        rng = np.random.default_rng(self.seed)
+        shuffled = rng.permutation(np.unique(self.query_of[part]))
         fold = np.full(self.query_of.max() + 1, -1)
         fold[shuffled] = np.arange(len(shuffled)) % min(self.folds, len(shuffled))
         return np.where(part, fold[self.query_of], -1)
@@ -232,8 +229,9 @@ def _tied(values: Floats, sampled: Floats) -> set[int]:
 
 def _kinds(decided: Bools, truth: Bools) -> Floats:
     """(2, 2, ..., u) the confusion matrix of each pair: true or not (row), decided or not."""
-    kinds = [[~truth & ~decided, ~truth & decided], [truth & ~decided, truth & decided]]
-    return np.array(kinds, np.float64)
+    return np.array(
+        [[~truth & ~decided, ~truth & decided], [truth & ~decided, truth & decided]], np.float64
+    )
 
 
 def _known(value: Floats | float) -> float | None:

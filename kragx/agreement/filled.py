@@ -92,8 +92,11 @@ class Filled(Result):
             f"none; overruled by people: {self.n_overruled}"
         )
         if labels:
-            rows = [[str(value) for value in row.values()] for row in self.rows()]
-            yield Table(("query", "document", "label", "by"), rows, words=2)
+            yield Table(
+                ("query", "document", "label", "by"),
+                [[str(value) for value in row.values()] for row in self.rows()],
+                words=2,
+            )
         yield Table(
             ("system", "metric", "human only", "filled"),
             [

@@ -299,8 +299,7 @@ def _lift(
     plain, changed, cuts = plain[known], changed[known], cuts[known]
     rows: dict[str, int] = {}
     row_of = [rows.setdefault(query, len(rows)) for query in query_ids[known]]
-    terms = np.zeros((len(rows), 2))
-    np.add.at(terms, row_of, np.stack([changed - plain, np.ones(n)], axis=1))
+    terms = np.array([np.bincount(row_of, changed - plain), np.bincount(row_of)], float).T
     intervals = expanded_intervals(
         terms, lambda sums: {"lift": ratio(sums[:, 0], sums[:, 1])}, **draws
     )

@@ -243,7 +243,6 @@ def agree(
         count=resamples,
         seed=seed,
     )
-    kappas = {name: values[name] for name in ("kappa", "kappa_quadratic")}
     agreement = Agreement(
         scale=labels,
         pairs=len(common),
@@ -263,7 +262,7 @@ def agree(
         n_repeated={name: side.n_repeated for name, side in sides.items()},
         notes=(),
         systems=(
-            rank_systems(people, machine, runs, labels, kappas, metric=metric, top=top)
+            rank_systems(people, machine, runs, labels, values, metric=metric, top=top)
             if runs
             else None
         ),
@@ -290,8 +289,8 @@ def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -
     )
     # Query, row and column as one number, so that one pass counts every cell.
     cells = (row_of * size + human_rows) * size + judge_columns
-    counts = np.bincount(cells, minlength=len(rows) * size**2).astype(np.float64)
-    return counts.reshape(len(rows), size, size)
+    counts = np.bincount(cells, minlength=len(rows) * size**2)
+    return counts.reshape(len(rows), size, size).astype(np.float64)
 
 
 def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:

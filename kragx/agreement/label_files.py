@@ -179,10 +179,11 @@ def _of_offsets(query_id: str, record: Mapping[str, Any]) -> Iterator[Label]:
             f"'overlap_chars' must be {len(chunks)} lists (as 'chunk_chars') of {len(golds)} "
             "numbers (as 'gold_chars')"
         )
-    for rank, (row, chunk) in enumerate(zip(rows, chunks), start=1):
-        for gold, (shared, length) in enumerate(zip(row, golds), start=1):
-            match = shares_half(shared, chunk, length)
-            yield Label(float(match), query_id, rank=rank, gold=gold)
+    matched = [
+        [shares_half(shared, chunk, gold) for shared, gold in zip(row, golds)]
+        for row, chunk in zip(rows, chunks)
+    ]
+    yield from _of_matrix(query_id, {"matched": matched})
 
 
 def shares_half(shared: float, chunk: float, gold: float) -> bool:
@@ -230,8 +231,7 @@ def of_dataset(dataset: GoldDataset, name: str) -> Iterator[Label]:
         for number, gold in enumerate(query.gold, start=1):
             itself = (gold,) if gold.id is not None or gold.text is not None else ()
             for doc in (*itself, *gold.alternatives):
-                document = document_name(doc)
-                yield Label(gold.grade, query.id, doc_id=document, place=f"gold {number}")
+                yield Label(gold.grade, query.id, doc_id=document_name(doc), place=f"gold {number}")
 
 
 def of_mapping(source: Mapping[Any, Any]) -> Iterator[Label]:

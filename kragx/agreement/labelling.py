@@ -59,8 +59,8 @@ class LabelFile:
                 )
             labels.append(Label(grade, query, doc_id=document, place=f"line {number}"))
         if labels:
-            grades = collected(labels, str(self.path)).grades
-            self.grades.update((pair, int(grade)) for pair, grade in grades.items())
+            known = collected(labels, str(self.path)).grades
+            self.grades = {pair: int(grade) for pair, grade in known.items()}
 
     def put(self, pair: Pair, grade: int) -> None:
         """Add a label, or change one, and write the file."""
@@ -187,8 +187,8 @@ def label(
         UsageError: the scale has labels that no single key can say, or the file cannot be written.
     """
     ids = {pair.ids for pair in sample.items}
-    earlier = [pair for pair in file.grades if pair in ids]
-    session = _Session(sample, file, out, rubric or {}, earlier)
+    history = [pair for pair in file.grades if pair in ids]
+    session = _Session(sample, file, out, rubric or {}, history)
     grades = keys_of(file.scale)
     presses = (_HANGUL_KEYS.get(key, key.lower()) for key in keys)
     known = {*grades, QUIT, UNDO, SKIP, HELP}

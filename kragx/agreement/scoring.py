@@ -199,7 +199,7 @@ def rank_systems(
     judge: Labels,
     runs: Sequence[Run],
     scale: Scale,
-    kappas: Mapping[str, float | None],
+    agreement: Mapping[str, float | None],
     *,
     metric: str = METRIC,
     top: int | None = None,
@@ -211,7 +211,7 @@ def rank_systems(
         judge: the judge's.
         runs: at least two, with different names.
         scale: what is no label on it is left out.
-        kappas: `kappa` and `kappa_quadratic` of the labels.
+        agreement: of the labels, by the statistic's name.
         metric: a metric string.
         top: how many systems are the top; None for half of them, ten at most. Systems as good as
             the last of them belong to it too.
@@ -258,7 +258,8 @@ def rank_systems(
             if tau is None
         },
         **taus,
-        **kappas,
+        kappa=agreement["kappa"],
+        kappa_quadratic=agreement["kappa_quadratic"],
     )
 
 
