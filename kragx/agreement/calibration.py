@@ -1,30 +1,39 @@
 """`calibrate`: from results and labels to a way to match."""
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
 import yaml
 
-from kragx.agreement.choice import By, Candidate, Chooser
-from kragx.agreement.labels import read_labels
-from kragx.agreement.trials import (
-    TOKENIZERS,
-    as_mapping,
-    candidates,
-    of_metadata,
-    resolved,
-    trials,
-)
+from kragx import matchers
+from kragx.agreement.choice import By, Candidate, Chooser, as_mapping, trials
+from kragx.agreement.label_files import Label
+from kragx.agreement.labels import of_metadata, read_labels
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
+from kragx.data import normalise
 from kragx.errors import DataError, UsageError, check_whole, nearest
 from kragx.evaluation.source import source_of
+from kragx.matchers import MatchItem
 from kragx.metrics import KRAGX, Bools, Ints
 from kragx.printing import Cell, Line, Part, Result, Table, warning
 
 FOLDS = 5
+TOKENIZERS = ("unicode", "char")
+
+_SHARES = ("gold", "chunk")  # of `span`, besides the larger of the two
+_ROUGE = (
+    {"method": "overlap"},  # of rouge2
+    *(
+        {"method": method, "measure": measure}
+        for method in ("rouge2", "rouge1", "rougeL")
+        for measure in ("overlap", "recall", "precision", "fmeasure")
+        if (method, measure) != ("rouge2", "overlap")
+    ),
+)
 
 _FEW = 20  # labelled queries; of fewer a bootstrap's interval holds the truth too seldom
 _ROWS = 12
@@ -205,3 +214,109 @@ def _cautions(truth: Bools, query_of: Ints) -> Iterator[str]:
             f"queries with a pair labelled a match: {matches}, with one labelled no match: "
             f"{others}; figures and intervals of fewer than {_FEW} hold for little else"
         )
+
+
+def candidates(
+    tokenizers: Iterable[object] = TOKENIZERS, more: Iterable[object] = ()
+) -> list[dict[str, Any]]:
+    """What is tried, simplest and cheapest first.
+
+    Matchers that decide yes or no; ROUGE with every measure, by tokenizer; other built-in matchers
+    with a threshold that ask no model; then `more`, whatever it is.
+    """
+    specs: list[dict[str, Any]] = [{"method": "text"}, {"method": "contains"}]
+    specs += [
+        spec | ({} if tokenizer == "unicode" else {"tokenizer": tokenizer})
+        for tokenizer in tokenizers
+        for spec in _ROUGE
+    ]
+    listed = {spec["method"] for spec in _ROUGE}
+    for method in matchers.METHODS:
+        options = matchers.option_names(method)
+        if (
+            method not in listed
+            and not matchers.method_class(method).asks
+            and "threshold" in options
+        ):
+            shares = [{"method": method, "of": of} for of in _SHARES if "of" in options]
+            specs += [{"method": method}, *shares]
+    return specs + [as_mapping(spec) for spec in more]
+
+
+_Place = tuple[int, int, int]  # query, document, gold item
+
+
+def resolved(
+    items: Sequence[MatchItem], labels: Sequence[Label], positive: float
+) -> tuple[Ints, Bools, int]:
+    """The labelled pairs, whether each is a match, and how many labels are of none of them.
+
+    Returns:
+        (u, 3) query, document and gold item, by position, -1 for any gold item; (u) whether the
+        label says that they match; the number of labels that are of no pair.
+
+    Raises:
+        DataError: two labels of a pair differ, or none is of a pair.
+    """
+    by_query = {item.query.id: (row, item) for row, item in enumerate(items)}
+    by_texts = _by_texts(items) if any(label.query_id is None for label in labels) else {}
+    known: dict[_Place, bool] = {}
+    n_unused = 0
+    for label in labels:
+        match = label.grade >= positive
+        if label.query_id is None:
+            places = by_texts.get((_normalised(label.doc_text), _normalised(label.gold_text)), [])
+        elif label.query_id in by_query:
+            places = _places(*by_query[label.query_id], label)
+        else:
+            places = []
+        for place in places:
+            if known.setdefault(place, match) == match:
+                continue
+            if label.query_id is not None:
+                raise DataError(
+                    f"labels: query {label.query_id!r}, rank {place[1] + 1} is labelled twice, and "
+                    "the labels differ; keep one"
+                )
+            known[place] = True  # a gold item and its alternatives: one that matches is enough
+        n_unused += not places
+    if not known:
+        raise DataError(
+            f"labels: none of the {len(labels)} labels is of a retrieved document and a gold item "
+            "of the results; check query ids, document ids and ranks"
+        )
+    ordered = sorted(known)
+    return np.array(ordered, np.int64), np.array([known[place] for place in ordered]), n_unused
+
+
+def _by_texts(items: Iterable[MatchItem]) -> dict[tuple[str | None, str | None], list[_Place]]:
+    places: dict[tuple[str | None, str | None], list[_Place]] = defaultdict(list)
+    for row, item in enumerate(items):
+        for rank, doc in enumerate(item.docs):
+            for target in item.targets:
+                texts = _normalised(doc.text), _normalised(target.text)
+                places[texts].append((row, rank, target.gold))
+    return places
+
+
+def _normalised(text: str | None) -> str | None:
+    return None if text is None else normalise(text)
+
+
+def _places(row: int, item: MatchItem, label: Label) -> list[_Place]:
+    text, gold = _normalised(label.doc_text), item.query.gold
+    docs = [
+        position
+        for position, doc in enumerate(item.docs)
+        if label.rank in (None, position + 1)
+        and label.doc_id in (None, doc.id)
+        and (text is None or text == _normalised(doc.text))
+    ]
+    golds = [
+        position
+        for position, one in enumerate(gold)
+        if label.gold in (None, position + 1) and label.gold_id in (None, one.id)
+    ]
+    if label.gold is None and label.gold_id is None:
+        golds = [-1] if any(one.grade > 0 for one in gold) else []
+    return [(row, doc, position) for doc in docs for position in golds]

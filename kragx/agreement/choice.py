@@ -1,22 +1,27 @@
-"""Choosing: folds of whole queries, the threshold of each candidate, and ties.
+"""Choosing: the scores of candidates, folds, the threshold of each, and ties.
 
-A candidate's threshold is chosen on the other folds and its decisions are scored on the fold left
-out, so what is reported was never chosen on. Choosing among candidates is optimistic as well:
-`Chooser.result` repeats the whole choice, candidate and threshold, inside the other folds.
+A candidate's threshold is chosen on the other folds of whole queries and its decisions are scored
+on the fold left out, so what is reported was never chosen on. Choosing among candidates is
+optimistic as well: `Chooser.result` repeats the whole choice, candidate and threshold, inside the
+other folds.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from kragx import matchers
 from kragx.agreement.coefficients import cohen_kappa, f1, ratio
-from kragx.agreement.trials import Trial, with_threshold
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import percentile_interval, resampled
-from kragx.metrics import Bools, Floats, Ints
+from kragx.data import TokenCorpus, Tokenizer
+from kragx.errors import UsageError
+from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
+from kragx.matchers.matching import match as match_items
+from kragx.metrics import Bools, Floats, Ints, MatchTable
 
 By = Literal["kappa", "f1"]
 
@@ -25,6 +30,92 @@ AGREEMENTS: Mapping[By, Callable[[Floats], Floats]] = {"kappa": cohen_kappa, "f1
 
 _RESAMPLES = 2_000
 _MARGIN = 0.01
+
+
+def as_mapping(spec: object) -> dict[str, Any]:
+    """A candidate's spec as a mapping; a threshold of its own is left to be chosen."""
+    if isinstance(spec, str):
+        return {"method": spec}
+    if isinstance(spec, Mapping):
+        return {name: value for name, value in spec.items() if name != "threshold"}
+    raise UsageError(f"candidates: {spec!r} is neither a name nor a mapping")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate with the score of every labelled pair.
+
+    Attributes:
+        spec: what to match by.
+        scores: (u) one for each pair.
+        fixed: its threshold, where there is none to choose.
+    """
+
+    spec: dict[str, Any]
+    scores: Floats
+    fixed: float | None
+
+
+def trials(items: Sequence[MatchItem], specs: Sequence[dict[str, Any]], pairs: Ints) -> list[Trial]:
+    """The scores of each candidate; pairs are those of `resolved`.
+
+    Raises:
+        UsageError: a spec is wrong, or asks a judge, or there is none.
+    """
+    if not specs:
+        raise UsageError("candidates: there is none")
+    corpora: dict[Tokenizer, TokenCorpus] = {}
+    tried = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MatchWarning)
+        for spec in specs:
+            matcher, fixed = _matcher(spec)
+            table = match_items(items, matcher.sharing(corpora), Notes())
+            tried.append(Trial(spec, _scores(items, table, pairs), fixed))
+    # The same texts trouble many candidates; once is enough.
+    for warning in {str(warning.message): warning for warning in caught}.values():
+        warnings.warn(warning.message, warning.category, stacklevel=3)
+    return tried
+
+
+def _scores(items: Sequence[MatchItem], table: MatchTable, pairs: Ints) -> Floats:
+    """(u) the score of each pair; of one with any gold item, the best with a relevant one."""
+    dense = {row: np.nan_to_num(table.dense(row)) for row in np.unique(pairs[:, 0])}
+    relevant = {row: [gold.grade > 0 for gold in items[row].query.gold] for row in dense}
+    return np.array(
+        [
+            dense[row][doc, relevant[row]].max() if gold < 0 else dense[row][doc, gold]
+            for row, doc, gold in pairs.tolist()
+        ]
+    )
+
+
+def _matcher(spec: dict[str, Any]) -> tuple[BaseMatcher, float | None]:
+    """The matcher of a candidate, and its own threshold where there is none to choose."""
+    try:
+        matcher = matchers.matcher(with_threshold(spec, 0.5))
+        fixed = None if matcher.threshold == 0.5 else matcher.threshold
+    except UsageError:  # it takes no threshold, or is wrong without one too
+        matcher = matchers.matcher(spec)
+        fixed = matcher.threshold
+    if matcher.judges:
+        raise UsageError(
+            "candidates: a judge's grades are what others are compared with; name it in --labels"
+        )
+    return matcher, fixed
+
+
+def with_threshold(spec: Mapping[str, Any], threshold: float) -> dict[str, Any]:
+    """A spec with this threshold, where the kind of matcher takes it.
+
+    Of a cascade it is the last member's, of an import path an argument.
+    """
+    if isinstance(spec.get("cascade"), Sequence) and spec["cascade"]:
+        *first, last = spec["cascade"]
+        return {**spec, "cascade": [*first, with_threshold(as_mapping(last), threshold)]}
+    if ":" in str(spec.get("method")):
+        return {**spec, "args": {**(spec.get("args") or {}), "threshold": threshold}}
+    return {**spec, "threshold": threshold}
 
 
 @dataclass(frozen=True)
@@ -86,11 +177,6 @@ class Chooser:
     folds: int
     seed: int
 
-    @cached_property
-    def all(self) -> Bools:
-        """(u) every pair."""
-        return np.ones(len(self.truth), bool)
-
     def choose(self, part: Bools) -> int:
         """The simplest candidate that cannot be told from the best, on the pairs of `part`."""
         if len(np.unique(self.query_of[part])) < 2:
@@ -138,14 +224,18 @@ class Chooser:
         return _round_between(float(low[place]), float(high[place]))
 
     def result(self) -> tuple[list[Candidate], Candidate, Estimate]:
-        """How every candidate does on all pairs, the one that is chosen, and `_honest`."""
-        decided, thresholds = self._decided(self.all)
-        values, sampled = self._measured(decided, self.all)
+        """How every candidate does on all pairs, the one that is chosen, and what to expect of it.
+
+        The last is the agreement of the whole choice, repeated without each fold and scored on it.
+        """
+        everything = np.ones(len(self.truth), bool)
+        decided, thresholds = self._decided(everything)
+        values, sampled = self._measured(decided, everything)
         tied, best = _tied(values, sampled), _best(values)
         candidates = []
         for row, trial in enumerate(self.trials):
             confusion = _kinds(decided[row], self.truth).sum(-1)
-            threshold = self.threshold(row, self.all)
+            threshold = self.threshold(row, everything)
             fitted = _kinds(trial.scores >= threshold, self.truth).sum(-1)
             candidates.append(
                 Candidate(
@@ -169,18 +259,11 @@ class Chooser:
                     tied=row in tied,
                 )
             )
-        return candidates, candidates[min(tied)], self._honest(decided)
-
-    def _honest(self, decided: Bools) -> Estimate:
-        """The agreement of the whole choice, repeated without each fold and scored on it.
-
-        Args:
-            decided: (candidates, u) decisions by thresholds that were chosen without the fold.
-        """
-        fold = self._fold(self.all)
+        fold = self._fold(everything)
         chosen = np.array([self.choose(fold != number) for number in range(self.folds)])
-        values, sampled = self._measured(decided[chosen[fold], [np.arange(len(fold))]], self.all)
-        return self._estimate(values[0], sampled[0])
+        # Thresholds did not see the fold either, so the decisions are those made above.
+        honest = self._measured(decided[chosen[fold], [np.arange(len(fold))]], everything)
+        return candidates, candidates[min(tied)], self._estimate(honest[0][0], honest[1][0])
 
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""

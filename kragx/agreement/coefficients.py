@@ -156,8 +156,8 @@ def resting_on(confusions: Floats, labels: Sequence[int]) -> dict[str, int]:
         labels: as of `statistics`.
     """
     has = confusions.sum(2) > 0
-    queries = {f"bias.{label}": has[:, row].sum() for row, label in enumerate(labels)}
-    return queries | {
+    queries = {
         f"kappa_binary.{label}": min(has[:, :cut].any(1).sum(), has[:, cut:].any(1).sum())
         for cut, label in enumerate(labels[1:], start=1)
     }
+    return queries | {f"bias.{label}": has[:, row].sum() for row, label in enumerate(labels)}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from kragx.agreement.label_files import (
     FORMATS,
@@ -17,10 +18,12 @@ from kragx.agreement.label_files import (
     of_mapping,
     of_store,
     recognised,
+    shares_half,
 )
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, nearest, shorten
+from kragx.matchers import MatchItem
 
 MOST_LABELS = 101
 """The most labels that a scale may have."""
@@ -79,14 +82,10 @@ class Scale:
     inferred: bool = False
 
     def __post_init__(self) -> None:
-        if self.high <= self.low:
+        if not 2 <= len(self.labels) <= MOST_LABELS:
             raise UsageError(
-                f"scale: {self.low} to {self.high} has fewer than two labels; give one such as 0-3"
-            )
-        if self.high - self.low >= MOST_LABELS:
-            raise UsageError(
-                f"scale: {self.low} to {self.high} has more than {MOST_LABELS} labels; if some "
-                "label is a mistake, name the scale, for example 0-3"
+                f"scale: {self.low} to {self.high} has {len(self.labels)} labels, not 2 to "
+                f"{MOST_LABELS}; if some label is a mistake, name the scale, for example 0-3"
             )
 
     def __contains__(self, grade: object) -> bool:
@@ -254,3 +253,31 @@ def collected(rows: Iterable[Label], name: str) -> Labels:
         more = [f"... and {len(lines) - _LISTED} more"] if len(lines) > _LISTED else []
         raise DataError("\n  ".join([head, *lines[:_LISTED], *more]))
     return Labels(grades, file_name(name), len(rows) - len(grades))
+
+
+_Stretch = tuple[str, int, int]  # source, start, end
+
+
+def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
+    """Labels of the pairs whose places in their sources are both known."""
+    for item in items:
+        golds = [_stretch(gold.text, gold.metadata) for gold in item.query.gold]
+        for rank, doc in enumerate(item.docs, start=1):
+            chunk = _stretch(doc.text, doc.metadata)
+            for number, gold in enumerate(golds, start=1):
+                if chunk is not None and gold is not None:
+                    yield Label(float(_match(chunk, gold)), item.query.id, rank=rank, gold=number)
+
+
+def _match(chunk: _Stretch, gold: _Stretch) -> bool:
+    (source, start, end), (gold_source, gold_start, gold_end) = chunk, gold
+    shared = min(end, gold_end) - max(start, gold_start)
+    return source == gold_source and shares_half(shared, end - start, gold_end - gold_start)
+
+
+def _stretch(text: str | None, metadata: Mapping[str, Any]) -> _Stretch | None:
+    source, start = metadata.get("source"), metadata.get("start_index")
+    end = metadata.get("end_index", None if text is None or start is None else start + len(text))
+    if source is None or not isinstance(start, int) or not isinstance(end, int) or end <= start:
+        return None
+    return str(source), start, end

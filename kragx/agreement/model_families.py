@@ -1,7 +1,7 @@
 """Which family a model belongs to, by its name: a judge may favour what its own kin wrote."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 FAMILIES: Mapping[str, str] = {
     "OpenAI GPT": r"gpt(?!-?neo|-?j|4all)|chatgpt|o[1345](?:-|$)|davinci",
@@ -40,22 +40,18 @@ def families(model: str) -> tuple[str, ...]:
     )
 
 
-def kinship(judge: str, others: Mapping[str, str]) -> list[str]:
+def kinship(judge: str, others: Mapping[str, str]) -> Iterator[str]:
     """What to warn of: a judge of the same family as something it judges, or one that is not known.
 
     Args:
         judge: the judge's model.
         others: models by their part: ``{"reranker": ..., "generator": ...}``.
     """
-    warnings = []
     for part, model in others.items():
         both = f"judge {judge!r} and {part} {model!r} are of one family"
         shared = [name for name in families(judge) if name in families(model)]
         if judge == model or shared:
             family = f" ({shared[0]})" if shared else ""
-            warnings.append(
-                f"{both}{family}: it may favour its own kin, so use a judge of another family"
-            )
+            yield f"{both}{family}: it may favour its own kin, so use a judge of another family"
         elif unknown := [name for name in (judge, model) if not families(name)]:
-            warnings.append(f"whether {both} is not known: kragx does not know {unknown[0]!r}")
-    return warnings
+            yield f"whether {both} is not known: kragx does not know {unknown[0]!r}"

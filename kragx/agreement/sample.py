@@ -1,7 +1,7 @@
 """The pairs that people label: from where, which are drawn, and the file that keeps them."""
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -168,11 +168,12 @@ def _whole_queries(
 def _stratified(
     ordered: Sequence[PairToLabel], pairs: int, rng: random.Random
 ) -> list[PairToLabel]:
-    strata: dict[tuple[int, int], list[PairToLabel]] = defaultdict(list)
-    for pair in ordered:
+    def stratum_of(pair: PairToLabel) -> tuple[int, int]:
         band = 0 if pair.rank is None else 1 + sum(pair.rank > last for last in _RANKS)
-        strata[-1 if pair.grade is None else pair.grade, band].append(pair)
-    waiting = [strata[key] for key in sorted(strata)]
+        return -1 if pair.grade is None else pair.grade, band
+
+    by_stratum = sorted(ordered, key=stratum_of)
+    waiting = [list(stratum) for _, stratum in groupby(by_stratum, key=stratum_of)]
     for stratum in waiting:
         rng.shuffle(stratum)
     used: Counter[str] = Counter()
