@@ -44,7 +44,7 @@ RARE = ("kappa_binary.3", "bias.3")
 
 def every(confusion, names=SEVEN):
     """The statistics that are simulated."""
-    found = statistics(confusion, SCALE)
+    found = statistics(confusion, SCALE.labels)
     return {name: found[name] for name in names}
 
 
