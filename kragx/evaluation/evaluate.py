@@ -12,7 +12,7 @@ from kragx import matchers
 from kragx.data import read_dataset, tokenizer
 from kragx.data.formats.science_qa import read_submission
 from kragx.errors import UsageError, nearest
-from kragx.evaluation.evaluation import Evaluation, check_depth, deviations, versions
+from kragx.evaluation.evaluation import Evaluation, check_depth, versions
 from kragx.evaluation.evidence import (
     Facts,
     GatheredEvidence,
@@ -22,18 +22,8 @@ from kragx.evaluation.evidence import (
 )
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.source import source_of
-from kragx.matchers.matching import match as match_items
-from kragx.metrics import (
-    NO_GOLD,
-    MetricSpec,
-    NoGold,
-    Profile,
-    compute,
-    counted,
-    parse_all,
-    profile as profile_named,
-    profile_for,
-)
+from kragx.matchers import matching
+from kragx.metrics import NO_GOLD, MetricSpec, NoGold, Profile, parse_all, profile_for
 
 
 def evaluate(
@@ -104,7 +94,7 @@ def evaluate(
                 spec.with_options(rel=meant.rel) if not spec.options.get("rel", True) else spec
                 for spec in specs
             )
-        table = matcher.graded(match_items(items, matcher, notes), items)
+        table = matcher.graded(matching.match(items, matcher, notes), items)
     else:
         table = source.match(matcher, meant, notes)
 
@@ -117,22 +107,20 @@ def evaluate(
             counts |= facts.judging
         concurrency = int(source.run_settings.get("concurrency", 1))
         evidence = GatheredEvidence(source.lists, table, concurrency, facts, sizes)
-    scores = compute(table, specs, meant, evidence)
-    return Evaluation(
+    matched = Evaluation(
         name=source.name,
-        scores=scores,
+        scores=(),
         query_ids=tuple(source.query_ids),
-        counts=counted(counts, scores),
+        counts=counts,
         settings={
             "profile": asdict(named),
-            "deviations": deviations(specs, named, meant),
+            "deviations": {},
             "match": matcher.settings,
-            "metrics": list(map(str, specs)),
+            "metrics": [],
             "dataset": source.dataset_settings(),
             **({} if facts_by is None else {"facts_match": facts_by.settings}),
             "run": {"name": source.name, **source.run_settings},
             **({} if matcher.pool is None else {"pool": matcher.pool.settings}),
-            **({} if evidence is None else evidence.settings()),
             "versions": versions(),
         },
         match_name=matchers.label(match_spec),
@@ -141,6 +129,7 @@ def evaluate(
         evidence=evidence,
         dataset=source.gold,
     )
+    return matched.measured(specs)
 
 
 def _judged(
@@ -201,7 +190,7 @@ def pooled(
         UsageError: the matcher is no judge of its own.
         JudgingError: more judgements are missing than allowed; what was judged is stored.
     """
-    meant = profile_named(profile)
+    meant = profile_for(profile, None)
     matcher = matchers.matcher(match, meant.match_options)
     gold = read_dataset(dataset)
     return matcher.pooled([source_of(gold, run, meant).items(meant) for run in runs])
@@ -260,7 +249,7 @@ def match_pairs(
         For each query ``{"query_id", "retrieved_ids", "gold_ids", "scores", "matched"}``; scores
         and matched are n x m, retrieved documents down, gold items across.
     """
-    meant = profile_named(profile)
+    meant = profile_for(profile, None)
     matcher = matchers.matcher(meant.match if match is None else match, meant.match_options)
     if not matcher.uses_gold:
         raise UsageError("match: a judge of relevance uses no gold, so there are no pairs with it")
@@ -272,7 +261,7 @@ def match_pairs(
             ids.append({"query_id": item.query.id, "retrieved_ids": retrieved, "gold_ids": gold})
             yield item
 
-    table = match_items(noted(), matcher, matchers.Notes())
+    table = matching.match(noted(), matcher, matchers.Notes())
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
     for row, of_query in enumerate(ids):
         scores = table.dense(row)

@@ -35,7 +35,7 @@ from kragx.metrics import (
     parse_all,
 )
 from kragx.plain import plain
-from kragx.printing import Line, Part, Result, Table, number, warning
+from kragx.printing import Line, Part, Result, Table, interval, number, warning
 
 if TYPE_CHECKING:
     import pandas
@@ -141,7 +141,10 @@ class Evaluation(Result):
                     f"metric {str(spec)!r} looks at documents, which are kept only where a metric "
                     "that does is asked for; name it when you call evaluate"
                 )
-        named = replace(self.profile, no_gold=self.settings["profile"]["no_gold"])
+        return self.measured(specs)
+
+    def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
+        """The same matches with the numbers of these metrics, and what belongs to them."""
         scores = compute(self.table, specs, self.profile, self.evidence)
         return replace(
             self,
@@ -150,7 +153,7 @@ class Evaluation(Result):
             settings={
                 **self.settings,
                 "metrics": list(map(str, specs)),
-                "deviations": deviations(specs, named, self.profile),
+                "deviations": _deviations(specs, self.settings["profile"], self.profile),
                 **({} if self.evidence is None else self.evidence.settings()),
             },
         )
@@ -190,15 +193,9 @@ class Evaluation(Result):
             evidence = self.evidence.decided(table)
             if evidence.follows:
                 settings["facts_match"] = {**settings["facts_match"], "threshold": threshold}
-        scores = compute(table, self.specs, self.profile, evidence)
-        return replace(
-            self,
-            table=table,
-            scores=scores,
-            evidence=evidence,
-            counts=counted({**self.counts, "judged_share": judged_share(table)}, scores),
-            settings=settings,
-        )
+        counts = {**self.counts, "judged_share": judged_share(table)}
+        decided = replace(self, table=table, evidence=evidence, counts=counts, settings=settings)
+        return decided.measured(self.specs)
 
     def means_at(self, thresholds: Iterable[float]) -> Iterator[tuple[int, Means]]:
         """At each threshold, ascending, how many pairs match, and the means as in `mean`."""
@@ -305,7 +302,7 @@ def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:
 
 
 def _range(low_high: tuple[float, float] | None) -> str:
-    return "" if low_high is None else f" [{low_high[0]:.4f}, {low_high[1]:.4f}]"
+    return "" if low_high is None else f" {interval(*low_high)}"
 
 
 def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:
@@ -322,20 +319,20 @@ def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:
             )
 
 
-def deviations(specs: Sequence[MetricSpec], named: Profile, meant: Profile) -> dict[str, Any]:
-    """What differs from the profile: options named in metric strings, and `no_gold`."""
+def _deviations(
+    specs: Sequence[MetricSpec], named: Mapping[str, Any], meant: Profile
+) -> dict[str, Any]:
+    """What differs from the profile as it was named: options in metric strings, and `no_gold`."""
     changes = {
         str(spec): {
             name: value
             for name, value in spec.options.items()
-            if spec.metric.options[name].by_profile and value != getattr(named, name)
+            if spec.metric.options[name].by_profile and value != named[name]
         }
         for spec in specs
     }
-    deviations: dict[str, Any] = {metric: changed for metric, changed in changes.items() if changed}
-    if meant.no_gold != named.no_gold:
-        deviations["no_gold"] = meant.no_gold
-    return deviations
+    no_gold = {} if meant.no_gold == named["no_gold"] else {"no_gold": meant.no_gold}
+    return {metric: changed for metric, changed in changes.items() if changed} | no_gold
 
 
 @cache

@@ -12,8 +12,7 @@ from kragx import matchers
 from kragx.data import Doc, Gold, Query, Tokenizer, UnicodeTokenizer, describe
 from kragx.errors import DataError, UsageError, shorten
 from kragx.evaluation.spans import Reader
-from kragx.matchers import MatchItem
-from kragx.matchers.matching import match as match_items
+from kragx.matchers import MatchItem, matching
 from kragx.metrics import Cut, Floats, Ints, MatchTable, MetricSpec, Profile, RankedList, TextBudget
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions, reading
@@ -169,7 +168,7 @@ class Facts:
             if facts
         }
         notes = matchers.Notes()
-        table = match_items(items.values(), matcher, notes)
+        table = matching.match(items.values(), matcher, notes)
         judging = {f"{name}_facts": n for name, n in judging_counts(matcher, notes).items()}
         return cls(np.array(list(items), np.int64), table, follows, judging)
 

@@ -95,24 +95,20 @@ class GoldOutcome:
 def gold_outcome(evaluation: Evaluation) -> GoldOutcome:
     """First ranks and highest scores of the gold items of an evaluation."""
     table, rel = evaluation.table, evaluation.profile.rel
-    n_gold = len(table.grade)
-    doc_query = np.repeat(np.arange(table.n_queries), table.n_docs)
-    rank = np.arange(len(doc_query)) - table.doc_start[doc_query] + 1
     gold, score = table.pair_gold, table.pair_score
-    ranks = rank[table.pair_doc]
+    ranks = table.pair_doc - table.doc_start[table.gold_query[gold]] + 1
 
     def first_rank(pairs: Bools) -> Ints:
         """(g) the first rank of each gold item in some pairs; 0 for one that is in none."""
-        never = np.iinfo(np.int64).max
-        first = np.full(n_gold, never)
-        np.minimum.at(first, gold[pairs], ranks[pairs])
-        return np.where(first == never, 0, first)
+        first = np.zeros(len(table.grade), np.int64)
+        # Pairs stand in the order of documents: the first of a gold item is written last.
+        first[gold[pairs][::-1]] = ranks[pairs][::-1]
+        return first
 
-    best = np.zeros(n_gold)
+    best = np.zeros(len(table.grade))
     np.fmax.at(best, gold, score)  # fmax: a score that is not known is less than any
     first = first_rank(table.matched)
-    unknown = np.zeros(n_gold, bool)
-    unknown[gold[np.isnan(score)]] = True
+    unknown = np.isin(np.arange(len(best)), gold[np.isnan(score)])
     relevant = (table.grade > 0) & (table.grade >= (0.0 if rel is None else rel))
     return GoldOutcome(
         relevant, first, best, first_rank(score == best[gold]), unknown & (first == 0)

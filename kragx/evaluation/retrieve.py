@@ -200,8 +200,7 @@ class _Interview:
                 f"query {query.id!r}: {self.name} failed: {retrieved.error}; on_error: record "
                 "would count the failure and go on"
             )
-        times = [attempt.seconds for attempt in answered if attempt.seconds is not None]
-        retrieved = replace(retrieved, seconds=median(times) if times else None)
+        retrieved = replace(retrieved, seconds=median(one.seconds or 0.0 for one in answered))
         if self.asking.on_answer is not None:
             self.asking.on_answer(query, retrieved)
         return retrieved

@@ -30,10 +30,10 @@ def check_retriever(value: object, field: str = "retriever") -> None:
 
 def retriever_name(retriever: Any) -> str:
     """What names a retriever that was given no name."""
-    for value in (getattr(retriever, "name", None), getattr(retriever, "__name__", None)):
-        if isinstance(value, str) and value:
-            return value
-    return type(retriever).__name__
+    names = (getattr(retriever, "name", None), getattr(retriever, "__name__", None))
+    return next(
+        (name for name in names if isinstance(name, str) and name), type(retriever).__name__
+    )
 
 
 def synchronous(retriever: Any, callbacks: Sequence[Any], timeout: float | None) -> Call | None:

@@ -26,9 +26,8 @@ from kragx.data import (
 )
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.matchers import BaseMatcher, MatchItem, Notes
+from kragx.matchers import BaseMatcher, MatchItem, Notes, matching
 from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
-from kragx.matchers.matching import match as match_items, repeats
 from kragx.metrics import MatchTable, Profile, RankedList
 
 
@@ -38,8 +37,8 @@ def arranged(item: MatchItem, profile: Profile | None) -> MatchItem:
         return item
     if profile.order == "score":
         item = replace(item, docs=_by_score(item))
-    if profile.duplicates == "error" and any(repeats(item.docs)):
-        doc = item.docs[repeats(item.docs).index(True)]
+    if profile.duplicates == "error" and any(matching.repeats(item.docs)):
+        doc = item.docs[matching.repeats(item.docs).index(True)]
         raise DataError(
             f"query {item.query.id!r}: document {doc.id!r} stands twice, which the profile "
             f"{profile.name!r} refuses; remove it, or use the profile 'kragx'"
@@ -150,7 +149,7 @@ class Source:
     def match(self, matcher: BaseMatcher, profile: Profile, notes: Notes) -> MatchTable:
         """Match the whole stream."""
         items = self.items(profile, leave_out_missing=profile.missing == "left_out")
-        return match_items(items, matcher, notes)
+        return matching.match(items, matcher, notes)
 
 
 class _ById(Source):
