@@ -73,12 +73,10 @@ def curves(evaluations: Sequence[Evaluation]) -> list[list[Curve]]:
     depths = [own.settings.get("pool", {}).get("depth") for own in evaluations]
     limit = min([longest, *(depth for depth in depths if depth is not None)])
     ks = sorted({k for k in KS if k <= limit} | ({limit} if limit else set()))
-    return [_curves(evaluation, ks) for evaluation in evaluations]
+    return [_curves(evaluation, ks) if ks else [] for evaluation in evaluations]
 
 
 def _curves(evaluation: Evaluation, ks: Sequence[int]) -> list[Curve]:
-    if not ks:
-        return []
     of_matches = [spec for spec in evaluation.specs if spec.metric.from_matches is not None]
     bare = dict.fromkeys(replace(spec, k=None) for spec in of_matches)
     specs = [replace(spec, k=k) for spec in bare for k in ks]

@@ -13,13 +13,7 @@ from kragx.data import read_dataset, tokenizer
 from kragx.data.formats.science_qa import read_submission
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, check_depth, versions
-from kragx.evaluation.evidence import (
-    Facts,
-    GatheredEvidence,
-    Sizes,
-    facts_matcher,
-    judging_counts,
-)
+from kragx.evaluation.evidence import Facts, GatheredEvidence, Sizes, facts_matcher, judging_counts
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.evaluation.source import source_of
 from kragx.matchers import matching
@@ -150,10 +144,7 @@ def _judged(
 
 
 def evaluate_submission(
-    gold: str | Path,
-    submission: str | Path,
-    *,
-    metrics: Iterable[str | MetricSpec] | None = None,
+    gold: str | Path, submission: str | Path, *, metrics: Iterable[str | MetricSpec] | None = None
 ) -> Evaluation:
     """Score a submission of the Korean science QA competition as the competition does.
 
@@ -231,11 +222,7 @@ async def aevaluate(
 
 
 def match_pairs(
-    dataset: object,
-    run: object = None,
-    *,
-    match: object = None,
-    profile: str | Profile = "kragx",
+    dataset: object, run: object = None, *, match: object = None, profile: str | Profile = "kragx"
 ) -> Iterator[dict[str, Any]]:
     """Score and decide every pair of retrieved document and gold item.
 

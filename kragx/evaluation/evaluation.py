@@ -14,15 +14,9 @@ from typing import TYPE_CHECKING, Any
 from kragx.data import GoldDataset
 from kragx.errors import UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
-from kragx.evaluation.other_thresholds import (
-    NEIGHBOURHOOD,
-    Means,
-    Nearby,
-    means_at,
-    neighbours,
-)
+from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Means, Nearby, means_at, neighbours
 from kragx.evaluation.source import judged_share
-from kragx.evaluation.wording import match_label, profile_label, remarks
+from kragx.evaluation.wording import match_label, remarks
 from kragx.matchers import check_threshold
 from kragx.metrics import (
     MatchTable,
@@ -109,10 +103,6 @@ class Evaluation(Result):
         if name not in self.mean:
             raise UsageError(f"metric {metric!r} was not computed; {nearest(name, self.mean)}")
         return self.mean[name]
-
-    def micro_of(self, metric: str) -> float | None:
-        """The micro average of a metric, however it is written; None for one that has none."""
-        return self.micro.get(str(parse(metric, self.profile)))
 
     @cached_property
     def queries(self) -> dict[str, dict[str, float | None]]:
@@ -226,7 +216,12 @@ class Evaluation(Result):
     @property
     def profile_label(self) -> str:
         """The profile and what deviates from it, in one line."""
-        return profile_label(self.settings)
+        name = str(self.settings["profile"]["name"])
+        changed = [
+            f"{option}={value}" if isinstance(value, str) else option
+            for option, value in self.settings["deviations"].items()
+        ]
+        return f"{name}, with {', '.join(changed)}" if changed else name
 
     @property
     def remarks(self) -> tuple[str, ...]:

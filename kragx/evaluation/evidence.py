@@ -118,10 +118,7 @@ def _whole_words(text: str, size: int) -> str:
 
 
 def facts_matcher(
-    specs: Sequence[MetricSpec],
-    spec: object,
-    matcher: matchers.BaseMatcher,
-    named: Profile,
+    specs: Sequence[MetricSpec], spec: object, matcher: matchers.BaseMatcher, named: Profile
 ) -> matchers.BaseMatcher | None:
     """What matches facts; None where no metric reads them."""
     if not any(spec.metric.reads_facts for spec in specs):

@@ -90,11 +90,8 @@ def explain(
     if matcher.needs_pool([item]):
         judge = {**matcher.settings, "judges": "relevance"}
         return Explanation(*query, judge, gold=(), retrieved=_graded_docs(item, matcher), pairs=())
-    others = (
-        standard_panel(matcher)
-        if panel is None
-        else {name: matchers.matcher(spec, defaults) for name, spec in panel.items()}
-    )
+    specs = standard_panel(matcher) if panel is None else panel
+    others = {name: matchers.matcher(spec, defaults) for name, spec in specs.items()}
     pairs = _pairs(item, matcher, others, near)
     return Explanation(*query, matcher.settings, *_found(item, pairs), pairs)
 
@@ -145,11 +142,7 @@ def _graded_docs(item: MatchItem, matcher: BaseMatcher) -> tuple[ExplainedDoc, .
     judgements = {} if pool is None else pool.judgements[item.query.id]
     docs = [(doc, judgements.get(normalise(doc.text or ""))) for doc in _docs(item)]
     return tuple(
-        doc
-        if judged is None
-        else replace(
-            doc, grade=judged.grade, reason=judged.reason or judged.detail or judged.failure
-        )
+        doc if judged is None else replace(doc, grade=judged.grade, reason=judged.text or None)
         for doc, judged in docs
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from kragx.evaluation.evidence import GatheredEvidence
-from kragx.metrics import Floats, MatchTable, MetricSpec, MetricWarning, Profile, compute
+from kragx.metrics import MatchTable, MetricSpec, MetricWarning, Profile, compute
 
 Means = dict[str, float | None]
 NEIGHBOURHOOD = 0.1
@@ -35,7 +35,13 @@ def means_at(
         table = replace(table, threshold=threshold)
         count = int(table.matched.sum())
         if prune:
-            table = _pruned(table)
+            above = ~(table.pair_score < threshold)  # what is not known stays
+            table = replace(
+                table,
+                pair_doc=table.pair_doc[above],
+                pair_gold=table.pair_gold[above],
+                pair_score=table.pair_score[above],
+            )
         if before is None or before[0] != count or not once:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MetricWarning)  # evaluate says them
@@ -43,19 +49,6 @@ def means_at(
                 scores = compute(table, specs, profile, seen)
             before = (count, {str(score.spec): score.mean for score in scores})
         yield before
-
-
-def _pruned(table: MatchTable) -> MatchTable:
-    """The table without the pairs below its threshold; those that are not known stay."""
-    keep: Floats = ~(table.pair_score < table.threshold)  # type: ignore[assignment]
-    if keep.all():
-        return table
-    return replace(
-        table,
-        pair_doc=table.pair_doc[keep],
-        pair_gold=table.pair_gold[keep],
-        pair_score=table.pair_score[keep],
-    )
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from math import inf
@@ -133,35 +134,25 @@ class _Interview:
         for query in islice(cycle(self.dataset), 0 if known else self.asking.warmup):
             await self._attempt(query)
         concurrency = self.asking.concurrency
+        # What is not awaited is bound by its threads.
+        places = asyncio.Semaphore(concurrency) if self.awaited else nullcontext()
         with progress_bar(f"asking {self.name}", len(self.dataset), progress) as advance:
+
+            async def answer(query: Query) -> Retrieved:
+                async with places:
+                    retrieved = await self._answer(query)
+                advance()
+                return retrieved
+
+            # The order is that of the questions, whichever answer comes first.
             if self.awaited:
-                places = asyncio.Semaphore(concurrency)
-
-                async def answer(query: Query) -> Retrieved:
-                    async with places:
-                        retrieved = await self._answer(query)
-                    advance()
-                    return retrieved
-
-                # Gathering keeps the order of the questions, whichever answer comes first.
                 results = await asyncio.gather(*map(answer, self.dataset))
             else:
-                results = []
-                for retrieved in self._blocking(concurrency):
-                    results.append(retrieved)
-                    advance()
+                results = _at_once(
+                    lambda query: _finished(answer(query)), self.dataset.queries, concurrency
+                )
         by_id = {query.id: retrieved for query, retrieved in zip(self.dataset, results)}
         return Run(by_id, name=self.name, n_replaced_surrogates=self.mender.surrogates)
-
-    def _blocking(self, concurrency: int) -> Iterator[Retrieved]:
-        """The answers of a retriever that is not awaited."""
-
-        def answer(query: Query) -> Retrieved:
-            return _finished(self._answer(query))
-
-        if concurrency == 1:
-            return map(answer, self.dataset)
-        return _at_once(answer, self.dataset.queries, concurrency)
 
     async def _attempt(self, query: Query) -> Retrieved:
         """Ask once, and again after errors as often as is allowed."""
@@ -247,12 +238,15 @@ def _finished(coroutine: Coroutine[Any, Any, _Result]) -> _Result:
 
 def _at_once(
     answer: Callable[[Query], Retrieved], questions: Sequence[Query], concurrency: int
-) -> Iterator[Retrieved]:
+) -> list[Retrieved]:
     """The answers in the order of the questions, of which several are asked at once.
 
     The threads are daemons, unlike those of an executor: an interrupt ends the process although
     some retriever hangs. After it, or after an error, no further question is begun.
     """
+    # One after the other they are asked in the caller's thread, which some indexes insist on.
+    if concurrency == 1:
+        return list(map(answer, questions))
     answers = [Future[Retrieved]() for _ in questions]
     waiting = deque(zip(questions, answers))
 
@@ -267,8 +261,7 @@ def _at_once(
     for _ in range(min(concurrency, len(questions))):
         start_daemon(work)
     try:
-        for future in answers:
-            yield future.result()
+        return [future.result() for future in answers]
     finally:
         waiting.clear()
 

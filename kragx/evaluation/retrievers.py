@@ -123,12 +123,9 @@ class BM25Retriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun
     ) -> list[Document]:
-        best = self._index.best(query, self.k)
         return [
-            Document(
-                page_content=doc.page_content, id=doc.id, metadata={**doc.metadata, "score": score}
-            )
-            for doc, score in best
+            doc.model_copy(update={"metadata": {**doc.metadata, "score": score}})
+            for doc, score in self._index.best(query, self.k)
         ]
 
 

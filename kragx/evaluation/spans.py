@@ -131,12 +131,7 @@ class Reader:
         streams = Rows.of([np.concatenate((_NO_TOKENS, *of)) for of in doc_tokens])
         item_query, text_item, stream_of = _items_of([golds for golds, _ in batch])
         cells = align(
-            gold_rows,
-            streams,
-            stream_of,
-            corpus.words,
-            run=self._how.run,
-            bridge=self._how.bridge,
+            gold_rows, streams, stream_of, corpus.words, run=self._how.run, bridge=self._how.bridge
         )
         lengths = [np.fromiter(map(len, of), np.int64, len(of)) for of in doc_tokens]
         repeats = repetitions(streams, self._how.run)

@@ -87,14 +87,17 @@ class Sweep(Result):
     def _row(self, position: int) -> list[Cell]:
         threshold = self.thresholds[position]
         is_chosen = threshold == self.chosen
+        stable = {
+            name for name, plateau in self.plateaus.items() if plateau and threshold in plateau
+        }
         cells = [
             f"{threshold:.4g}" + (" *" if is_chosen else ""),
             str(self.n_matches[position]),
+            *(
+                number(values[position]) + (" |" if name in stable else "  ")
+                for name, values in self.values.items()
+            ),
         ]
-        for name, values in self.values.items():
-            stable = self.plateaus[name]
-            inside = stable is not None and threshold in stable
-            cells.append(number(values[position]) + (" |" if inside else "  "))
         return [Cell(cell, "bold" if is_chosen else "") for cell in cells]
 
     def _shown(self) -> list[int]:

@@ -45,16 +45,6 @@ def _shown(value: Any) -> Any:
     return " ".join(str(value[key]) for key in ("name", "version") if key in value)
 
 
-def profile_label(settings: Mapping[str, Any]) -> str:
-    """The profile of some settings and what deviates from it."""
-    name = str(settings["profile"]["name"])
-    changed = [
-        f"{option}={value}" if isinstance(value, str) else option
-        for option, value in settings["deviations"].items()
-    ]
-    return f"{name}, with {', '.join(changed)}" if changed else name
-
-
 def remarks(
     counts: Mapping[str, Any], settings: Mapping[str, Any], profile: Profile
 ) -> Iterator[str]:

@@ -154,13 +154,13 @@ class RAGEvaluator:
         self, actual_docs: Docs | None, predicted_docs: Docs, queries: Sequence[str] | None
     ) -> GoldDataset:
         """What a judge is asked about: the gold, or without any the relevance to the queries."""
-        relevance = actual_docs is None or self._matcher.mode == "relevance"
-        if relevance and self._matcher.mode == "support":
+        mode = self._matcher.mode
+        if actual_docs is None and mode == "support":
             raise UsageError("actual_docs: None leaves nothing to support; use mode='relevance'")
-        if relevance and queries is None:
-            raise UsageError(
-                "queries: needed to judge relevance; pass one text for each list of documents"
-            )
-        without_gold: Docs = [[] for _ in predicted_docs]
-        gold = without_gold if relevance or actual_docs is None else actual_docs
-        return GoldDataset.from_documents(gold, queries=queries)
+        if actual_docs is None or mode == "relevance":
+            if queries is None:
+                raise UsageError(
+                    "queries: needed to judge relevance; pass one text for each list of documents"
+                )
+            actual_docs = [[] for _ in predicted_docs]
+        return GoldDataset.from_documents(actual_docs, queries=queries)

@@ -322,6 +322,16 @@ def test_pool_of_two_runs(judge, client):
     show(side_by_side(results))
 
 
+def test_other_metrics_of_a_pool_record_the_same_deviations(judge):
+    """The pool's rel deviates from the profile, whether metrics are named first or later."""
+    match = {"method": "llm", "judge": judge}
+    direct = evaluate(dataset(), runs()[0], match=match, metrics=["recall@1"])
+    assert direct.settings["deviations"] == {"recall@1(rel=2)": {"rel": 2}}
+    later = evaluate(dataset(), runs()[0], match=match, metrics=["mrr@1"])
+    assert later.with_metrics(["recall@1"]).settings["deviations"] == direct.settings["deviations"]
+    assert later.with_metrics(["recall@1"]).mean == direct.mean
+
+
 def test_different_pools_are_not_compared(judge):
     """Results of two pools are refused side by side, and so is one of a pool beside one of gold."""
     spec = {"method": "llm", "judge": judge}
