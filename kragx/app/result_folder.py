@@ -142,5 +142,6 @@ def as_read(folder: Path, evaluations: Iterable[Evaluation]) -> tuple[Evaluation
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
     return tuple(
-        replace(own, counts={**own.counts, **counted.get(own.name, {})}) for own in evaluations
+        replace(evaluation, counts={**evaluation.counts, **counted.get(evaluation.name, {})})
+        for evaluation in evaluations
     )

@@ -76,7 +76,7 @@ class RunReport(Result):
         text = "Every question failed for every retriever, so there is nothing to compare."
         values = {"metric": comparisons[0].primary}
         verdict = Recommendation("no_winner", text, supported=False, values=values)
-        return tuple(replace(own, recommendations=(verdict,)) for own in comparisons)
+        return tuple(replace(comparison, recommendations=(verdict,)) for comparison in comparisons)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:

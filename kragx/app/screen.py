@@ -50,7 +50,7 @@ def screen(
         yield _first_metric(comparisons)
     yield from (part for part in gates_parts(gates) if isinstance(part, Line))
     broken = [line.text for result in failed(gates) for line in result.describe()]
-    supported = [visible(advised.text) for advised in advice if advised.supported]
+    supported = [visible(line.text) for line in advice if line.supported]
     slices = [_slices(comparison, field) for field in comparison.fields[:LINES]]
     yield from _items(_first(broken))
     yield from map(Line, _first([*map(_change, changes)]))

@@ -121,8 +121,7 @@ class CallbackConfig(_Model):
     )
 
 
-ASKING = ("concurrency", "timeout", "retries", "on_error", "warmup", "repeat", "callbacks")
-"""The options of a retriever that is asked, rather than read from a file."""
+_SOURCES = {"factory", "results", "run"}
 
 
 class RetrieverConfig(_Model):
@@ -162,29 +161,29 @@ class RetrieverConfig(_Model):
 
     @model_validator(mode="after")
     def _one_source(self) -> RetrieverConfig:
-        sources = {"class": self.factory, "results": self.results, "run": self.run}
-        named = [name for name, source in sources.items() if source is not None]
-        if len(named) != 1:
+        sources = self.model_dump(include=_SOURCES, by_alias=True, exclude_none=True)
+        if len(sources) != 1:
             raise ValueError("give either 'class' or 'results' or 'run'")
-        if self.factory is None:
-            for name in ("args", *ASKING):
-                # A resolved config spells out the defaults, which do no harm.
-                if getattr(self, name) not in (type(self).model_fields[name].default, {}, []):
-                    raise ValueError(f"{name!r} belongs to 'class'; {named[0]!r} takes none")
+        # A resolved config spells out the defaults, which do no harm; nor does what is empty.
+        options = self.model_dump(exclude=_SOURCES, exclude_defaults=True)
+        misplaced = next((name for name, option in options.items() if option), None)
+        if self.factory is None and misplaced is not None:
+            raise ValueError(
+                f"{misplaced!r} belongs to 'class'; {next(iter(sources))!r} takes none"
+            )
         return self
 
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records of how its retriever was asked; variables stay names."""
         if self.factory is None:
-            source = "results" if self.run is None else "run"
-            return {source: str(self.results or self.run)}
+            return self.model_dump(mode="json", include=_SOURCES, exclude_none=True)
         plain = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         return {"args": {}, **plain}
 
     def asking(self) -> dict[str, Any]:
         """How the retriever is asked, but for its callbacks."""
-        return {name: getattr(self, name) for name in ASKING if name != "callbacks"}
+        return self.model_dump(exclude={*_SOURCES, "args", "callbacks"})
 
 
 class HtmlConfig(_Model):
