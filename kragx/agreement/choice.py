@@ -195,8 +195,7 @@ class Chooser:
                 for row in range(len(self.trials))
             ]
         )
-        scores = np.array([trial.scores for trial in self.trials])
-        return scores >= thresholds[:, fold], thresholds
+        return np.array([trial.scores for trial in self.trials]) >= thresholds[:, fold], thresholds
 
     def threshold(self, candidate: int, part: Bools) -> float:
         """The threshold of greatest agreement on these pairs; of several the safest.

@@ -113,20 +113,20 @@ def statistics(confusion: Floats, labels: Sequence[int]) -> dict[str, Floats]:
         confusion: the matrices.
         labels: (l) what stands for each row and column, in order.
     """
-    values = {
+    biases = np.moveaxis(bias(confusion), -1, 0)
+    return {
         "kappa": cohen_kappa(confusion),
         "kappa_linear": cohen_kappa(confusion, "linear"),
         "kappa_quadratic": cohen_kappa(confusion, "quadratic"),
         "alpha_ordinal": ordinal_alpha(confusion),
         "accuracy": accuracy(confusion),
         "bias": mean_bias(confusion),
+        **{
+            f"kappa_binary.{label}": cohen_kappa(binary(confusion, cut))
+            for cut, label in enumerate(labels[1:], start=1)
+        },
+        **{f"bias.{label}": bias_there for label, bias_there in zip(labels, biases)},
     }
-    values |= {
-        f"kappa_binary.{label}": cohen_kappa(binary(confusion, cut))
-        for cut, label in enumerate(labels[1:], start=1)
-    }
-    biases = np.moveaxis(bias(confusion), -1, 0)
-    return values | {f"bias.{label}": bias for label, bias in zip(labels, biases)}
 
 
 def title(name: str) -> str:
@@ -156,8 +156,10 @@ def resting_on(confusions: Floats, labels: Sequence[int]) -> dict[str, int]:
         labels: as of `statistics`.
     """
     has = confusions.sum(2) > 0
-    queries = {
-        f"kappa_binary.{label}": min(has[:, :cut].any(1).sum(), has[:, cut:].any(1).sum())
-        for cut, label in enumerate(labels[1:], start=1)
+    return {
+        **{
+            f"kappa_binary.{label}": min(has[:, :cut].any(1).sum(), has[:, cut:].any(1).sum())
+            for cut, label in enumerate(labels[1:], start=1)
+        },
+        **{f"bias.{label}": has[:, row].sum() for row, label in enumerate(labels)},
     }
-    return queries | {f"bias.{label}": has[:, row].sum() for row, label in enumerate(labels)}

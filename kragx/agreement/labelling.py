@@ -208,8 +208,12 @@ def label(
 
 def progress(sample: Sample, file: LabelFile, skipped: int = 0) -> Labelled:
     """How far the labelling of a sample is."""
-    done = sum(pair.ids in file.grades for pair in sample.items)
-    return Labelled(file.path, done, len(sample.items), skipped)
+    return Labelled(
+        file.path,
+        done=sum(pair.ids in file.grades for pair in sample.items),
+        total=len(sample.items),
+        skipped=skipped,
+    )
 
 
 def keys_of(scale: Scale) -> dict[str, int]:

@@ -173,7 +173,17 @@ def read_labels(
         case Mapping():
             labels = collected(of_mapping(source), "labels")
         case str() | Path():
-            labels = _of_file(Path(source), side, format, asks, model, rubric)
+            path = Path(source)
+            format = format or recognised(path)  # noqa: A001
+            if format == "store":  # its judge's rubrics have a scale on which 1 is not enough
+                rows = of_store(path, side, asks, model, rubric)
+                labels = replace(collected(rows, str(path)), positive=2.0)
+            elif format in READERS:
+                labels = collected(READERS[format](path), str(path))
+            else:
+                raise UsageError(
+                    f"unknown value {format!r}", field="format", remedy=nearest(format, FORMATS)
+                )
         case Sequence() if all(isinstance(label, Label) for label in source):
             labels = collected(source, "labels")
         case _:
@@ -188,25 +198,6 @@ def read_labels(
             path=labels.name,
         )
     return labels
-
-
-def _of_file(
-    path: Path,
-    side: Side | None,
-    format: str | None,  # noqa: A002
-    asks: str | None,
-    model: str | None,
-    rubric: str | None,
-) -> Labels:
-    format = format or recognised(path)  # noqa: A001
-    if format == "store":
-        labels = collected(of_store(path, side, asks, model, rubric), str(path))
-        return replace(labels, positive=2.0)  # on the scale of the judge's rubrics
-    if format not in READERS:
-        raise UsageError(
-            f"unknown value {format!r}", field="format", remedy=nearest(format, FORMATS)
-        )
-    return collected(READERS[format](path), str(path))
 
 
 def read_sides(
@@ -271,8 +262,9 @@ def of_metadata(items: Iterable[MatchItem]) -> Iterator[Label]:
 
 def _match(chunk: _Stretch, gold: _Stretch) -> bool:
     (source, start, end), (gold_source, gold_start, gold_end) = chunk, gold
-    shared = min(end, gold_end) - max(start, gold_start)
-    return source == gold_source and shares_half(shared, end - start, gold_end - gold_start)
+    return source == gold_source and shares_half(
+        min(end, gold_end) - max(start, gold_start), end - start, gold_end - gold_start
+    )
 
 
 def _stretch(text: str | None, metadata: Mapping[str, Any]) -> _Stretch | None:
