@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -15,7 +16,7 @@ from kragx.metrics.spans.align import align
 from kragx.metrics.spans.cover import Part
 from kragx.metrics.spans.grams import repetitions, twins
 from kragx.metrics.spans.offsets import Placed, locate, placed
-from kragx.metrics.spans.reading import SpanOptions
+from kragx.metrics.spans.reading import SpanOptions, reading
 from kragx.metrics.spans.rows import Rows
 
 _BATCH = 256  # queries whose tokens are compared at once
@@ -117,7 +118,7 @@ class Reader:
         return None
 
     def _aligned(self, batch: Sequence[tuple[GoldTexts, list[str]]]) -> Part:
-        read = self._how.read
+        read = partial(reading, wrappers=self._how.wrappers == "removed")
         golds = [[read(gold.text or "") for gold in chain(*golds)] for golds, _ in batch]
         docs = [[read(text) for text in texts] for _, texts in batch]
         corpus = self._corpus

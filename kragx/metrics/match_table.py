@@ -81,17 +81,18 @@ class MatchTable:
     @property
     def judged(self) -> Bools:
         """(d) whether each document matches a gold item of any grade."""
-        judged = np.zeros(len(self.repeated), bool)
-        judged[self.pair_doc[self.matched]] = True
-        return judged
+        return self.docs_in(self.matched)
 
     @property
     def relevant(self) -> Bools:
         """(d) whether each document matches gold and is no repetition of an earlier one."""
-        relevant = np.zeros(len(self.repeated), bool)
-        gold = self.grade[self.pair_gold] > 0
-        relevant[self.pair_doc[self.matched & gold]] = True
-        return relevant & ~self.repeated
+        return self.docs_in(self.matched & (self.grade[self.pair_gold] > 0)) & ~self.repeated
+
+    def docs_in(self, pairs: Bools) -> Bools:
+        """(d) whether each document stands in one of some pairs (p)."""
+        docs = np.zeros(len(self.repeated), bool)
+        docs[self.pair_doc[pairs]] = True
+        return docs
 
     def at_threshold(self, threshold: float) -> MatchTable:
         """The same scores, decided at another threshold; nothing is scored again.

@@ -20,8 +20,10 @@ def ndcg(view: TableView, spec: MetricSpec) -> Floats:
     """
     match spec["ideal"]:
         case "ones":
-            by_score = spec["gain"] == "score"
-            return ratio(_score_dcg(view) if by_score else _document_dcg(view), _ones(view))
+            if spec["gain"] == "score":
+                return ratio(_score_dcg(view), _ones(view))
+            queries, ranks, _ = view.relevant_docs
+            return ratio(view.discounted(queries, ranks), _ones(view))
         case "retrieved":
             return ratio(_score_dcg(view), _best_score_dcg(view))
     judged = spec["gain_from"] == "judge"
@@ -144,12 +146,6 @@ def _judged_dcg(view: TableView, gain: str) -> tuple[Floats, Floats]:
 # -- gains as K-RAG has them ---------------------------------------------------------------------
 
 
-def _document_dcg(view: TableView) -> Floats:
-    """(c, q) the sum of 1 / log2(1 + rank) over the relevant documents within k."""
-    queries, ranks, _ = view.relevant_docs
-    return view.discounted(queries, ranks)
-
-
 def _ones(view: TableView) -> Floats:
     """(c, q) the sum of 1 / log2(1 + i) for i = 1 to min(m, k)."""
     queries = view.gold_query[view.is_gold]
@@ -176,7 +172,7 @@ def _best_score_dcg(view: TableView) -> Floats:
     Raises:
         DataError: a query has documents and no gold (K-RAG itself fails there).
     """
-    without = np.flatnonzero(view.empty & (view.n_docs > 0))
+    without = np.flatnonzero(view.empty & (view.table.n_docs > 0))
     if without.size:
         raise DataError(
             f"query number {int(without[0]) + 1} has no gold, and K-RAG's nDCG of ROUGE scores "

@@ -169,7 +169,8 @@ def _map(view: TableView, spec: MetricSpec) -> Floats:
             return ratio(view.precision_sum(spec["credit"]), view.hits(spec["credit"]))
         case "cut":
             # Over min(m, k), so no more than k hits may count.
-            return ratio(view.precision_sum(spec["credit"], at_most_k=True), view.cut_gold)
+            least = np.minimum(view.cuts[:, None], view.n_gold)
+            return ratio(view.precision_sum(spec["credit"], at_most_k=True), least)
     return ratio(view.precision_sum(spec["credit"]), view.n_gold.astype(np.float64))
 
 

@@ -179,9 +179,7 @@ def _relevant_share(
         return None
     grade = table.grade[table.pair_gold]
     counts = table.matched & (grade >= profile.rel if profile.rel else grade > 0)
-    relevant = np.zeros(len(table.repeated), bool)
-    relevant[table.pair_doc[counts]] = True
-    return float(relevant[in_question].mean())
+    return float(table.docs_in(counts)[in_question].mean())
 
 
 def _settled(table: MatchTable, score: float, grade: float) -> MatchTable:

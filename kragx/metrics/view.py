@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 
@@ -56,24 +57,14 @@ class TableView:
         return np.equal(self.n_gold, 0)
 
     @cached_property
-    def n_docs(self) -> Ints:
-        """(q) n, the documents of each query."""
-        return self.table.n_docs
-
-    @cached_property
     def depth(self) -> Floats:
         """(c, q) min(k, n), the documents within each cut-off."""
-        return np.minimum(self.cuts[:, None], self.n_docs)
+        return np.minimum(self.cuts[:, None], self.table.n_docs)
 
     @cached_property
     def limit(self) -> Floats:
         """(c, q) k, or n where nothing is cut."""
-        return np.where(np.isinf(self.cuts)[:, None], self.n_docs, self.cuts[:, None])
-
-    @cached_property
-    def cut_gold(self) -> Floats:
-        """(c, q) min(m, k)."""
-        return np.minimum(self.cuts[:, None], self.n_gold)
+        return np.where(np.isinf(self.cuts)[:, None], self.table.n_docs, self.cuts[:, None])
 
     # -- gold items, in the order in which they are found ------------------------------------
 
@@ -180,7 +171,7 @@ class TableView:
     @cached_property
     def _last_rank(self) -> int:
         """The greatest rank at which anything can be credited in any query."""
-        return int(max(self.n_docs.max(initial=0), self.table.n_gold.max(initial=0)))
+        return int(max(self.table.n_docs.max(initial=0), self.table.n_gold.max(initial=0)))
 
     @cached_property
     def _cut_of_rank(self) -> Ints:
@@ -230,15 +221,15 @@ def ratio(numerator: Floats, denominator: Floats, empty: float = 0.0) -> Floats:
     return result
 
 
-def order_within(queries: Ints) -> Ints:
+def order_within(queries: NDArray[np.integer]) -> Ints:
     """1, 2, ... within each stretch of equal queries."""
     return count_within(queries, np.ones(len(queries), bool))
 
 
-def count_within(queries: Ints, flags: Bools) -> Ints:
+def count_within(queries: NDArray[np.integer], flags: Bools) -> Ints:
     """The running count of flags within each stretch of equal queries."""
     if not queries.size:
-        return queries
+        return np.empty(0, np.int64)
     starts = np.concatenate(([0], np.flatnonzero(queries[1:] != queries[:-1]) + 1))
     lengths = np.diff(np.append(starts, len(queries)))
     counts: Ints = np.cumsum(flags, dtype=np.int64)

@@ -158,14 +158,15 @@ def _with_cut_words(
         number = int(rows.tokens[place])
         return "" if number < 0 else words[number]
 
-    longer_before = np.zeros(len(parts.row), bool)
-    longer_behind = np.zeros(len(parts.row), bool)
-    for part in before.tolist():
-        in_stream, in_gold = word(streams, parts.stream[part] - 1), word(golds, first[part])
-        longer_before[part] = in_stream.endswith(in_gold)
-    for part in behind.tolist():
-        in_stream, in_gold = word(streams, end_stream[part]), word(golds, last[part])
-        longer_behind[part] = in_stream.startswith(in_gold)
+    longer_before, longer_behind = np.zeros((2, len(parts.row)), bool)
+    longer_before[before] = [
+        word(streams, place - 1).endswith(word(golds, in_gold))
+        for place, in_gold in zip(parts.stream[before], first[before])
+    ]
+    longer_behind[behind] = [
+        word(streams, place).startswith(word(golds, in_gold))
+        for place, in_gold in zip(end_stream[behind], last[behind])
+    ]
     # A part of the gold's first word is found once the rest says so: the seed, or the whole text.
     equal_at = np.flatnonzero(parts.equal)
     seed_at = counts[starts[:-1]] + seed - 1
@@ -244,11 +245,19 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
         more_stream = np.repeat(end_stream, size) + np.minimum(
             step, np.repeat(gap_stream, size) - 1
         )
-        gap = np.repeat(np.cumsum(length)[joint], size)
-        gold, stream = np.insert(gold, gap, more_gold), np.insert(stream, gap, more_stream)
         # A gap is bridged once the part behind it is one.
-        known = np.insert(known, gap, np.repeat(parts.sure[order][joint + 1], size))
-        equal, of = np.insert(equal, gap, False), np.insert(of, gap, np.repeat(joint, size))
+        sure = np.repeat(parts.sure[order][joint + 1], size)
+        gap = np.repeat(np.cumsum(length)[joint], size)
+        gold, stream, known, equal, of = (
+            np.insert(column, gap, more)
+            for column, more in (
+                (gold, more_gold),
+                (stream, more_stream),
+                (known, sure),
+                (equal, False),
+                (of, np.repeat(joint, size)),
+            )
+        )
     return Cells(gold, stream, known, equal), chain[of], parts.row[order][of]
 
 
@@ -274,11 +283,9 @@ def _counted(
         last, first = cells.stream[end - 1], cells.stream[begin]
         at_start &= near[last + 1] | near[np.minimum(last + 2, len(near) - 1)]
         at_end &= near[first - 1] | near[np.maximum(first - 2, 0)]
-    need = np.full(len(begin), NEVER)
-    need[at_end] = total[at_end]
     long = total >= least.anywhere[row]
-    need[long] = least.anywhere[row[long]]
-    need[at_start] = np.minimum(need[at_start], least.at_start[row[at_start]])
+    need = np.where(long, least.anywhere[row], np.where(at_end, total, NEVER))
+    need = np.where(at_start, np.minimum(need, least.at_start[row]), need)
     counts = at_start | at_end | long
     # The place of the token with which the run has as many as it needs.
     places = np.flatnonzero(cells.equal)

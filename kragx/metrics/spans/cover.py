@@ -16,6 +16,7 @@ import numpy as np
 from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.rows import NEVER
+from kragx.metrics.view import ratio
 
 
 @dataclass(frozen=True)
@@ -136,26 +137,18 @@ class Spread:
         Of a gold item's alternatives the best covered counts. NaN for a query without gold.
         """
         texts, shares = self._best_texts(cut)
-        items = np.bincount(self.item_query, minlength=self.n_queries)
-        total = np.bincount(self.item_query[self.text_item[texts]], shares, self.n_queries)
-        share: Floats = np.full(self.n_queries, np.nan)
-        np.divide(total, items, out=share, where=items > 0)
-        return share
+        total = self._per_query(self.item_query[self.text_item[texts]], shares)
+        return ratio(total, self._per_query(self.item_query), empty=np.nan)
 
     def density(self, cut: Ints) -> Floats:
         """(q) covered gold tokens over those and what is beside the point; 0 for an empty list."""
         covered, _, beside = self._counts(cut)
-        return self._ratio(covered, covered + beside)
+        return ratio(covered, covered + beside)
 
     def iou(self, cut: Ints) -> Floats:
         """(q) covered gold tokens over all gold tokens and what is beside the point."""
         covered, missed, beside = self._counts(cut)
-        return self._ratio(covered, covered + missed + beside)
-
-    def _ratio(self, part: Floats, whole: Floats) -> Floats:
-        ratio = np.divide(part, whole, out=np.zeros(self.n_queries), where=whole > 0)
-        ratio[np.bincount(self.item_query, minlength=self.n_queries) == 0] = np.nan
-        return ratio
+        return ratio(covered, covered + missed + beside)
 
     def _best_texts(self, cut: Ints) -> tuple[Ints, Floats]:
         """For each gold item the text that is best covered, and its covered share."""
@@ -172,7 +165,10 @@ class Spread:
         return self._shares[key]
 
     def _counts(self, cut: Ints) -> tuple[Floats, Floats, Floats]:
-        """(q) distinct covered gold tokens, gold tokens missed, and tokens beside the point."""
+        """(q) distinct covered gold tokens, gold tokens missed, and tokens beside the point.
+
+        NaN for a query without gold.
+        """
         is_best = np.zeros(len(self.text_length), bool)
         is_best[self._best_texts(cut)[0]] = True
         counts = is_best[self.text]
@@ -185,15 +181,17 @@ class Spread:
         missed[self.twin[counts & ~covered]] = True
         missed[self.twin[covered]] = False
         known = self.dull <= cut[self.dull_query]
-
-        def per_query(queries: Ints) -> Floats:
-            return np.bincount(queries, minlength=self.n_queries).astype(np.float64)
-
+        has_gold = self._per_query(self.item_query) > 0
         return (
-            per_query(place_query[covers]),
-            per_query(self._token_query[missed]),
-            cut - per_query(self.dull_query[known]),
+            np.where(has_gold, self._per_query(place_query[covers]), np.nan),
+            self._per_query(self._token_query[missed]),
+            cut - self._per_query(self.dull_query[known]),
         )
+
+    def _per_query(self, queries: Ints, weights: Floats | None = None) -> Floats:
+        """(q) the sum of what is a query's."""
+        sums = np.bincount(queries, weights, minlength=self.n_queries)
+        return sums.astype(np.float64, copy=False)
 
     @cached_property
     def _places(self) -> tuple[Ints, Ints]:

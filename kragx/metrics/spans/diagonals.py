@@ -51,7 +51,7 @@ def diagonals(
     parts of words. What is bridged goes on `beside` places aside, also in fewer tokens than a seed.
     """
     lengths, start = golds.lengths, golds.start[:-1]
-    seeds = {seed: np.arange(len(golds.tokens)) + seed <= golds.start[golds.row + 1]}
+    seeds = {seed: golds.fit(seed)}
     for needed, place in (
         (least.at_start, start),
         (least.at_end, golds.start[1:] - least.at_end),
@@ -68,7 +68,7 @@ def diagonals(
     counted = [(np.empty(0, np.int64), np.empty(0, np.int64))]
     for n in sorted(seeds):
         places = np.flatnonzero(seeds[n])
-        which, stream = joined(in_gold.of(n)[places], in_streams.of(n), in_streams.fit(n))
+        which, stream = joined(in_gold.of(n)[places], in_streams.of(n), streams.fit(n))
         gold = places[which]
         key = golds.row[gold] * (2 * span) + stream - gold + span
         # Of a row of seeds on the same diagonal nearly all fall out here, before sorting.

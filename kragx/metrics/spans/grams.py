@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.rows import NEVER, Rows, ranges
+from kragx.metrics.view import order_within
 
 Hashes = NDArray[np.uint64]
 
@@ -18,7 +19,7 @@ class Grams:
     """Hashes of n tokens in a row, made longer token by token."""
 
     def __init__(self, texts: Rows, stream_of: Ints) -> None:
-        self._texts = texts
+        self.texts = texts
         self._n = 0
         # Equal tokens of different streams have different hashes.
         self._hashes = stream_of[texts.row].astype(np.uint64) * _STREAM
@@ -33,15 +34,6 @@ class Grams:
             self._n += 1
         return self._hashes
 
-    def fit(self, n: int) -> Bools:
-        """For each token whether n - 1 more follow in its row."""
-        start, end = self._texts.start[:-1], self._texts.start[1:]
-        fits = np.ones(len(self._hashes), bool)
-        for back in range(1, n):
-            tail = end - back
-            fits[tail[tail >= start]] = False
-        return fits
-
 
 def joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
     """Every pair of places (in `wanted`, in `hashes`) with the same hash."""
@@ -50,19 +42,14 @@ def joined(wanted: Hashes, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
     # The high bits of a product depend on every bit of its factors.
     table[(wanted * _BASE) >> shift] = True
     there = np.flatnonzero(table[(hashes * _BASE) >> shift] & usable)
-    order = np.argsort(wanted, kind="stable")
-    ordered = wanted[order]
     seen = hashes[there]
-    if not ordered.size:
-        return order, order
-    first = np.minimum(np.searchsorted(ordered, seen), len(ordered) - 1)
-    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    times = np.repeat(0, len(ordered))
-    times[begins] = np.diff(np.append(begins, len(ordered)))
-    count = np.where(ordered[first] == seen, times[first], 0)
+    order = np.argsort(wanted, kind="stable")
+    distinct, first, times = np.unique(wanted[order], return_index=True, return_counts=True)
+    slot = np.minimum(np.searchsorted(distinct, seen), len(distinct) - 1)
+    count = np.where(distinct[slot] == seen, times[slot], 0)
     _thin_out(count, seen)
     np.minimum(count, _PAIRS, out=count)
-    return order[np.repeat(first, count) + ranges(count)], np.repeat(there, count)
+    return order[np.repeat(first[slot], count) + ranges(count)], np.repeat(there, count)
 
 
 def _thin_out(count: Ints, hashes: Hashes) -> None:
@@ -71,14 +58,10 @@ def _thin_out(count: Ints, hashes: Hashes) -> None:
     Text that goes on repeating itself would give as many diagonals as it has pairs of places.
     """
     often = np.flatnonzero(count > _OFTEN)
-    if not often.size:
-        return
-    order = np.argsort(hashes[often], kind="stable")
-    ordered = hashes[often][order]
-    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-    earlier = np.empty(len(often), np.int64)
-    earlier[order] = ranges(np.diff(np.append(begins, len(ordered))))
-    count[often[earlier >= np.maximum(_PAIRS // count[often], 1)]] = 0
+    # By n-gram, and of one n-gram by place.
+    often = often[np.argsort(hashes[often], kind="stable")]
+    number = order_within(hashes[often])
+    count[often[number > np.maximum(_PAIRS // count[often], 1)]] = 0
 
 
 def repetitions(streams: Rows, run: int) -> Ints:
@@ -118,7 +101,7 @@ def twins(golds: Rows, stream_of: Ints, run: int) -> Ints:
 
 def repeated(grams: Grams, n: int) -> tuple[Ints, Ints]:
     """Where n tokens stand that stand earlier in the same stream, and the first place there."""
-    hashes, usable = grams.of(n), grams.fit(n)
+    hashes, usable = grams.of(n), grams.texts.fit(n)
     bits = min(_SLOTS, len(hashes).bit_length() + 2)
     slots = ((hashes * _BASE) >> np.uint64(64 - bits)).astype(np.int64)
     often = np.bincount(slots[usable], minlength=1 << bits) > 1

@@ -4,6 +4,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from kragx.data import value_at
 from kragx.metrics.match_table import Ints
 from kragx.metrics.spans.align import Cells
-from kragx.metrics.spans.reading import SpanOptions
+from kragx.metrics.spans.reading import SpanOptions, inside
 from kragx.metrics.spans.rows import NEVER
 
 _WORD = re.compile(r"[^\W_]+")
@@ -37,11 +39,11 @@ def placed(text: str | None, metadata: Mapping[str, Any], how: SpanOptions) -> P
     source, start = _at(metadata, how.source), _at(metadata, how.start)
     if text is None or source is None or not _is_place(start):
         return None
-    inside = how.inside(text)
+    inner = inside(text, wrappers=how.wrappers == "removed")
     end = _at(metadata, how.end)
-    if _is_place(end) and end - start != len(inside):
+    if _is_place(end) and end - start != len(inner):
         return None
-    words = ((start + word.start(), start + word.end()) for word in _WORD.finditer(inside))
+    words = ((start + word.start(), start + word.end()) for word in _WORD.finditer(inner))
     return Placed(str(source), tuple(words))
 
 
@@ -95,25 +97,21 @@ def locate(golds: Sequence[Placed], docs: Sequence[Placed]) -> tuple[Cells, Ints
 
 def _by_source(texts: Sequence[Placed]) -> dict[str, list[Piece]]:
     """The words of each source, in its order; they are counted over all texts."""
-    words = [(text.source, begin, end) for text in texts for begin, end in text.words]
-    by_source: dict[str, list[Piece]] = {}
-    for place, (source, begin, end) in enumerate(words):
-        by_source.setdefault(source, []).append((begin, end, place))
-    return {source: sorted(pieces) for source, pieces in by_source.items()}
+    words = [(text.source, *word) for text in texts for word in text.words]
+    pieces = sorted((source, begin, end, place) for place, (source, begin, end) in enumerate(words))
+    return {
+        source: [(begin, end, place) for _, begin, end, place in group]
+        for source, group in groupby(pieces, itemgetter(0))
+    }
 
 
-def _overlapping(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+def _overlapping(pieces: Sequence[Piece]) -> Iterator[Sequence[Piece]]:
     """Pieces in the order of their source, in groups that do not overlap one another."""
-    group: list[Piece] = []
-    reached = 0
-    for piece in pieces:
-        if group and piece[0] >= reached:
-            yield group
-            group, reached = [], 0
-        group.append(piece)
-        reached = max(reached, piece[1])
-    if group:
-        yield group
+    begins, ends, _ = zip(*pieces)
+    reached = accumulate(ends, max)
+    apart = [n for n, (begin, end) in enumerate(zip(begins[1:], reached), 1) if begin >= end]
+    for first, last in pairwise([0, *apart, len(pieces)]):
+        yield pieces[first:last]
 
 
 def _mark_repeats(pieces: Sequence[Piece], repeats: Ints) -> None:

@@ -95,27 +95,15 @@ class SpanOptions:
     start: str = "start_index|start"
     end: str = "end_index|end"
 
-    def inside(self, text: str) -> str:
-        """A text without its wrappers, if they are removed."""
-        return _inside(text, wrappers=self.wrappers == "removed")
-
-    def read(self, text: str) -> str:
-        """A text as it is read."""
-        return reading(text, wrappers=self.wrappers == "removed")
-
 
 def reading(text: str, *, wrappers: bool = True) -> str:
-    """The text as it is read for spans.
-
-    Args:
-        text: any text.
-        wrappers: remove what was put around it; False keeps it.
-    """
-    text = _inside(text, wrappers=wrappers)
+    """The text as it is read for spans; `wrappers` removes what was put around it."""
+    text = inside(text, wrappers=wrappers)
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).lower()
 
 
-def _inside(text: str, *, wrappers: bool) -> str:
+def inside(text: str, *, wrappers: bool = True) -> str:
+    """The same with the letters as they are written: of the same length as in its source."""
     return unwrapped(text)[1] if wrappers else written_in(text)
 
 
@@ -128,12 +116,12 @@ def unwrapped(text: str) -> tuple[int, str]:
     opening = _OPENING.match(text)
     begin = opening.end() if opening else 0
     end = len(text)
-    inside = False
+    closed = False
     # Searched from the last tag only: a search from every place would take long in a long text.
     while text.endswith(">", begin, len(text[begin:end].rstrip()) + begin):
         tag = _last(_CLOSING_TAG, text, begin, end, 1)
-        inside = inside or tag is not None
-        field = _last(_CLOSING_FIELD, text, begin, end, 2) if inside or opening else None
+        closed = closed or tag is not None
+        field = _last(_CLOSING_FIELD, text, begin, end, 2) if closed or opening else None
         if tag is None and field is None:
             break
         end = tag if tag is not None else field or begin

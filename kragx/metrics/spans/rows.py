@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from kragx.data.tokens import Tokens
-from kragx.metrics.match_table import Ints
+from kragx.metrics.match_table import Bools, Ints
 
 RUN = 8
 """The least run, in tokens."""
@@ -48,6 +48,10 @@ class Rows:
         """The row of each token."""
         return np.repeat(np.arange(len(self.start) - 1), self.lengths)
 
+    def fit(self, n: int) -> Bools:
+        """For each token whether n - 1 more follow in its row."""
+        return np.arange(n, len(self.tokens) + n) <= self.start[self.row + 1]
+
 
 def ranges(lengths: Ints) -> Ints:
     """0, 1, ... for each length, one after another."""
@@ -84,16 +88,13 @@ class Least:
         first, last = golds.start[:-1], golds.start[1:] - 1
 
         def edge(outermost: Ints, step: int) -> Ints:
-            need = np.full(len(lengths), min(EDGE, run))
-            spoken = np.zeros(len(lengths), np.int64)
-            done = np.zeros(len(lengths), bool)
+            need, spoken = np.ones_like(lengths), np.zeros_like(lengths)
             for n in range(1, min(EDGE, run)):
                 inside = lengths >= n
                 place = outermost[inside] + step * (n - 1)
                 spoken[inside] += syllables(golds.tokens[place], words)
-                enough = inside & ~done & (n > 1) & (spoken >= SYLLABLES)
-                need[enough], done = n, done | enough
-            least: Ints = np.minimum(need, lengths)
-            return least
+                # One token alone is never enough, however many syllables it has.
+                need += (spoken < SYLLABLES) | (n == 1)
+            return np.minimum(need, lengths)
 
         return cls(np.minimum(run, lengths), edge(first, 1), edge(last, -1))
