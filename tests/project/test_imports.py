@@ -18,8 +18,8 @@ finally:
     names = [name if name[:6] == "kragx." else name.partition(".")[0] for name in sys.modules]
     sys.stderr.write(json.dumps(names))
 """
-SCORE = """
-sys.argv = ["kragx", "score", {path!r}]
+COMMAND = """
+sys.argv = ["kragx", *{arguments}]
 from kragx.app.commands.main import main
 main()
 """
@@ -70,12 +70,18 @@ def test_import_of_the_command_is_light():
     }
 
 
+def test_help_is_light():
+    """`kragx --help` says a line about every command and imports none of them."""
+    packages = loaded(COMMAND.format(arguments=["--help"]))
+    assert not packages & {"numpy", "pydantic", "kragx.app.commands.score", "kragx.data"}
+
+
 def test_score_loads_only_what_it_uses(tmp_path):
     """`kragx score` with overlap loads no retriever, judge, plot or optional package."""
     path = tmp_path / "results.jsonl"
     record = {"query_id": "q", "gold": [{"text": "a b c"}], "retrieved": [{"text": "a b c"}]}
     path.write_text(json.dumps(record), encoding="utf-8")
-    packages = loaded(SCORE.format(path=str(path)))
+    packages = loaded(COMMAND.format(arguments=["score", str(path)]))
     assert "numpy" in packages
     assert not packages & {
         "bm25s",

@@ -91,11 +91,9 @@ _PARTS = {"rerank": "reranker", "generat": "generator"}
 
 def _models_of(config: RunConfig) -> dict[str, str]:
     """Models that a config names as a reranker's or generator's, anywhere in retrievers' args."""
-    models: dict[str, str] = {}
-    for retriever in config.retrievers.values():
-        for part, model in _models_in(retriever.args or {}):
-            models.setdefault(part, model)
-    return models
+    retrievers = config.retrievers.values()
+    models = [pair for retriever in retrievers for pair in _models_in(retriever.args or {})]
+    return dict(reversed(models))  # of several the first
 
 
 def _models_in(value: Any, part: str | None = None, key: str = "") -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ import os
 import pkgutil
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections import UserDict
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -36,41 +36,35 @@ _SECTIONS = {
 }
 """Every command with the module that holds it, as they stand in the help."""
 
-_MODULES = {name: module for names in _SECTIONS.values() for name, module in names.items()}
 
-
-class _Commands(Mapping[str, Any]):
+class _Commands(UserDict[str, Any]):
     """The commands by name; a command's module, and what that needs, is imported with it."""
 
     def __getitem__(self, name: str) -> Any:
-        command = getattr(import_module(f"kragx.app.commands.{_MODULES[name]}"), name)
+        command = getattr(import_module(f"kragx.app.commands.{self.data[name]}"), name)
         if isinstance(command, typer.Typer):
             return get_command(command)
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command()(command)
         return get_command(app)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(_MODULES)
 
-    def __len__(self) -> int:
-        return len(_MODULES)
+def _about(name: str, module: str) -> str | None:
+    """What a command says of itself, read from its module: importing them all takes long.
 
-    def about(self, name: str) -> str | None:
-        """What a command says of itself, read from its module: importing them all takes long.
-
-        A command is a function, and a group is described by its module.
-        """
-        module = ast.parse(pkgutil.get_data("kragx.app.commands", f"{_MODULES[name]}.py") or b"")
-        functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
-        return ast.get_docstring(functions.get(name, module))
+    A command is a function, and a group is described by its module.
+    """
+    source = ast.parse(pkgutil.get_data("kragx.app.commands", f"{module}.py") or b"")
+    functions = {node.name: node for node in source.body if isinstance(node, ast.FunctionDef)}
+    return ast.get_docstring(functions.get(name, source))
 
 
 class _Kragx(TyperGroup):
     """Every expected error becomes one line and its exit code; the help shows the road."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "commands": _Commands()})
+        modules = {name: file for names in _SECTIONS.values() for name, file in names.items()}
+        super().__init__(**{**options, "commands": _Commands(modules)})
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -88,12 +82,11 @@ class _Kragx(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands under their heads, each with a line about it."""
-        commands = _Commands()
-        limit = formatter.width - 6 - max(map(len, commands))
+        limit = formatter.width - 6 - max(map(len, self.commands))
         for head, names in _SECTIONS.items():
             rows = [
-                (name, TyperCommand(name, help=commands.about(name)).get_short_help_str(limit))
-                for name in names
+                (name, TyperCommand(name, help=_about(name, module)).get_short_help_str(limit))
+                for name, module in names.items()
             ]
             with formatter.section(head):
                 formatter.write_dl(rows)
