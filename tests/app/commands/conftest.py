@@ -72,7 +72,7 @@ def jsonl(tmp_path: Path) -> Callable[..., Path]:
 
     def write(*records: object, name: str = "results.jsonl") -> Path:
         path = tmp_path / name
-        lines = (json.dumps(each, ensure_ascii=False) + "\n" for each in records)
+        lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
         path.write_text("".join(lines), encoding="utf-8")
         return path
 

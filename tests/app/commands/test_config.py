@@ -76,7 +76,7 @@ def test_one_mistake(problems, text, path, nearest):
 
 def test_all_mistakes_at_once(problems):
     """Mistakes at every level are all listed, each once."""
-    found = problems(
+    lines = problems(
         """
         dataset: {path: gold.jsonl, nmae: x}
         retrievers:
@@ -91,8 +91,8 @@ def test_all_mistakes_at_once(problems):
         outptu: ${KRAGX_TEST_UNSET}
         """
     )
-    paths = [problem.split(":", maxsplit=1)[0] for problem in found]
-    assert len(set(found)) == len(found)
+    paths = [problem.split(":", maxsplit=1)[0] for problem in lines]
+    assert len(set(lines)) == len(lines)
     assert set(paths) == {
         "dataset.nmae",
         "retrievers.a.clas",
@@ -164,8 +164,8 @@ def test_what_is_required(problems, key):
 )
 def test_wrong_shapes(problems, text, path):
     """A value of the wrong shape, an empty one, or two sources at once is one named problem."""
-    found = problems(text)
-    assert {problem.split(":", maxsplit=1)[0] for problem in found} == {path}
+    lines = problems(text)
+    assert {problem.split(":", maxsplit=1)[0] for problem in lines} == {path}
 
 
 def test_match_and_matchers(problems):
@@ -315,7 +315,7 @@ def test_secrets_stay_variables(loaded, monkeypatch):
 def test_unset_variable(problems, monkeypatch):
     """Every unset variable is named with its YAML path."""
     monkeypatch.delenv("KRAGX_TEST_NONE", raising=False)
-    found = problems(
+    lines = problems(
         """
         dataset: gold.jsonl
         retrievers:
@@ -323,8 +323,8 @@ def test_unset_variable(problems, monkeypatch):
         output: ${KRAGX_TEST_NONE}/out
         """
     )
-    assert [problem.split(":")[0] for problem in found] == ["retrievers.a.args.keys[1]", "output"]
-    assert all("'KRAGX_TEST_NONE'" in problem for problem in found)
+    assert [problem.split(":")[0] for problem in lines] == ["retrievers.a.args.keys[1]", "output"]
+    assert all("'KRAGX_TEST_NONE'" in problem for problem in lines)
 
 
 def test_resolved_holds_every_default(loaded, tmp_path):

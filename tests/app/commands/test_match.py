@@ -48,7 +48,9 @@ def test_scores_and_decisions(kragx, jsonl):
 def test_threshold_decides_but_keeps_the_scores(kragx, jsonl):
     """Another threshold changes the decisions and leaves the scores as they are."""
     path = jsonl(TWO_BY_TWO)
-    (loose,), (strict,) = (kragx("match", path, "--threshold", at).lines() for at in ("0.5", "0.7"))
+    (loose,), (strict,) = (
+        kragx("match", path, "--threshold", threshold).lines() for threshold in ("0.5", "0.7")
+    )
     assert strict["scores"] == loose["scores"]
     assert (loose["matched"][2], strict["matched"][2]) == ([False, True], [False, False])
 

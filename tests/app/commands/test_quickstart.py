@@ -24,7 +24,10 @@ def test_runs_from_any_folder(kragx, here):
     assert (outcome.code, outcome.err) == (0, "written to out; open out/report.html\n")
     assert "60 of 60 queries scored" in outcome.out
     written = json.loads((here / "out" / "report.json").read_text(encoding="utf-8"))
-    assert [each["retriever"] for each in written["evaluations"]] == ["windows-150", "paragraphs"]
+    assert [evaluation["retriever"] for evaluation in written["evaluations"]] == [
+        "windows-150",
+        "paragraphs",
+    ]
     assert sorted(path.name for path in here.iterdir()) == ["out"]
 
 

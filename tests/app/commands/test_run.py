@@ -148,10 +148,10 @@ def test_module_that_raises_on_import(run, module, source):
 
 def test_results_files(run, jsonl):
     """Results files stand in for retrievers; queries join by id, whatever their order."""
-    found = {"id": "g2", "text": "a lazy dog sleeps all day"}
+    answer = {"id": "g2", "text": "a lazy dog sleeps all day"}
     jsonl(
         {"query_id": "q9", "retrieved": []},
-        {"query_id": "q2", "retrieved": [{"text": "nothing like it"}, found]},
+        {"query_id": "q2", "retrieved": [{"text": "nothing like it"}, answer]},
         name="old.jsonl",
     )
     report = run("retrievers: {old: {results: old.jsonl}}\nmetrics: [mrr@10]")
@@ -186,7 +186,10 @@ matchers: {strict: exact, loose: overlap, id: id}
 metrics: mrr@10
 """
     )
-    assert [(each.match_name, each.name, each["mrr@10"]) for each in report.evaluations] == [
+    assert [
+        (evaluation.match_name, evaluation.name, evaluation["mrr@10"])
+        for evaluation in report.evaluations
+    ] == [
         ("strict", "finder", 0.5),
         ("strict", "fox", 0.0),
         ("loose", "finder", 1.0),

@@ -107,7 +107,9 @@ def test_report(written):
     assert {"config", "versions", "evaluations"} <= set(report)
     assert report["config"]["retrievers"]["first"]["concurrency"] == 1
     assert {"kragx", "python", "numpy"} <= set(report["versions"])
-    assert [(each["match"], each["retriever"]) for each in report["evaluations"]] == [
+    assert [
+        (evaluation["match"], evaluation["retriever"]) for evaluation in report["evaluations"]
+    ] == [
         ("strict", "first"),
         ("strict", "둘째/a:b"),
         ("loose", "first"),
@@ -126,21 +128,21 @@ def test_report(written):
 
 def test_means(written):
     """means.csv holds a line for each matcher and retriever, undefined values left empty."""
-    found = rows(written() / "from_config" / "means.csv")
-    assert [(row["match"], row["retriever"], row["mrr@10"]) for row in found] == [
+    lines = rows(written() / "from_config" / "means.csv")
+    assert [(row["match"], row["retriever"], row["mrr@10"]) for row in lines] == [
         ("strict", "first", "0.25"),
         ("strict", "둘째/a:b", "0.75"),
         ("loose", "first", "0.25"),
         ("loose", "둘째/a:b", "0.75"),
     ]
-    assert found[0]["micro recall@5"] == "0.5"
+    assert lines[0]["micro recall@5"] == "0.5"
 
 
 def test_queries(written):
     """queries.csv holds a line for each query, matcher and retriever."""
-    found = rows(written() / "from_config" / "queries.csv")
-    assert len(found) == 2 * 2 * 3
-    by_key = {(row["match"], row["retriever"], row["query_id"]): row for row in found}
+    lines = rows(written() / "from_config" / "queries.csv")
+    assert len(lines) == 2 * 2 * 3
+    by_key = {(row["match"], row["retriever"], row["query_id"]): row for row in lines}
     assert by_key["loose", "둘째/a:b", "q2"]["mrr@10"] == "0.5"
     assert by_key["loose", "first", "질문 1"]["mrr@10"] == "0.5"
     assert by_key["loose", "first", "q2"]["redundancy@5"] == ""

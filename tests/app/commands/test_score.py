@@ -57,17 +57,17 @@ def test_table_per_query(kragx, jsonl):
 @pytest.mark.parametrize(("flags", "more"), [((), set()), (("--per-query",), {"queries"})])
 def test_json_keys(kragx, jsonl, flags, more):
     """The JSON holds settings, counts, mean and micro, and queries only if asked for."""
-    found = kragx("score", jsonl(FOUND), "--format", "json", *flags).json()
-    assert set(found) == {"settings", "counts", "mean", "micro"} | more
+    result = kragx("score", jsonl(FOUND), "--format", "json", *flags).json()
+    assert set(result) == {"settings", "counts", "mean", "micro"} | more
 
 
 def test_json_values(kragx, jsonl):
     """The JSON's means, micro averages and values per query are the hand-made numbers."""
     path = jsonl(FOUND, NOTHING, NO_GOLD)
-    found = kragx("score", path, *METRICS, "--format", "json", "--per-query").json()
-    assert found["mean"] == {"mrr@10": 0.25, "recall@10": 0.5}
-    assert found["micro"] == {"recall@10": 0.5}
-    assert found["queries"] == {
+    result = kragx("score", path, *METRICS, "--format", "json", "--per-query").json()
+    assert result["mean"] == {"mrr@10": 0.25, "recall@10": 0.5}
+    assert result["micro"] == {"recall@10": 0.5}
+    assert result["queries"] == {
         "found": {"mrr@10": 0.5, "recall@10": 1.0},
         "nothing": {"mrr@10": 0.0, "recall@10": 0.0},
         "no gold": {"mrr@10": None, "recall@10": None},
@@ -121,15 +121,15 @@ def test_csv_per_query(kragx, jsonl):
 def test_canonical_names(kragx, jsonl, written, canonical):
     """However a metric is written, and however often, it appears once, by its canonical name."""
     path = jsonl(FOUND | {"gold": [{"id": "g", "text": "the quick brown fox jumps", "grade": 2}]})
-    found = kragx("score", path, "-m", written, "--metric", canonical, "--format", "json").json()
-    assert list(found["mean"]) == [canonical]
+    result = kragx("score", path, "-m", written, "--metric", canonical, "--format", "json").json()
+    assert list(result["mean"]) == [canonical]
 
 
 def test_default_metrics(kragx, jsonl):
     """Without -m the usual seven metrics are computed at 10."""
-    found = kragx("score", jsonl(FOUND), "--format", "json").json()
+    result = kragx("score", jsonl(FOUND), "--format", "json").json()
     names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg")
-    assert list(found["mean"]) == [f"{name}@10" for name in names]
+    assert list(result["mean"]) == [f"{name}@10" for name in names]
 
 
 def test_standard_input(kragx, jsonl):
@@ -204,25 +204,25 @@ def test_what_was_left_out_is_counted_and_shown(kragx, jsonl, record, count, rem
 
 def test_nothing_found_scores_zero(kragx, jsonl):
     """An empty list is an answer: it scores 0, and is neither missing nor failed."""
-    found = kragx("score", jsonl(NOTHING), "--format", "json").json()
-    assert set(found["mean"].values()) == {0.0}
-    assert (found["counts"]["n_missing"], found["counts"]["n_failed"]) == (0, 0)
+    result = kragx("score", jsonl(NOTHING), "--format", "json").json()
+    assert set(result["mean"].values()) == {0.0}
+    assert (result["counts"]["n_missing"], result["counts"]["n_failed"]) == (0, 0)
 
 
 def test_duplicates(kragx, jsonl):
     """A document that stands twice is counted, and is relevant only the first time."""
     twice = FOUND | {"retrieved": [FOUND["retrieved"][1]] * 2}
-    found = kragx("score", jsonl(twice), "-m", "precision@2", "--format", "json").json()
-    assert found["mean"] == {"precision@2": 0.5}
-    assert found["counts"]["n_duplicates"] == 1
+    result = kragx("score", jsonl(twice), "-m", "precision@2", "--format", "json").json()
+    assert result["mean"] == {"precision@2": 0.5}
+    assert result["counts"]["n_duplicates"] == 1
     assert "stand twice" in kragx("score", jsonl(twice)).out
 
 
 def test_only_queries_without_gold(kragx, jsonl):
     """Where no query has gold, every mean is null, not NaN and not 0."""
-    found = kragx("score", jsonl(NO_GOLD), "--format", "json").json()
-    assert set(found["mean"].values()) == {None}
-    assert found["counts"]["n_scored"] == 0
+    result = kragx("score", jsonl(NO_GOLD), "--format", "json").json()
+    assert set(result["mean"].values()) == {None}
+    assert result["counts"]["n_scored"] == 0
 
 
 def test_texts_without_tokens_are_warned_about(kragx, jsonl):

@@ -22,8 +22,8 @@ def pair(gold, doc):
 
 def hit(kragx, path, *options):
     """Whether the only document matches, and the match settings."""
-    found = kragx("score", path, *options, "-m", "hit_rate", "--format", "json").json()
-    return found["mean"]["hit_rate"] == 1.0, found["settings"]["match"]
+    result = kragx("score", path, *options, "-m", "hit_rate", "--format", "json").json()
+    return result["mean"]["hit_rate"] == 1.0, result["settings"]["match"]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_options_are_recorded(kragx, jsonl, options, recorded):
 def test_tokenizer(kragx, jsonl, name, expected):
     """--tokenizer chooses what is compared: only whitespace minds case here."""
     path = jsonl(pair(*CASES))
-    found, settings = hit(kragx, path, "--match", "rouge2", "--tokenizer", name)
-    assert found is expected
+    is_hit, settings = hit(kragx, path, "--match", "rouge2", "--tokenizer", name)
+    assert is_hit is expected
     assert settings["tokenizer"]["name"] == name
     assert settings["tokenizer"]["version"]
 
@@ -143,11 +143,11 @@ def test_no_gold(kragx, jsonl, policy, mean, n_scored):
     """--no-gold leaves queries without gold out, scores them 0, or rewards an empty answer."""
     options = () if policy is None else ("--no-gold", policy)
     path = jsonl(ANSWERED, EMPTY, TALKATIVE)
-    found = kragx("score", path, *options, "-m", "mrr@5", "--format", "json").json()
-    assert found["mean"]["mrr@5"] == pytest.approx(mean, abs=1e-12)
-    assert (found["counts"]["n_scored"], found["counts"]["n_no_gold"]) == (n_scored, 2)
+    result = kragx("score", path, *options, "-m", "mrr@5", "--format", "json").json()
+    assert result["mean"]["mrr@5"] == pytest.approx(mean, abs=1e-12)
+    assert (result["counts"]["n_scored"], result["counts"]["n_no_gold"]) == (n_scored, 2)
     deviations = {} if policy in (None, "skip") else {"no_gold": policy}
-    assert found["settings"]["deviations"] == deviations
+    assert result["settings"]["deviations"] == deviations
 
 
 def test_no_gold_error(kragx, jsonl):
@@ -197,8 +197,8 @@ def letters(text):
 def test_own_matcher_from_the_current_folder(kragx, jsonl, module):
     """A matcher is found by import path in the folder where kragx is started."""
     module("toy_matchers", TOY)
-    found, settings = hit(kragx, jsonl(pair("one", "other")), "--match", "toy_matchers:Generous")
-    assert found is True
+    is_hit, settings = hit(kragx, jsonl(pair("one", "other")), "--match", "toy_matchers:Generous")
+    assert is_hit is True
     assert settings["method"] == "generous"
 
 

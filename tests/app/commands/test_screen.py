@@ -31,7 +31,7 @@ def run(kragx, jsonl, here, monkeypatch):
                 [{"id": f"x{rank}"} for rank in range(1, rank)] + [{"id": f"g{number}"}]
                 for number in range(n)
             ]
-            records = [{**query(at), "retrieved": docs} for at, docs in enumerate(lists)]
+            records = [{**query(number), "retrieved": docs} for number, docs in enumerate(lists)]
             jsonl(*records, name=f"{name}.jsonl")
         retrievers = ", ".join(f"{name}: {name}.jsonl" for name in names)
         (here / "run.yaml").write_text(
@@ -40,7 +40,7 @@ def run(kragx, jsonl, here, monkeypatch):
         outcome = kragx("run", "run.yaml", *options)
         seen = []
         for line in [*outcome.out.splitlines(), *outcome.err.splitlines()]:
-            seen += [line[at : at + WIDTH] for at in range(0, len(line) or 1, WIDTH)]
+            seen += [line[start : start + WIDTH] for start in range(0, len(line) or 1, WIDTH)]
         return outcome, seen
 
     return call

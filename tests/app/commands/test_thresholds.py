@@ -49,7 +49,7 @@ def results(jsonl) -> Path:
 def folder(kragx, jsonl, here) -> Path:
     """What kragx run leaves of two retrievers."""
     jsonl(*RECORDS)
-    other = [{**each, "retrieved": each["retrieved"][::-1]} for each in RECORDS]
+    other = [{**record, "retrieved": record["retrieved"][::-1]} for record in RECORDS]
     jsonl(*other, name="other.jsonl")
     config = {
         "dataset": "results.jsonl",
@@ -69,8 +69,8 @@ def test_every_comparison_says_where_the_order_is_reversed(kragx, jsonl, here):
     gold = [{"text": "a b c d e f g h i j k"}]  # ten pairs of words
     texts = {"early": ["a b c d e f x y z 1 2"], "late": ["x y z", "a b c d e f g h i j k"]}
     for name, docs in texts.items():
-        found = {"query_id": "q1", "gold": gold, "retrieved": [{"text": text} for text in docs]}
-        jsonl(found, name=f"{name}.jsonl")
+        record = {"query_id": "q1", "gold": gold, "retrieved": [{"text": text} for text in docs]}
+        jsonl(record, name=f"{name}.jsonl")
 
     def run(out: str, *options: object, **retrievers: str) -> str:
         config = {
@@ -99,9 +99,9 @@ def test_every_comparison_says_where_the_order_is_reversed(kragx, jsonl, here):
 def test_sweep_as_json_csv_and_table(kragx, results):
     """The same values in each; the chosen threshold is marked."""
     plain = kragx("threshold", "sweep", results, "-m", "recall@3", "--format", "json").json()
-    (found,) = plain["sweeps"]
-    assert len(found["thresholds"]) == 100
-    assert found["chosen"] == 0.5
+    (sweep,) = plain["sweeps"]
+    assert len(sweep["thresholds"]) == 100
+    assert sweep["chosen"] == 0.5
     rows = list(
         csv.DictReader(
             io.StringIO(
@@ -109,7 +109,7 @@ def test_sweep_as_json_csv_and_table(kragx, results):
             )
         )
     )
-    assert [float(row["recall@3"]) for row in rows] == found["values"]["recall@3"]
+    assert [float(row["recall@3"]) for row in rows] == sweep["values"]["recall@3"]
     assert [row["threshold"] for row in rows if row["chosen"] == "1"] == ["0.5"]
     table = kragx("threshold", "sweep", results, "-m", "recall@3").out
     assert "0.5 *" in table
@@ -132,8 +132,8 @@ def test_sweep_steps_and_scores(kragx, results):
         0.2,
     )
     assert kragx(*args).json()["sweeps"][0]["thresholds"] == [0.2, 0.4, 0.6]
-    found = kragx("threshold", "sweep", results, "--format", "json", "--every-score").json()
-    assert found["sweeps"][0]["thresholds"] == [0.5, 1.0]
+    result = kragx("threshold", "sweep", results, "--format", "json", "--every-score").json()
+    assert result["sweeps"][0]["thresholds"] == [0.5, 1.0]
     piped = kragx(
         "threshold", "sweep", "-", "--format", "json", stdin=results.read_text("utf-8")
     ).json()
@@ -195,14 +195,17 @@ def test_calibrate_as_json_with_other_candidates(kragx, results, jsonl):
     labels = jsonl(*LABELS, name="labels.jsonl")
     spec = "{method: embedding, embeddings: 'examples.ngram_embeddings:NgramEmbeddings'}"
     args = ("--by", "f1", "--tokenizer", "whitespace", "--match", spec, "--folds", 2)
-    found = kragx(
+    result = kragx(
         "threshold", "calibrate", results, "--labels", labels, "--format", "json", *args
     ).json()
-    assert found["by"] == "f1"
-    assert found["chosen"]["f1"] == 1.0
-    methods = [each["match"]["method"] for each in found["candidates"]]
+    assert result["by"] == "f1"
+    assert result["chosen"]["f1"] == 1.0
+    methods = [candidate["match"]["method"] for candidate in result["candidates"]]
     assert "embedding" in methods
-    assert {each["match"].get("tokenizer") for each in found["candidates"]} == {"whitespace", None}
+    assert {candidate["match"].get("tokenizer") for candidate in result["candidates"]} == {
+        "whitespace",
+        None,
+    }
 
 
 @pytest.mark.parametrize(
@@ -245,7 +248,7 @@ def test_explain_obeys_no_color(kragx, results, monkeypatch):
 def test_explain_a_folder(kragx, folder):
     """Every retriever, or the one named; the config's matchers stand among the scores."""
     both = kragx("explain", folder, "-q", "q2", "--format", "json").json()
-    assert [each["retriever"] for each in both["runs"]] == ["첫째", "other"]
+    assert [run["retriever"] for run in both["runs"]] == ["첫째", "other"]
     assert {"loose", "strict"} <= both["runs"][0]["pairs"][0]["scores"].keys()
     one = kragx("explain", folder, "-q", "q2", "--retriever", "other", "--format", "json").json()
     assert one["gold"][0]["found_at"] == 2
@@ -270,11 +273,11 @@ def test_a_run_says_where_its_order_depends_on_the_threshold(kragx, jsonl, here)
     for name, texts in lists.items():
         records = [
             {
-                "query_id": f"q{at}",
+                "query_id": f"q{number}",
                 "gold": [{"text": gold}],
                 "retrieved": [{"text": f"{text} {' '.join(f'n{n}' for n in range(20))}"}],
             }
-            for at, text in enumerate(texts)
+            for number, text in enumerate(texts)
         ]
         jsonl(*records, name=f"{name}.jsonl")
     config = {
@@ -286,7 +289,7 @@ def test_a_run_says_where_its_order_depends_on_the_threshold(kragx, jsonl, here)
     done = kragx("run", "config.yaml", "-o", "out")
     assert "at 0.5 'x' is ahead of 'y' in recall@1, at 0.525 behind" in " ".join(done.out.split())
     report = json.loads((here / "out" / "report.json").read_text("utf-8"))
-    assert any("threshold" in each for each in report["comparisons"][0]["cautions"])
+    assert any("threshold" in caution for caution in report["comparisons"][0]["cautions"])
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])
@@ -328,11 +331,11 @@ def test_an_id_in_another_unicode_form_is_found(kragx, jsonl):
 def test_sweep_passes_over_matchers_without_a_threshold(kragx, here, jsonl):
     """Of several matchers those that decide yes or no are named; alone they are an error."""
     gold = jsonl({"query_id": "q1", "query": "?", "gold": [{"text": "a b c d"}]}, name="gold.jsonl")
-    found = jsonl(
+    results = jsonl(
         {"query_id": "q1", "gold": [], "retrieved": [{"text": "a b c x"}]}, name="found.jsonl"
     )
     (here / "two.yaml").write_text(
-        f"dataset: {gold}\nretrievers: {{mine: {{results: {found}}}}}\nmetrics: [recall@5]\n"
+        f"dataset: {gold}\nretrievers: {{mine: {{results: {results}}}}}\nmetrics: [recall@5]\n"
         "matchers: {strict: exact, loose: {method: overlap, threshold: 0.503}}\noutput: out\n",
         encoding="utf-8",
     )
