@@ -139,11 +139,7 @@ class RunReport(Result):
     def to_markdown(self) -> str:
         """The report for people, in Markdown."""
         return report_markdown(
-            self.dataset.settings,
-            self.evaluations,
-            self.comparisons,
-            self.changes,
-            self.gates,
+            self.dataset.settings, self.evaluations, self.comparisons, self.changes, self.gates
         )
 
     def to_html(

@@ -72,7 +72,8 @@ def _short(expand: Callable[[str], object], kind: Any, description: str) -> Befo
     )
 
 
-_Names = Annotated[list[str], Field(min_length=1)]
+_NameList = Annotated[list[str], Field(min_length=1)] | None
+Names = Annotated[_NameList, _short(lambda name: [name], _NameList, "one of them")]
 
 
 class DatasetConfig(_Model):
@@ -110,6 +111,11 @@ class DatasetConfig(_Model):
         if problems:
             raise ValueError(problems)
         return value
+
+
+Dataset = Annotated[
+    DatasetConfig, _short(lambda path: {"path": path}, DatasetConfig, "the path of a gold set")
+]
 
 
 class CallbackConfig(_Model):
@@ -165,12 +171,11 @@ class RetrieverConfig(_Model):
         if len(sources) != 1:
             raise ValueError("give either 'class' or 'results' or 'run'")
         # A resolved config spells out the defaults, which do no harm; nor does what is empty.
+        (source,) = sources
         options = self.model_dump(exclude=_SOURCES, exclude_defaults=True)
         misplaced = next((name for name, option in options.items() if option), None)
         if self.factory is None and misplaced is not None:
-            raise ValueError(
-                f"{misplaced!r} belongs to 'class'; {next(iter(sources))!r} takes none"
-            )
+            raise ValueError(f"{misplaced!r} belongs to 'class'; {source!r} takes none")
         return self
 
     @property
@@ -184,6 +189,16 @@ class RetrieverConfig(_Model):
     def asking(self) -> dict[str, Any]:
         """How the retriever is asked, but for its callbacks."""
         return self.model_dump(exclude={*_SOURCES, "args", "callbacks"})
+
+
+Retriever = Annotated[
+    RetrieverConfig,
+    _short(
+        lambda source: {source_of(source): source},
+        RetrieverConfig,
+        "an import path, or the path of a results file",
+    ),
+]
 
 
 class HtmlConfig(_Model):
@@ -216,21 +231,8 @@ class StatisticsConfig(_Model):
 class RunConfig(_Model):
     """Everything that `kragx run` does. Relative paths start at the config file's folder."""
 
-    dataset: Annotated[
-        DatasetConfig,
-        _short(lambda path: {"path": path}, DatasetConfig, "the path of a gold set"),
-    ]
-    retrievers: dict[
-        Annotated[str, BeforeValidator(str)],
-        Annotated[
-            RetrieverConfig,
-            _short(
-                lambda source: {source_of(source): source},
-                RetrieverConfig,
-                "an import path, or the path of a results file",
-            ),
-        ],
-    ] = Field(min_length=1)
+    dataset: Dataset
+    retrievers: dict[Annotated[str, BeforeValidator(str)], Retriever] = Field(min_length=1)
     match: Any = None
     judge: dict[str, Any] | None = Field(
         default=None, description="the LLM that judges for 'llm' (docs/judging.md)"
@@ -239,9 +241,7 @@ class RunConfig(_Model):
     facts_match: Any = Field(
         default=None, description="how context_completeness matches facts; default: as gold"
     )
-    metrics: Annotated[_Names | None, _short(lambda name: [name], _Names | None, "one metric")] = (
-        None
-    )
+    metrics: Names = None
     budget_tokenizer: Any = Field(
         default=None, description="what a token of a budget (ndcg@500tokens) is; default: unicode"
     )
@@ -254,11 +254,9 @@ class RunConfig(_Model):
     baseline: str | None = Field(
         default=None, description="the retriever that others are set against; default: the first"
     )
-    slices: Annotated[_Names | None, _short(lambda name: [name], _Names | None, "one field")] = (
-        Field(
-            default=None,
-            description="fields of a query to compare within: query_type, metadata.difficulty",
-        )
+    slices: Names = Field(
+        default=None,
+        description="fields of a query to compare within: query_type, metadata.difficulty",
     )
     statistics: StatisticsConfig = Field(
         default_factory=StatisticsConfig, description="of intervals and tests"
