@@ -1,5 +1,6 @@
 """Plain values for JSON: one mechanism for every result."""
 
+from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -16,13 +17,15 @@ def plain(value: Any) -> Any:  # noqa: PLR0911  # a line for each kind of value
 
     A dataclass becomes a mapping of its fields (without those marked `HIDDEN`), followed by the
     properties that its class names in ``also_plain``; an object with a ``to_dict`` of its own is
-    asked for it; tuples and sets become lists, paths and enums texts, numbers of numpy those of
-    Python, and what is not finite None.
+    asked for it; counts (`Counter`) stand in the order of their names; tuples and sets become
+    lists, paths and enums texts, numbers of numpy those of Python, and what is not finite None.
     """
     if value is None or isinstance(value, (str, bool, int)):
         return value.value if isinstance(value, Enum) else value
     if isinstance(value, float):
         return float(value) if isfinite(value) else None
+    if isinstance(value, Counter):
+        value = dict(sorted(value.items()))
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):

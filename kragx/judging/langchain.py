@@ -1,6 +1,7 @@
 """Judge through any LangChain chat model that can give structured output."""
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,20 +95,21 @@ def _plain(value: object) -> bool:
     return isinstance(value, (str, int, float)) and not isinstance(value, bool)
 
 
+# What chat models raise when the service fails, by the package that it belongs to.
+_SERVICE_ERRORS = (
+    ("openai", "APIError"),
+    ("anthropic", "APIError"),
+    ("httpx", "TransportError"),
+    ("httpx", "HTTPStatusError"),
+    ("httpx2", "TransportError"),
+    ("httpx2", "HTTPStatusError"),
+)
+
+
 def _expected() -> tuple[type[Exception], ...]:
     """What chat models raise when the service fails, of those packages that are loaded."""
-    import sys
-
-    errors: list[type[Exception]] = [TimeoutError, ConnectionError]
-    for module, names in (
-        ("openai", ("APIError",)),
-        ("anthropic", ("APIError",)),
-        ("httpx", ("TransportError", "HTTPStatusError")),
-        ("httpx2", ("TransportError", "HTTPStatusError")),
-    ):
-        loaded = sys.modules.get(module)
-        errors += [getattr(loaded, name) for name in names if hasattr(loaded, name)]
-    return tuple(errors)
+    errors = (getattr(sys.modules.get(module), name, None) for module, name in _SERVICE_ERRORS)
+    return (TimeoutError, ConnectionError, *filter(None, errors))
 
 
 def _read(answered: Any) -> Answer | Failure:

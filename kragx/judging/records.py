@@ -7,7 +7,7 @@ from typing import Any
 
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging.store import Store
-from kragx.plain import HIDDEN, plain_fields
+from kragx.plain import HIDDEN
 from kragx.printing import Part, Result, Table, counted, warning
 
 
@@ -80,13 +80,6 @@ class Group:
             self.served.append(served)
         served.last = at
         served.n += 1
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, counts by name."""
-        counts = {"grades": self.grades, "failures": self.failures}
-        return plain_fields(self) | {
-            name: dict(sorted(count.items())) for name, count in counts.items()
-        }
 
 
 @dataclass(frozen=True)

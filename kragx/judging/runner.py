@@ -61,12 +61,13 @@ class Batch:
         self.settings = settings
         self.tally = Tally()
         client = dict(settings.client.settings)
-        digests: dict[int, dict[str, str]] = {}  # by rubric: they are few, and questions many
+        # Questions are many, and rubrics few: each of them is digested once.
+        rubrics = {id(question.rubric): question.rubric for question in questions}
+        digests = {rubric: digest(rubrics[rubric]) for rubric in rubrics}
         self.keys: list[str] = []
         self.wanted: dict[str, tuple[Question, str]] = {}
         for question in questions:
-            rubric = digests.get(id(question.rubric)) or digest(question.rubric)
-            digests[id(question.rubric)] = rubric
+            rubric = digests[id(question.rubric)]
             canonical = canonical_json(material(question, client, settings.repeat, rubric))
             key = key_of(canonical)
             self.keys.append(key)

@@ -50,19 +50,14 @@ class Pace:
 
     async def pass_through(self) -> None:
         """Wait for one's turn."""
-        while True:
-            with self._lock:
-                now_ = self._clock()
-                start = max(now_, self._paused_until, self._next)
-                if start <= now_:
-                    self._next = now_ + self._interval
-                    return
-                has_turn = self._paused_until <= now_ and self._interval > 0
-                if has_turn:
-                    self._next = start + self._interval
+        while (pause := self._paused_until - self._clock()) > 0:
+            await self._sleep(pause)
+        with self._lock:
+            now_ = self._clock()
+            start = max(now_, self._next)
+            self._next = start + self._interval
+        if start > now_:
             await self._sleep(start - now_)
-            if has_turn:
-                return
 
     def pause(self, seconds: float) -> None:
         """Let nothing start for so long."""

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 
 from kragx.errors import UsageError, inside
 from kragx.judging.question import FailureKind, Judgement, Message, Usage
-from kragx.plain import HIDDEN, plain_fields
+from kragx.plain import HIDDEN
 from kragx.plugins import check_options, from_options, number, optional
 
 
@@ -86,6 +86,8 @@ class Tally(Spent):
     n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
     planned: Spent = field(default_factory=Spent, metadata=HIDDEN)
 
+    also_plain = ("coverage",)
+
     def count(self, judgements: Iterable[Judgement]) -> None:
         """Count judgements; one question asked for several of them fails once."""
         failed: dict[str, FailureKind] = {}
@@ -102,11 +104,6 @@ class Tally(Spent):
         """The share of the judgements that have a grade; None if none was wanted."""
         total = self.n_judgements
         return (total - self.n_missing) / total if total else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, failures by name."""
-        failures = dict(sorted(self.failures.items()))
-        return plain_fields(self) | {"failures": failures, "coverage": self.coverage}
 
 
 _amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")

@@ -15,6 +15,7 @@ from kragx import plugins
 from kragx.data import Tokenizer, tokenizers
 from kragx.errors import DataError, UsageError
 from kragx.metrics import Bools, Floats, MatchTable, Profile, RankedList
+from kragx.plain import plain
 
 if TYPE_CHECKING:
     from kragx.data import TokenCorpus
@@ -72,6 +73,11 @@ class MatchItem(RankedList):
             )
         )
         object.__setattr__(self, "targets", targets)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """N and t: how many documents, and how many targets they may match."""
+        return len(self.docs), len(self.targets)
 
     def doc_texts(self, method: str) -> list[str]:
         """The text of every retrieved document.
@@ -240,7 +246,7 @@ class BaseMatcher:
 
     def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, for a result; of a matcher that judges."""
-        return {"model": self.name, "cost": None, "currency": None, **tally.to_dict()}
+        return {"model": self.name, "cost": None, "currency": None, **plain(tally)}
 
     def said(
         self, items: Iterable[MatchItem], *, relevance: bool = False

@@ -131,14 +131,10 @@ class CombinedMatcher(BaseMatcher):
         self, batch: Sequence[tuple[MatchItem, Bools | None]], notes: Notes
     ) -> Iterator[Trace]:
         items = [item for item, _ in batch]
-        shapes = [(len(item.docs), len(item.targets)) for item in items]
-        wanted = [
-            np.ones(shape, bool) if mask is None else mask
-            for shape, (_, mask) in zip(shapes, batch, strict=True)
-        ]
+        wanted = [np.ones(item.shape, bool) if mask is None else mask for item, mask in batch]
         open_ = list(wanted)
-        scores = [np.zeros(shape) for shape in shapes]
-        unknown = [np.zeros(shape, bool) for shape in shapes]
+        scores = [np.zeros(item.shape) for item in items]
+        unknown = [np.zeros(item.shape, bool) for item in items]
         logs: list[list[Trace]] = [[] for _ in batch]
         for step in self.steps:
             last = step is self.steps[-1]

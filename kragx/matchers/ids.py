@@ -51,7 +51,7 @@ class IdMatcher(BaseMatcher):
             if item.docs and item.targets:
                 yield equal(self._doc_ids(item), self._gold_ids(item))
             else:
-                yield np.zeros((len(item.docs), len(item.targets)))
+                yield np.zeros(item.shape)
 
     def _doc_ids(self, item: MatchItem) -> list[str]:
         paths = _OWN if self.id_key is None else (self.id_key,)

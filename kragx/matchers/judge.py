@@ -12,6 +12,7 @@ from kragx.data import Gold, normalise
 from kragx.errors import DataError, JudgingError, UsageError
 from kragx.matchers.base import BaseMatcher, MatchItem, Notes
 from kragx.metrics import Bools, Floats, MatchTable
+from kragx.plain import plain
 from kragx.plugins import optional, whole
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class JudgeMatcher(BaseMatcher):
         """
         stream = iter(items)
         while batch := list(_up_to(stream, _BATCH)):
-            grids = [np.zeros((len(item.docs), len(item.targets))) for item, _ in batch]
+            grids = [np.zeros(item.shape) for item, _ in batch]
             places = [
                 (grid, row, column, question)
                 for grid, (item, mask) in zip(grids, batch)
@@ -194,7 +195,7 @@ class JudgeMatcher(BaseMatcher):
         """What judging took, for a result: coverage, failures by kind, calls, tokens and cost."""
         judge: Judge = self.judge
         summary = {
-            **tally.to_dict(),
+            **plain(tally),
             "cost": None if judge.price is None else judge.price.of(tally),
             "currency": judge.currency if judge.price else None,
             "model": judge.model,
@@ -304,7 +305,7 @@ class PoolMatcher(BaseMatcher):
         for item in items:
             judgements = self.pool.judgements[item.query.id] if item.targets else {}
             columns = {text: column for column, text in enumerate(judgements)}
-            grid = np.zeros((len(item.docs), len(item.targets)))
+            grid = np.zeros(item.shape)
             for row, text in enumerate(map(normalise, item.doc_texts("llm"))):
                 grid[row, columns[text]] = np.nan if judgements[text].grade is None else 1.0
             yield grid

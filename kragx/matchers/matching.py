@@ -94,16 +94,15 @@ def repeats(docs: Iterable[Doc]) -> list[bool]:
 
 
 def _checked(matrix: ArrayLike, item: MatchItem, matcher: BaseMatcher) -> Floats:
-    expected = (len(item.docs), len(item.targets))
     where = f"{matcher.class_name}.scores, query {item.query.id!r}"
     try:
         scores = np.asarray(matrix, np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{where}: not an array of numbers: {error}") from None
-    if scores.shape != expected:
+    if scores.shape != item.shape:
         raise DataError(
             f"{where}: an array of shape {scores.shape}; "
-            f"{expected[0]} documents x {expected[1]} targets are expected"
+            f"{item.shape[0]} documents x {item.shape[1]} targets are expected"
         )
     if (scores < 0).any() or np.isinf(scores).any():
         raise DataError(f"{where}: scores must be finite and not below 0")
@@ -117,14 +116,12 @@ def _by_gold(scores: Floats, item: MatchItem, threshold: float) -> Floats:
 
     Not known (NaN) if one of them is not and no other one matches.
     """
-    n_gold = len(item.query.gold)
-    if len(item.targets) == n_gold:
+    if len(item.targets) == len(item.query.gold):
         return scores
-    best = np.zeros((len(item.docs), n_gold))
-    unknown = np.zeros(best.shape, bool)
-    for column, target in enumerate(item.targets):
-        np.fmax(best[:, target.gold], scores[:, column], out=best[:, target.gold])
-        unknown[:, target.gold] |= np.isnan(scores[:, column])
+    # Each gold item stands before its alternatives.
+    first = np.unique([target.gold for target in item.targets], return_index=True)[1]
+    best: Floats = np.fmax.reduceat(scores, first, axis=1)
+    unknown = np.logical_or.reduceat(np.isnan(scores), first, axis=1)
     best[unknown & (best < threshold)] = np.nan
     return best
 

@@ -60,7 +60,7 @@ class BatchMatcher(BaseMatcher):
             texts = [text for of_query in (*docs, *golds) for text in of_query]
             useless.update(dict.fromkeys(self.prepare(texts)))
             for item, columns, scored in zip(batch, targets, self.compare(docs, golds)):
-                scores = np.zeros((len(item.docs), len(item.targets)))
+                scores = np.zeros(item.shape)
                 scores[:, list(columns)] = scored
                 yield scores
         if useless:
@@ -97,7 +97,7 @@ class YesOrNo(BaseMatcher):
         """
         for item in items:
             docs = [self._read(text) for text in item.doc_texts(self.name)]
-            scores = np.zeros((len(docs), len(item.targets)))
+            scores = np.zeros(item.shape)
             for column, text in item.target_texts(self.name).items():
                 gold = self._read(text)
                 if self.normalised and not gold:
