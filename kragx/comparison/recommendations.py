@@ -239,11 +239,18 @@ def verdict(comparison: Comparison) -> Recommendation:
     """Which retriever is best in the first metric, or that the data does not say."""
     metric, leader = comparison.primary, comparison.leader
     if len(comparison.retrievers) == 1:
-        text = "There is one retriever, and so nothing to choose between; add another to compare."
-        return _advice("one_retriever", text, supported=False)
+        return _advice(
+            "one_retriever",
+            "There is one retriever, and so nothing to choose between; add another to compare.",
+            supported=False,
+        )
     if leader is None:
-        text = f"{metric} has no direction or no value, so it does not say which retriever is best."
-        return _advice("no_winner", text, supported=False, metric=metric)
+        return _advice(
+            "no_winner",
+            f"{metric} has no direction or no value, so it does not say which retriever is best.",
+            supported=False,
+            metric=metric,
+        )
     best, rival = comparison.overall.means[leader.best][metric], _nearest_rival(comparison, leader)
     values: dict[str, Any] = {
         "metric": metric,
@@ -280,8 +287,8 @@ def _advice(kind: str, text: str, *, supported: bool = True, **values: Any) -> R
 
 
 def _undecided(leader: Leader, rival: Difference, best: str) -> str:
-    metric, ties = leader.metric, _ties(leader)
-    if ties and all(tie.never_differs for tie in ties):
+    metric = leader.metric
+    if leader.ties and all(tie.never_differs for tie in leader.ties):
         return (
             f"{listed([leader.best, *leader.tied])} have the same value for every query in "
             f"{metric}, {best} on average; the data does not say which is best."
@@ -302,10 +309,6 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
     )
 
 
-def _ties(leader: Leader) -> list[Difference]:
-    return [difference for difference in leader.differences if difference.against in leader.tied]
-
-
 def _queries_needed(comparison: Comparison, rival: Difference) -> int | None:
     """How many queries would decide between the leader and the one that comes next."""
     leaders, settings = comparison.overall.leaders.values(), comparison.statistics
@@ -317,13 +320,13 @@ def _queries_needed(comparison: Comparison, rival: Difference) -> int | None:
 
 def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:
     """The leader against the one that comes next, tied ones first."""
-    means, sign = comparison.overall.means, -1 if comparison.better[leader.metric] == "lower" else 1
-
-    def value(difference: Difference) -> float:
-        mean = means[difference.against][leader.metric].value
-        return -np.inf if mean is None else sign * mean
-
-    return max(_ties(leader) or leader.differences, key=value)
+    means, metric = comparison.overall.means, leader.metric
+    top = min if comparison.better[metric] == "lower" else max
+    # A leader is only compared with those that have a value.
+    return top(
+        leader.ties or leader.differences,
+        key=lambda difference: means[difference.against][metric].value or 0.0,
+    )
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -70,27 +70,21 @@ class RetrieverScores:
         Args:
             row: the row.
             better: the directions that the report's comparisons hold.
-
-        Raises:
-            DataError: it is no such row.
         """
-        try:
-            queries = row["queries"]
-            return cls(
-                name=row["retriever"],
-                match=row["match"],
-                settings=_settings(row["settings"]),
-                query_ids=tuple(queries),
-                values={
-                    name: np.array([values.get(name) for values in queries.values()], float)
-                    for name in row["mean"]
-                },
-                means=dict(row["mean"]),
-                better={name: better.get(name) or direction(name) for name in row["mean"]},
-                nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
-            )
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise DataError(f"not what kragx writes: {error!r}", field="evaluations") from None
+        queries = row["queries"]
+        return cls(
+            name=row["retriever"],
+            match=row["match"],
+            settings=_settings(row["settings"]),
+            query_ids=tuple(queries),
+            values={
+                name: np.array([values.get(name) for values in queries.values()], float)
+                for name in row["mean"]
+            },
+            means=dict(row["mean"]),
+            better={name: better.get(name) or direction(name) for name in row["mean"]},
+            nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
+        )
 
     def table(self, metrics: Iterable[str], query_ids: Iterable[str]) -> Floats:
         """(len(query_ids), len(metrics)) the values of these queries, each of which there is."""
@@ -173,19 +167,21 @@ def read_results_folder(folder: Path) -> Results:
     path = folder / "report.json"
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(
+            f"{path}: cannot be read: {error.strerror or error}; name a folder that kragx run has "
+            "written"
+        ) from None
+    except ValueError as error:
+        raise DataError(f"{path}: not a report that kragx wrote: {error!r}") from None
+    try:
         better = {
             metric: direction
             for comparison in report.get("comparisons", ())
             for metric, direction in comparison["better"].items()
         }
         scores = tuple(RetrieverScores.read(row, better) for row in report["evaluations"])
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read: {error.strerror or error}; name a folder that kragx run has "
-            "written"
-        ) from None
-    except DataError as error:
-        raise error.within(path=str(path)) from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: not a report that kragx wrote: {error!r}") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        problem = f"not what kragx writes: {error!r}"
+        raise DataError(problem, path=str(path), field="evaluations") from None
     return Results(str(folder), scores, read_gold(folder / "gold.jsonl"))

@@ -1,6 +1,6 @@
 """Results side by side: which may be, what to say where not, and a table without statistics."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -32,8 +32,10 @@ def check_comparable(results: Sequence[Result], *, anyway: bool = False) -> tupl
     for other in results[1:]:
         differing = list(_differing(results[0], other))
         if differing and not anyway:
-            pair = f"{results[0].name!r} and {other.name!r} cannot be compared"
-            raise UsageError(f"{pair}: {'; '.join(differing)} ({REMEDY})")
+            raise UsageError(
+                f"{results[0].name!r} and {other.name!r} cannot be compared: "
+                f"{'; '.join(differing)} ({REMEDY})"
+            )
         cautions += [f"compared all the same: {what}" for what in differing]
         cautions += _unsure(results[0], other)
     return tuple(dict.fromkeys(cautions))
@@ -127,22 +129,14 @@ def remarks_on(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
 def _table(evaluations: Sequence[Evaluation]) -> Table:
     def row(metric: str) -> list[str | Cell]:
         means = [evaluation.mean.get(metric) for evaluation in evaluations]
-        best = _best({mean for mean in means if mean is not None}, metric)
-        return [
-            metric,
-            *(
-                Cell(evaluation.mean_cell(metric), "bold green" if mean in best else "")
-                for evaluation, mean in zip(evaluations, means)
-            ),
-        ]
+        known = sorted({mean for mean in means if mean is not None})
+        ends = {"higher": known[-1:], "lower": known[:1], "neither": []}
+        best = ends[metric_named(metric).better] if len(known) > 1 else []
+        cells = (
+            Cell(evaluation.mean_cell(metric), "bold green" if mean in best else "")
+            for evaluation, mean in zip(evaluations, means)
+        )
+        return [metric, *cells]
 
     columns = ["metric", *(evaluation.name for evaluation in evaluations)]
     return Table(columns, list(map(row, metric_names(evaluations))))
-
-
-def _best(means: Collection[float], metric: str) -> tuple[float, ...]:
-    """The best of some means; none where all are equal, or there is but one."""
-    higher = metric_named(metric).higher_is_better
-    if len(means) < 2 or higher is None:
-        return ()
-    return ((max if higher else min)(means),)

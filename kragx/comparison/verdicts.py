@@ -135,7 +135,15 @@ class Aligned:
         return View(
             n=len(self.query_ids),
             means=estimates,
-            leaders={metric: self._leader(metric, top, to_others) for metric, top in best.items()},
+            leaders={
+                metric: Leader(
+                    metric,
+                    top,
+                    tuple(other for other in to_others if other.metric == metric),
+                    tested=metric in self.tested,
+                )
+                for metric, top in best.items()
+            },
             differences=self._decided([differences[pair] for pair in to_baseline]),
         )
 
@@ -204,16 +212,6 @@ class Aligned:
         if better == "neither":
             return "different"
         return "better" if (low > 0) == (better == "higher") else "worse"
-
-    def _leader(self, metric: str, best: str, to_best: Sequence[Difference]) -> Leader:
-        tested = metric in self.tested
-        differences = tuple(other for other in to_best if other.metric == metric)
-        tied = tuple(
-            other.against
-            for other in differences
-            if (not other.decided if tested else other.value == 0)
-        )
-        return Leader(metric, best, tied, differences, tested)
 
 
 def _untested(

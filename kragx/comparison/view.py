@@ -95,8 +95,9 @@ class Difference(Result):
 
     def describe(self) -> Iterator[Line]:
         """Who against whom, the numbers, and what they decide."""
-        names = f"{self.retriever} against {self.against}"
-        yield Line(f"{self.metric}: {names}: {self.text}; {self.verdict}")
+        yield Line(
+            f"{self.metric}: {self.retriever} against {self.against}: {self.text}; {self.verdict}"
+        )
 
 
 NO_VALUE = "(no value)"
@@ -116,19 +117,30 @@ class Leader(Result):
     Attributes:
         metric: which.
         best: the retriever with the best value; the first of them where several have it.
-        tied: the others that cannot be told from it: the difference is not decided. One without a
-            value is not among them.
         differences: the best against each other with a value; corrected over them and all metrics.
         tested: False for a run's own number, which is compared as it stands.
     """
 
     metric: str = field(metadata=HIDDEN)
     best: str
-    tied: tuple[str, ...]
     differences: tuple[Difference, ...] = ()
     tested: bool = True
 
-    also_plain = ("decided",)
+    also_plain = ("tied", "decided")
+
+    @property
+    def ties(self) -> tuple[Difference, ...]:
+        """The differences that are not decided; of a run's own number those that are 0."""
+        return tuple(
+            difference
+            for difference in self.differences
+            if (not difference.decided if self.tested else difference.value == 0)
+        )
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The others that cannot be told from the best; one without a value is not among them."""
+        return tuple(difference.against for difference in self.ties)
 
     @property
     def decided(self) -> bool:
@@ -137,7 +149,7 @@ class Leader(Result):
 
     def against(self, retriever: str) -> Difference:
         """The best against one of the others that have a value."""
-        return next(each for each in self.differences if each.against == retriever)
+        return next(other for other in self.differences if other.against == retriever)
 
     def describe(self) -> Iterator[Line]:
         """The best, and who cannot be told from it."""
@@ -304,14 +316,13 @@ def difference_cell(difference: Difference | None) -> Cell:
 
 
 def _difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
-    tally = f"{difference.wins}/{difference.ties}/{difference.losses}"
     verdict = f"{_MARKS[difference.verdict]} {difference.verdict}".strip()
     return (
         signed(difference.value),
         interval(difference.low, difference.high, plus=True) or "-",
         probability(difference.p_adjusted),
         "-" if difference.effect is None else f"{difference.effect:+.2f}",
-        "-" if difference.p is None else tally,
+        "-" if difference.p is None else f"{difference.wins}/{difference.ties}/{difference.losses}",
         str(difference.n),
         Cell(verdict, _STYLES.get(difference.verdict, "")),
     )
