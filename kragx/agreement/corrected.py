@@ -102,8 +102,8 @@ def prediction_powered(
         covariance = float(((human - human.mean()) * (judge - judge.mean())).sum() / (n - 1))
         weight = min(1.0, max(0.0, covariance / (spread * (1 + n / more))))
         value = float(human.mean() + weight * (rest.mean() - judge.mean()))
-    left = human - weight * judge
-    residual = float(((left - left.mean()) ** 2).sum()) / (n - 2 if weight else n - 1)
+    rectified = human - weight * judge
+    residual = float(((rectified - rectified.mean()) ** 2).sum()) / (n - 2 if weight else n - 1)
     variance = residual / n + (weight**2 * spread / more if weight else 0.0)
 
     def around(mean: float, variance: float) -> Interval | None:
@@ -271,8 +271,10 @@ def correct(
                 f"({n_part} in part), and a correction needs at least {least}; label more "
                 "(kragx judge label --queries), or take a smaller cut"
             )
-        own = {query: run.results[query] for query in whole if query in run.results}
-        by_people = scored_by(as_gold(people, labels, whole), replace(run, results=own), metrics)
+        results = {query: run.results[query] for query in whole if query in run.results}
+        by_people = scored_by(
+            as_gold(people, labels, whole), replace(run, results=results), metrics
+        )
         known = np.isin(queries, whole)  # and `whole` has the order of `queries`
         corrected[run.name] = CorrectedSystem(
             metrics={

@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Literal
 
@@ -173,20 +173,18 @@ def probe(
     check_whole("passages", passages)
     asks = asks or (judge.rubric.asks if judge.rubric is not None else "relevance")
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")
-    against = [_against(judge, passage.query, asks) for passage in drawn]
+    questions = [_question(judge, passage.query, asks) for passage in drawn]
     judged = judge.judge(
         [
-            # Without ids: human labels stay out of it, and exports do not show what nobody
-            # retrieved.
-            Question(rubric, text, **fields)
-            for row, (passage, (fields, rubric)) in enumerate(zip(drawn, against))
-            for text in _texts(passage, rubric, random.Random(f"{seed} {row}"))
+            replace(question, document=text)
+            for row, (passage, question) in enumerate(zip(drawn, questions))
+            for text in _texts(passage, question.rubric, random.Random(f"{seed} {row}"))
         ]
     )
     # A grade of None, of a judgement that failed, becomes NaN.
     grades = np.array([judgement.grade for judgement in judged.judgements], float)
     grades = grades.reshape(len(drawn), 1 + len(VARIANTS))
-    cuts = np.array([rubric.match_from for _, rubric in against])
+    cuts = np.array([question.rubric.match_from for question in questions])
     query_ids = np.array([passage.query.id for passage in drawn])
     draws = {"confidence": confidence, "count": resamples, "seed": seed}
     return Probe(
@@ -201,7 +199,7 @@ def probe(
             "model": judge.model,
             "asks": asks,
             "rubric": judge.rubric.id if judge.rubric else f"{asks}-{judge.language}-1",
-            "top": against[0][1].top,
+            "top": questions[0].rubric.top,
             "n_passages": len(drawn),
             "n_queries": len(set(query_ids)),
             "models": dict(models or {}),
@@ -259,13 +257,16 @@ def _shares(text: str, golds: Sequence[str]) -> bool:
     return any(text in gold or gold in text for gold in golds)
 
 
-def _against(judge: Judge, query: Query, asks: Asks) -> tuple[dict[str, Any], Rubric]:
-    """What a passage is judged against, as fields of a question, and by which rubric."""
-    text = query.text if asks == "relevance" else next(iter(gold_texts(query)), None)
-    rubric = judge.rubric_for(asks, text or "")
+def _question(judge: Judge, query: Query, asks: Asks) -> Question:
+    """What is asked of every passage of a query; its document is yet to come.
+
+    It has no ids: human labels stay out of it, and exports do not show what nobody retrieved.
+    """
     if asks == "relevance":
-        return {"query": text or "", "reference": query.reference}, rubric
-    return {"gold": text or ""}, rubric
+        rubric = judge.rubric_for(asks, query.text or "")
+        return Question(rubric, "", query=query.text, reference=query.reference)
+    gold = next(iter(gold_texts(query)))
+    return Question(judge.rubric_for(asks, gold), "", gold=gold)
 
 
 def _texts(passage: Passage, rubric: Rubric, rng: random.Random) -> list[str]:

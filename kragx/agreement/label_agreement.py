@@ -143,10 +143,10 @@ class Agreement(Result):
     def _left_out(self) -> Iterator[str]:
         for side, who in (("judge", "the judge"), ("human", "people")):
             if pairs := self.missing[side]:  # type: ignore[index]  # the two sides
-                listed = _some(map(" ".join, pairs))
+                listed = _first(map(" ".join, pairs))
                 yield f"no label by {who}: {len(pairs)} pairs ({listed})"
         if self.out_of_scale:
-            listed = _some(
+            listed = _first(
                 f"{label.side} {label.query_id} {label.document_id} {label.grade:g}"
                 for label in self.out_of_scale
             )
@@ -156,7 +156,7 @@ class Agreement(Result):
             yield f"pairs that stand again with the same label, counted once: {counts}"
 
 
-def _some(names: Iterable[str]) -> str:
+def _first(names: Iterable[str]) -> str:
     """The first of many, and how many more there are."""
     listed = list(names)
     more = len(listed) - _LISTED
