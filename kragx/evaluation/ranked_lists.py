@@ -118,8 +118,8 @@ def gold_outcome(evaluation: Evaluation) -> GoldOutcome:
 def missed_rows(evaluation: Evaluation) -> list[int]:
     """The rows without any match, nor one that may yet be known."""
     table, outcome = evaluation.table, gold_outcome(evaluation)
-    found = table.gold_query[outcome.relevant & ((outcome.first > 0) | outcome.unknown)]
-    rows: list[int] = np.setdiff1d(np.arange(table.n_queries), found).tolist()
+    hits = table.gold_query[outcome.relevant & ((outcome.first > 0) | outcome.unknown)]
+    rows: list[int] = np.setdiff1d(np.arange(table.n_queries), hits).tolist()
     return rows
 
 

@@ -223,8 +223,8 @@ class OfflineRetrievalEvaluators:
         if not METRICS[metric].pooled:
             return {metric: mean}
         both = {"micro": None if scores is None else scores.micro, "macro": mean}
-        kept = AveragingMethod(self.averaging_method).value
-        return {f"{kind}_{metric}": value for kind, value in both.items() if kept in (kind, "both")}
+        method = AveragingMethod(self.averaging_method).value
+        return {f"{kind}_{metric}": both[kind] for kind in both if method in (kind, "both")}
 
     def _metric(self, name: str, k: int | None) -> str:
         """The metric string of a name: what hit rate, precision and F1 mean here."""
