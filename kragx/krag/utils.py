@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-__all__ = ["context_to_document", "evaluate_retrieval_at_K", "visualize_retrieval_at_K"]
-
 _ENSEMBLE = "Ensemble"
 
 

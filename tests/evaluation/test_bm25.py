@@ -83,11 +83,11 @@ def test_bad_k(k):
 def test_score_and_metadata():
     """Each document found carries its score, highest first, beside its own metadata."""
     mine = retriever()
-    found = mine.invoke("세탁기 교환")
-    scores = [document.metadata["score"] for document in found]
+    documents = mine.invoke("세탁기 교환")
+    scores = [document.metadata["score"] for document in documents]
     assert scores == sorted(scores, reverse=True)
     assert min(scores) > 0
-    assert [document.metadata["n"] for document in found] == [2, 0]
+    assert [document.metadata["n"] for document in documents] == [2, 0]
     assert all("score" not in document.metadata for document in mine.documents)
 
 
@@ -109,9 +109,9 @@ def test_offsets_point_into_the_corpus(corpus, options):
     """Every chunk's offsets cut it out of its document again."""
     docs = {"d1": "first words here\n\nmore first words", "d2": "second words\n\nand a last one"}
     path = corpus(*({"id": key, "text": text} for key, text in docs.items()))
-    found = BM25Retriever.from_corpus(path, **options).invoke("first second words last")
-    assert {document.metadata["source"] for document in found} == {"d1", "d2"}
-    for document in found:
+    documents = BM25Retriever.from_corpus(path, **options).invoke("first second words last")
+    assert {document.metadata["source"] for document in documents} == {"d1", "d2"}
+    for document in documents:
         at = document.metadata
         assert docs[at["source"]][at["start"] : at["end"]] == document.page_content
 
@@ -150,10 +150,10 @@ def test_missing_corpus():
 def test_nothing_to_search(texts):
     """Documents that hold no token at all are refused, or nothing is found: never a crash."""
     try:
-        found = retriever(texts).invoke("a question")
+        documents = retriever(texts).invoke("a question")
     except (KragxError, ValidationError):
         return
-    assert found == []
+    assert documents == []
 
 
 def test_bad_chunk_size(corpus):

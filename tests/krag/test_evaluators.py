@@ -50,8 +50,8 @@ def shape(metrics: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
 @pytest.mark.parametrize("k", [2, None])
 def test_one_k_gives_the_metrics(profile: str, k: int | None):
     """evaluate_all of one k, or None for whole lists, is a dictionary of seven dictionaries."""
-    found = RAGEvaluator(profile=profile).evaluate_all(GOLD, DOCS, k=k)
-    assert shape(found) == SHAPE
+    values = RAGEvaluator(profile=profile).evaluate_all(GOLD, DOCS, k=k)
+    assert shape(values) == SHAPE
 
 
 @profiles
@@ -59,10 +59,10 @@ def test_one_k_gives_the_metrics(profile: str, k: int | None):
 def test_several_k_give_a_dictionary_by_k(profile: str, ks: Any):
     """evaluate_all of several k has each k's result under that k, None among them."""
     evaluator = RAGEvaluator(profile=profile)
-    found = evaluator.evaluate_all(GOLD, DOCS, k=ks)
-    assert list(found) == list(ks)
+    values = evaluator.evaluate_all(GOLD, DOCS, k=ks)
+    assert list(values) == list(ks)
     for k in ks:
-        assert found[k] == evaluator.evaluate_all(GOLD, DOCS, k=k)
+        assert values[k] == evaluator.evaluate_all(GOLD, DOCS, k=k)
 
 
 def test_k_is_10_unless_told_otherwise():
@@ -75,18 +75,18 @@ def test_k_is_10_unless_told_otherwise():
 @profiles
 def test_single_metrics_are_those_of_evaluate_all(profile: str):
     """Each calculate_ method returns its part of evaluate_all, for one k, several and None."""
-    made = OfflineRetrievalEvaluators(GOLD, DOCS, profile=profile)
+    evaluator = OfflineRetrievalEvaluators(GOLD, DOCS, profile=profile)
     for k in (1, None):
-        everything = made.evaluate_all(k)
+        everything = evaluator.evaluate_all(k)
         for metric, values in everything.items():
-            assert getattr(made, f"calculate_{metric}")(k) == values
-    assert made.calculate_map([1, 2]) == {k: made.calculate_map(k) for k in (1, 2)}
+            assert getattr(evaluator, f"calculate_{metric}")(k) == values
+    assert evaluator.calculate_map([1, 2]) == {k: evaluator.calculate_map(k) for k in (1, 2)}
 
 
 def test_the_numbers_are_those_of_the_design():
     """Two golds at 1 and 3, one at 2: hits need all, precision divides by what was retrieved."""
-    found = RAGEvaluator().evaluate_all(GOLD, DOCS, k=2)
-    assert found == {
+    values = RAGEvaluator().evaluate_all(GOLD, DOCS, k=2)
+    assert values == {
         "hit_rate": {"hit_rate": 0.5},
         "mrr": {"mrr": 0.75},
         "recall": {"micro_recall": pytest.approx(2 / 3), "macro_recall": 0.75},
@@ -135,8 +135,8 @@ def test_the_criteria_decide_what_a_hit_is(
     profile: str, criteria: MatchingCriteria | str, value: float
 ):
     """A hit needs all gold, or with PARTIAL any."""
-    found = RAGEvaluator(profile=profile, matching_criteria=criteria).evaluate_all(GOLD, DOCS, k=2)
-    assert found["hit_rate"] == {"hit_rate": value}
+    values = RAGEvaluator(profile=profile, matching_criteria=criteria).evaluate_all(GOLD, DOCS, k=2)
+    assert values["hit_rate"] == {"hit_rate": value}
 
 
 # -- one matching, no stale answers ----------------------------------------------------------
@@ -146,11 +146,11 @@ def test_the_criteria_decide_what_a_hit_is(
 def test_texts_are_tokenised_once(profile: str):
     """One evaluator tokenises each distinct text once, however many metrics and k are asked for."""
     words = Words()
-    made = RougeOfflineRetrievalEvaluators(GOLD, DOCS, tokenizer=words, profile=profile)
+    evaluator = RougeOfflineRetrievalEvaluators(GOLD, DOCS, tokenizer=words, profile=profile)
     assert words.asked == []
-    made.evaluate_all([1, 2, 3, None])
-    made.calculate_ndcg(2)
-    made.get_metrics_by_averaging_method(1)
+    evaluator.evaluate_all([1, 2, 3, None])
+    evaluator.calculate_ndcg(2)
+    evaluator.get_metrics_by_averaging_method(1)
     texts = {text for lists in (GOLD, DOCS) for of_query in lists for text in of_query}
     assert sorted(words.asked) == sorted(texts)
 
@@ -158,11 +158,11 @@ def test_texts_are_tokenised_once(profile: str):
 @profiles
 def test_several_k_are_computed_in_one_pass(profile: str):
     """The evaluation behind the numbers has all seven at every k, and nothing that nobody asked."""
-    made = OfflineRetrievalEvaluators(GOLD, DOCS, profile=profile)
-    made.evaluate_all([1, 3])
-    assert len(made.evaluation.mean) == 14
-    made.calculate_mrr(2)
-    assert made.evaluation.mean == {"mrr@2": made.calculate_mrr(2)["mrr"]}
+    evaluator = OfflineRetrievalEvaluators(GOLD, DOCS, profile=profile)
+    evaluator.evaluate_all([1, 3])
+    assert len(evaluator.evaluation.mean) == 14
+    evaluator.calculate_mrr(2)
+    assert evaluator.evaluation.mean == {"mrr@2": evaluator.calculate_mrr(2)["mrr"]}
 
 
 @profiles
@@ -224,8 +224,8 @@ def test_partial_is_no_deviation_from_profile_kragx():
 
 def test_profile_krag_has_no_deviation():
     """Under profile krag K-RAG's own ways are the profile's; with PARTIAL the hit deviates."""
-    made = OfflineRetrievalEvaluators(GOLD, DOCS, profile="krag")
-    assert made.evaluation.settings["deviations"] == {}
+    evaluator = OfflineRetrievalEvaluators(GOLD, DOCS, profile="krag")
+    assert evaluator.evaluation.settings["deviations"] == {}
     partial = OfflineRetrievalEvaluators(GOLD, DOCS, matching_criteria="partial", profile="krag")
     assert _changed(partial.evaluation.settings["deviations"]) == [{"need": "any"}]
 

@@ -100,13 +100,13 @@ def test_spans_point_into_the_text_in_nfc():
 
 def test_every_pair_has_its_reason_and_scores():
     """By hand: rank 1 finds gold 1, 3 repeats it, 2 has two of five pairs of gold 2."""
-    found = explained()
-    assert [doc.matches for doc in found.retrieved] == [(1,), (), (1,)]
-    assert [doc.finds for doc in found.retrieved] == [(1,), (), ()]
-    assert [doc.repeated for doc in found.retrieved] == [False, False, True]
-    assert [gold.found_at for gold in found.gold] == [1, None]
-    assert len(found.pairs) == 6
-    miss = found.pair(2, 2)
+    explanation = explained()
+    assert [doc.matches for doc in explanation.retrieved] == [(1,), (), (1,)]
+    assert [doc.finds for doc in explanation.retrieved] == [(1,), (), ()]
+    assert [doc.repeated for doc in explanation.retrieved] == [False, False, True]
+    assert [gold.found_at for gold in explanation.gold] == [1, None]
+    assert len(explanation.pairs) == 6
+    miss = explanation.pair(2, 2)
     assert miss.matched is False
     assert miss.reason.score == 0.4  # software can, can be
     assert miss.reason.distance == pytest.approx(-0.1)
@@ -115,12 +115,12 @@ def test_every_pair_has_its_reason_and_scores():
 
 def test_scores_are_those_of_evaluating_with_each_matcher():
     """The panel holds every matcher that asks no model, each with the score it really gives."""
-    found = explained()
+    explanation = explained()
     listed = {name for name in METHODS if not method_class(name).asks}
-    assert set(found.pairs[0].scores) == listed
+    assert set(explanation.pairs[0].scores) == listed
     for name in listed:
         table = evaluate(GOLD, DOCS, match=name, metrics=["mrr@3"]).table if name != "id" else None
-        for pair in found.pairs:
+        for pair in explanation.pairs:
             score = pair.scores[name]
             if table is None:
                 assert score.score is None or score.score == 0.0
@@ -141,11 +141,11 @@ def test_a_near_miss_is_one_that_a_slightly_lower_threshold_matches():
 def test_a_combination_says_who_decided():
     """The members asked stand below, with the one that decided."""
     spec = {"cascade": [{"method": "rouge1", "accept": 0.9, "reject": 0.3}, "overlap"]}
-    found = explained(match=spec)
-    reason = found.pair(2, 2).reason
+    explanation = explained(match=spec)
+    reason = explanation.pair(2, 2).reason
     assert [part.method for part in reason.parts] == ["rouge1", "rouge2"]
     assert [part.method for part in reason.deciding()] == ["rouge2"]
-    shown = printed(found)
+    shown = printed(explanation)
     assert (
         "rouge1: 0.5714 (none below 0.3; match from 0.9, +0.2714 from the limit) -> left" in shown
     )
@@ -161,45 +161,45 @@ def judged(tmp_path: Path, asked: bool, gold: bool = True) -> Explanation:
     if asked:
         evaluate(dataset, run, match=match)
     before = len(client.requests)
-    found = explain(dataset, run, query_id="q1", match=match)
+    explanation = explain(dataset, run, query_id="q1", match=match)
     assert len(client.requests) == before
-    return found
+    return explanation
 
 
 def test_the_judges_reason_comes_from_its_store(tmp_path: Path):
     """What the judge said stands there, and nobody is asked again."""
-    found = judged(tmp_path, asked=True)
-    assert {pair.reason.text for pair in found.pairs} == {"it says so"}
-    assert all(pair.matched for pair in found.pairs)
+    explanation = judged(tmp_path, asked=True)
+    assert {pair.reason.text for pair in explanation.pairs} == {"it says so"}
+    assert all(pair.matched for pair in explanation.pairs)
     assert "gold 1: llm 3.0000 (match from 2, +1.0000 from the limit) -> match: it says so" in (
-        printed(found)
+        printed(explanation)
     )
 
 
 def test_what_was_never_judged_is_unknown(tmp_path: Path):
     """Explaining asks nobody: without a judgement there is no score, and it says why."""
-    found = judged(tmp_path, asked=False)
-    assert {pair.matched for pair in found.pairs} == {None}
-    assert {pair.reason.score for pair in found.pairs} == {None}
-    assert "not known" in printed(found)
-    json.dumps(found.to_dict(), allow_nan=False)
+    explanation = judged(tmp_path, asked=False)
+    assert {pair.matched for pair in explanation.pairs} == {None}
+    assert {pair.reason.score for pair in explanation.pairs} == {None}
+    assert "not known" in printed(explanation)
+    json.dumps(explanation.to_dict(), allow_nan=False)
 
 
 def test_relevance_without_gold_is_explained_by_the_grade(tmp_path: Path):
     """Without gold each document has the judge's grade and reason."""
-    found = judged(tmp_path, asked=True, gold=False)
-    assert found.gold == ()
-    assert [(doc.grade, doc.reason) for doc in found.retrieved] == [(3, "it says so")] * 3
-    assert "the judge's grade of relevance: 3: it says so" in printed(found)
+    explanation = judged(tmp_path, asked=True, gold=False)
+    assert explanation.gold == ()
+    assert [(doc.grade, doc.reason) for doc in explanation.retrieved] == [(3, "it says so")] * 3
+    assert "the judge's grade of relevance: 3: it says so" in printed(explanation)
 
 
 def test_an_alternative_speaks_for_its_gold_item():
     """The scores are the best alternative's, and the words marked are those it shares."""
     gold = [[{"text": "nothing of it", "alternatives": [{"text": "software can be opened"}]}]]
-    found = explain(gold, [[DOCS[0][1]]], query_id="q1")
-    pair = found.pair(1, 1)
+    explanation = explain(gold, [[DOCS[0][1]]], query_id="q1")
+    pair = explanation.pair(1, 1)
     assert pair.matched
-    text = found.retrieved[0].text
+    text = explanation.retrieved[0].text
     assert text is not None
     assert [text[start:end] for start, end in pair.doc_spans] == ["software can be opened"]
     assert pair.gold_spans == ()
@@ -261,13 +261,13 @@ def test_long_texts_are_cut_around_what_matches():
     """A thousand words: what is shared stays in sight, and --full shows all."""
     words = " ".join(f"x{at}" for at in range(1000))
     docs = [[f"{words} opened software can be returned here {words}"]]
-    found = explain(GOLD, docs, query_id="q1")
-    cut = printed(found)
+    explanation = explain(GOLD, docs, query_id="q1")
+    cut = printed(explanation)
     assert "... " in cut
     assert "«opened software can be returned here»" in cut
     assert "x999 «opened" in cut
     assert len(cut) < 3000
-    assert "x500" in printed(found, full=True)
+    assert "x500" in printed(explanation, full=True)
 
 
 @pytest.mark.parametrize("width", [60, 100])
@@ -276,8 +276,8 @@ def test_korean_lines_fit_the_width(width: int):
     from rich.cells import cell_len
 
     docs = [["환불은 반품 확인 뒤 영업일 기준 사흘이 걸립니다 " * 8]]
-    found = explain([["환불은 반품 확인 뒤"]], docs, query_id="q1")
-    shown = printed(found, colour=True, width=width)
+    explanation = explain([["환불은 반품 확인 뒤"]], docs, query_id="q1")
+    shown = printed(explanation, colour=True, width=width)
     from rich.text import Text
 
     lines = [Text.from_ansi(line).plain for line in shown.splitlines()]

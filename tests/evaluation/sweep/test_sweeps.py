@@ -34,23 +34,23 @@ def test_each_value_is_that_of_an_evaluation_at_that_threshold(
     queries: list[list[str]], thresholds: list[float]
 ):
     """The sweep equals evaluating anew with each threshold, the slow and obvious way."""
-    found = sweep(given(*queries, metrics=METRICS), thresholds=thresholds)
-    assert found.thresholds == tuple(sorted(set(thresholds)))
-    for at, threshold in enumerate(found.thresholds):
+    swept = sweep(given(*queries, metrics=METRICS), thresholds=thresholds)
+    assert swept.thresholds == tuple(sorted(set(thresholds)))
+    for at, threshold in enumerate(swept.thresholds):
         anew = given(*queries, metrics=METRICS, threshold=threshold)
-        assert {name: values[at] for name, values in found.values.items()} == anew.mean
-        assert found.n_matches[at] == int(anew.table.matched.sum())
+        assert {name: values[at] for name, values in swept.values.items()} == anew.mean
+        assert swept.n_matches[at] == int(anew.table.matched.sum())
 
 
 @examples(60)
 @drawn(runs, st.floats(0.01, 1.0))
 def test_every_score_misses_no_change(queries: list[list[str]], threshold: float):
     """Between two distinct scores every threshold has the value of the upper one."""
-    found = sweep(given(*queries), thresholds="scores")
-    above = [at for at, each in enumerate(found.thresholds) if each >= threshold]
+    swept = sweep(given(*queries), thresholds="scores")
+    above = [at for at, each in enumerate(swept.thresholds) if each >= threshold]
     expected = given(*queries, threshold=threshold).mean["recall@3"]
     if above:
-        assert found.values["recall@3"][above[0]] == expected
+        assert swept.values["recall@3"][above[0]] == expected
     else:
         assert not expected
 
@@ -66,11 +66,11 @@ def test_nothing_is_matched_again(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_default_is_a_grid_of_hundredths():
     """.01 to 1, the chosen threshold among them; the values fall as the threshold rises."""
-    found = sweep(given(["0.4", "0.8"], ["0.6"], golds=1))
-    assert found.thresholds == tuple(at / 100 for at in range(1, 101))
-    assert found.chosen == 0.5
-    assert found.values["recall@3"] == (1.0,) * 60 + (0.5,) * 20 + (0.0,) * 20
-    assert found.n_matches == (3,) * 40 + (2,) * 20 + (1,) * 20 + (0,) * 20
+    swept = sweep(given(["0.4", "0.8"], ["0.6"], golds=1))
+    assert swept.thresholds == tuple(at / 100 for at in range(1, 101))
+    assert swept.chosen == 0.5
+    assert swept.values["recall@3"] == (1.0,) * 60 + (0.5,) * 20 + (0.0,) * 20
+    assert swept.n_matches == (3,) * 40 + (2,) * 20 + (1,) * 20 + (0,) * 20
 
 
 def test_other_metrics_and_measures_can_be_asked_for():
@@ -82,8 +82,8 @@ def test_other_metrics_and_measures_can_be_asked_for():
     measured = evaluate(
         [["a b c d"]], [["a b x y", "a b c d"]], match="rouge1", metrics=["mrr@2", "judged@2"]
     )
-    found = sweep(measured, thresholds=[0.5, 0.9])
-    assert found.values == {"mrr@2": (1.0, 0.5), "judged@2": (1.0, 0.5)}
+    swept = sweep(measured, thresholds=[0.5, 0.9])
+    assert swept.values == {"mrr@2": (1.0, 0.5), "judged@2": (1.0, 0.5)}
 
 
 words = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6).map(" ".join)
@@ -166,16 +166,16 @@ def by_looking(
 def test_a_plateau_is_the_widest_stretch(values: list[float | None], tolerance: float):
     """Against the slow reference, missing values and ties included."""
     at = [round(0.05 * number, 2) for number in range(1, len(values) + 1)]
-    found = plateau(at, values, tolerance)
+    widest = plateau(at, values, tolerance)
     expected = by_looking(at, values, tolerance)
-    assert (None if found is None else (found.low, found.high)) == expected
+    assert (None if widest is None else (widest.low, widest.high)) == expected
 
 
 def test_where_nothing_matches_is_no_plateau():
     """By hand: 0 from .8 on is the widest stretch, but below half of the greatest value."""
-    found = sweep(given(["0.25"], ["0.4"]), thresholds=[0.1, 0.2, 0.3, 0.8, 0.9, 1.0])
-    assert found.values["recall@3"] == (1.0, 1.0, 0.5, 0.0, 0.0, 0.0)
-    flat = found.plateaus["recall@3"]
+    swept = sweep(given(["0.25"], ["0.4"]), thresholds=[0.1, 0.2, 0.3, 0.8, 0.9, 1.0])
+    assert swept.values["recall@3"] == (1.0, 1.0, 0.5, 0.0, 0.0, 0.0)
+    flat = swept.plateaus["recall@3"]
     assert flat is not None
     assert (flat.low, flat.high, flat.least, flat.greatest) == (0.1, 0.2, 1.0, 1.0)
     assert 0.5 not in flat
@@ -218,9 +218,9 @@ def judged(grades: list[int], tmp_path: Path, gold: bool = True) -> Any:
 
 def test_a_judge_is_swept_over_its_grades(tmp_path: Path):
     """Thresholds are the grades 1, 2 and 3."""
-    found = sweep(judged([1, 2, 3], tmp_path))
-    assert found.thresholds == (1.0, 2.0, 3.0)
-    assert found.values["mrr@3"] == (1.0, 0.5, 1 / 3)
+    swept = sweep(judged([1, 2, 3], tmp_path))
+    assert swept.thresholds == (1.0, 2.0, 3.0)
+    assert swept.values["mrr@3"] == (1.0, 0.5, 1 / 3)
     with pytest.raises(UsageError, match="no grade from 1 to 3"):
         sweep(judged([1, 2, 3], tmp_path), thresholds=[4])
 
@@ -240,31 +240,31 @@ def test_an_order_that_another_threshold_reverses_is_said():
     """By hand: at .5 a finds two of two; at .55 only one, and b is ahead."""
     a = given(["0.5"], ["0.52"], ["0.9"], name="a")
     b = given(["0.9"], ["0.9"], ["0.1"], name="b")
-    found = flips([a, b], "recall@3")
-    assert found
-    assert found.leader == "a"
-    assert found.led_by == {"b": 0.525}
-    assert found.swapped == (("a", "b", 0.525),)
-    assert found.thresholds[0] == 0.4
-    assert found.thresholds[-1] == 0.6
-    warning = found.warning()
+    flipped = flips([a, b], "recall@3")
+    assert flipped
+    assert flipped.leader == "a"
+    assert flipped.led_by == {"b": 0.525}
+    assert flipped.swapped == (("a", "b", 0.525),)
+    assert flipped.thresholds[0] == 0.4
+    assert flipped.thresholds[-1] == 0.6
+    warning = flipped.warning()
     assert warning is not None
     assert "at 0.5 'a' is ahead of 'b' in recall@3, at 0.525 behind" in warning
     near = flips([a, b], "recall@3", neighbourhood=0.01)
     assert near is not None
     assert not near
     assert near.warning() is None
-    assert json.loads(json.dumps(found.to_dict()))["swapped"] == [["a", "b", 0.525]]
+    assert json.loads(json.dumps(flipped.to_dict()))["swapped"] == [["a", "b", 0.525]]
 
 
 def test_becoming_equal_is_no_flip():
     """A lead that only vanishes reverses nothing; a tie at the chosen threshold has no leader."""
     a, b = given(["0.5"], ["0.9"], name="a"), given(["0.9"], ["0.1"], name="b")
-    found = flips([a, b], "recall@3")
-    assert found is not None
-    assert not found
-    assert found.leader == "a"
-    assert found.led_by == {}
+    flipped = flips([a, b], "recall@3")
+    assert flipped is not None
+    assert not flipped
+    assert flipped.leader == "a"
+    assert flipped.led_by == {}
     tied = flips([b, replace(b, name="c")], "recall@3")
     assert tied is not None
     assert tied.leader is None
@@ -276,20 +276,20 @@ def test_flips_are_those_that_evaluating_anew_shows(lists: list[list[list[str]]]
     """Against sweeps of each run: a pair is swapped exactly if its order is reversed somewhere."""
     n = min(map(len, lists))
     several = [given(*each[:n], name=f"r{at}") for at, each in enumerate(lists)]
-    found = flips(several, "recall@3")
-    assert found is not None
+    flipped = flips(several, "recall@3")
+    assert flipped is not None
     curves = [
-        np.array(sweep(each, thresholds=list(found.thresholds)).values["recall@3"])
+        np.array(sweep(each, thresholds=list(flipped.thresholds)).values["recall@3"])
         for each in several
     ]
-    here = found.thresholds.index(0.5)
+    here = flipped.thresholds.index(0.5)
     expected = set()
     for one in range(len(several)):
         for other in range(len(several)):
             lead = curves[one] - curves[other]
             if lead[here] > 0 and (lead < 0).any():
                 expected.add((f"r{one}", f"r{other}"))
-    assert {each[:2] for each in found.swapped} == expected
+    assert {each[:2] for each in flipped.swapped} == expected
 
 
 def test_retrievers_are_compared_at_budgets():
@@ -338,8 +338,8 @@ def test_a_comparison_says_when_its_order_depends_on_the_threshold():
 
 def test_a_sweep_as_plain_values_and_as_a_table():
     """JSON has every field; pandas and CSV a row for each threshold."""
-    found = sweep(given(["0.4", "0.8"], ["0.6"], name="검색기"), thresholds=[0.3, 0.5, 0.7])
-    plain = json.loads(json.dumps(found.to_dict()))
+    swept = sweep(given(["0.4", "0.8"], ["0.6"], name="검색기"), thresholds=[0.3, 0.5, 0.7])
+    plain = json.loads(json.dumps(swept.to_dict()))
     assert plain["values"] == {"recall@3": [1.0, 1.0, 0.5]}
     assert plain["plateaus"]["recall@3"] == {
         "low": 0.3,
@@ -348,10 +348,10 @@ def test_a_sweep_as_plain_values_and_as_a_table():
         "greatest": 1.0,
         "holds_chosen": True,
     }
-    frame = found.to_pandas()
+    frame = swept.to_pandas()
     assert frame["recall@3"].tolist() == [1.0, 1.0, 0.5]
     assert frame.index.tolist() == [0.3, 0.5, 0.7]
-    lines = sweeps_csv([found]).splitlines()
+    lines = sweeps_csv([swept]).splitlines()
     assert lines[0] == "retriever,match,threshold,chosen,n_matches,recall@3"
     assert lines[2].startswith("검색기,")
     assert lines[2].endswith(",0.5,1,2,1.0")
@@ -399,10 +399,12 @@ def test_columns_are_those_of_their_metrics():
     """Where a measure was asked for before a metric, each still has its own values."""
     gold, lists = [["one two three"], ["four five six"]], [["one two x"], ["four y z"]]
     metrics = ["seconds_mean", "mrr@5", "judged@1", "recall@1"]
-    found = evaluate(gold, lists, match={"method": "rouge1", "threshold": 0.5}, metrics=metrics)
-    swept = sweep(found, thresholds=[0.2, 0.5, 0.9])
+    evaluation = evaluate(
+        gold, lists, match={"method": "rouge1", "threshold": 0.5}, metrics=metrics
+    )
+    swept = sweep(evaluation, thresholds=[0.2, 0.5, 0.9])
     for threshold in swept.thresholds:
-        at = found.at_threshold(threshold)
+        at = evaluation.at_threshold(threshold)
         assert list(at.mean) == metrics
         for metric in ("mrr@5", "judged@1"):
             position = swept.thresholds.index(threshold)
