@@ -11,14 +11,7 @@ from typing import Any
 
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.format import Fields
-from kragx.data.formats.jsonl import (
-    Place,
-    ending,
-    file_name,
-    first_line,
-    read_records,
-    read_whole,
-)
+from kragx.data.formats.jsonl import Place, ending, file_name, first_line, read_records, read_whole
 from kragx.data.gold import Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved
@@ -91,11 +84,11 @@ class Reading:
             for query, retrieved in self.format.read(fields):
                 if query.id in first_lines:
                     first = first_lines[query.id]
+                    twice = "twice" if first is None else f"twice (first on line {first})"
                     fields.report(
                         "query_id",
-                        f"{query.id!r} stands twice"
-                        + ("" if first is None else f" (first on line {first})")
-                        + "; queries are joined by id, so each needs its own",
+                        f"{query.id!r} stands {twice}; queries are joined by id, so each needs "
+                        "its own",
                     )
                 elif query.id:
                     first_lines[query.id] = fields.line

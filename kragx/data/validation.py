@@ -277,16 +277,10 @@ def _check_once(
         before = first.setdefault(value, position) if value else position
         if before != position:
             grade, other = query.gold[position].grade, query.gold[before].grade
-            report(
-                f"gold[{position}].{field}",
-                f"{field} {shorten(value)} also stands in gold[{before}]"
-                + (
-                    f", with grade {other:g} instead of {grade:g}: keep one"
-                    if grade != other
-                    else ""
-                ),
-                "error" if grade != other else "warning",
-            )
+            message = f"{field} {shorten(value)} also stands in gold[{before}]"
+            if grade != other:
+                message += f", with grade {other:g} instead of {grade:g}: keep one"
+            report(f"gold[{position}].{field}", message, "warning" if grade == other else "error")
 
 
 class _Corpus:

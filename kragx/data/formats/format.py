@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from kragx.data.documents import (
-    Doc,
-    as_docs,
-    clean_id,
-    clean_metadata,
-    clean_number,
-    unknown_field,
-)
+from kragx.data.documents import Doc, as_docs, clean_id, clean_metadata, clean_number, unknown_field
 from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, as_gold
 from kragx.data.problems import Level, Problems

@@ -19,7 +19,7 @@ An element of a list may itself be a list: any of its ids serves. A highly relev
 among the relevant ones too, as whoever lists all relevant chunks writes it; its grade is 2.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -191,11 +191,7 @@ def _graded(fields: Fields) -> tuple[Gold, ...]:
 
 
 def _check_repeated(
-    fields: Fields,
-    name: str,
-    position: int,
-    group: Sequence[str],
-    lists: Mapping[str | None, str],
+    fields: Fields, name: str, position: int, group: Sequence[str], lists: Mapping[str | None, str]
 ) -> bool:
     """Report the ids of a group that stand elsewhere already; whether the others are an item."""
     place = f"{name}[{position}]"
@@ -231,27 +227,26 @@ def write_goldset(dataset: GoldDataset, path: str | Path) -> None:
     """
     lists = {grade: name for name, grade in _GRADES.items()}
 
-    def records() -> Iterator[dict[str, Any]]:
-        for query in dataset:
-            plain = _query_record(query)
-            record: dict[str, Any] = {
-                "query_id": plain.pop("query_id"),
-                "query": plain.pop("query", ""),
-                "query_type": plain.pop("query_type", None),
-                "expected_doc_types": plain.pop("expected_doc_types", []),
-                **{name: [] for name in reversed(_GRADES)},
-            }
-            rest = []
-            for gold, item in zip(query.gold, plain.pop("gold")):
-                others = [other.id for other in gold.alternatives]
-                if gold.id is None or None in others or gold.grade not in lists:
-                    rest.append(item)
-                    continue
-                record[lists[gold.grade]].append([gold.id, *others] if others else gold.id)
-                kept = {key: item[key] for key in ("id", "text", "metadata") if key in item}
-                texts = [_doc_record(doc) for doc in gold.alternatives if doc.text is not None]
-                if texts or len(kept) > 1:
-                    rest.append(kept | ({"alternatives": texts} if texts else {}))
-            yield {**record, **({"gold": rest} if rest else {}), **plain}
+    def record(query: Query) -> dict[str, Any]:
+        plain = _query_record(query)
+        ids: dict[str, list[Any]] = {name: [] for name in reversed(_GRADES)}
+        rest = []
+        for gold, item in zip(query.gold, plain.pop("gold")):
+            group = [gold.id, *(other.id for other in gold.alternatives)]
+            if None in group or gold.grade not in lists:
+                rest.append(item)
+                continue
+            ids[lists[gold.grade]].append(group if gold.alternatives else gold.id)
+            texts = [_doc_record(doc) for doc in gold.alternatives if doc.text is not None]
+            if texts or not item.keys().isdisjoint(("text", "metadata")):
+                rest.append(_present(**item | {"grade": None, "alternatives": texts}))
+        # What every line of the schema has, in its order, though a query may lack some of it.
+        needed: dict[str, Any] = {
+            "query_id": "",
+            "query": "",
+            "query_type": None,
+            "expected_doc_types": [],
+        }
+        return needed | ids | _present(gold=rest) | plain
 
-    write_records(records(), path)
+    write_records(map(record, dataset), path)

@@ -144,6 +144,19 @@ def test_mistakes(tmp_path, change, field, hint):
     assert hint in str(caught.value)
 
 
+def test_positions_behind_a_broken_entry(tmp_path):
+    """What stands behind a broken id or gold item is named by its own position."""
+    lists = {"relevant_chunk_ids": ["", "c3", "c3"], "highly_relevant_chunk_ids": ["c1"]}
+    gold = [5, {"id": "c1", "grade": 1.5}]
+    found = validate(str(written(tmp_path, {**RECORD, **lists, "gold": gold}))).problems
+    assert [problem.field for problem in found] == [
+        "gold[0]",
+        "relevant_chunk_ids[0]",
+        "relevant_chunk_ids[2]",
+        "gold[1].grade",
+    ]
+
+
 def test_more_mistakes_are_counted(tmp_path):
     """The first mistake is named, with how many more there are."""
     path = written(tmp_path, {**RECORD, "query": 5, "answerable": "x"}, {**RECORD, "querry": ""})
