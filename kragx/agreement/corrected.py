@@ -14,17 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from kragx.agreement import scoring
 from kragx.agreement.labels import Labels, Scale, read_sides
-from kragx.agreement.scoring import (
-    as_gold,
-    deepest,
-    ends,
-    judged_share,
-    level,
-    scale_notes,
-    scored_by,
-    systems,
-)
 from kragx.comparison.statistics import CONFIDENCE, Interval, check_confidence, student_t
 from kragx.data import Run
 from kragx.errors import DataError, UsageError
@@ -185,7 +176,7 @@ class Corrected(Result):
 
     def describe(self) -> Iterator[Part]:
         """The judge's means beside the corrected and the human ones."""
-        confidence = level(self.settings["confidence"])
+        confidence = scoring.level(self.settings["confidence"])
         judged, people = ("judge alone", "corrected", confidence), ("people alone", confidence)
         yield Table(
             ("system", "metric", *judged, *people, "labelled"),
@@ -195,9 +186,9 @@ class Corrected(Result):
                     metric,
                     number(mean.plain),
                     number(mean.value),
-                    ends(mean.interval),
+                    scoring.ends(mean.interval),
                     number(mean.human),
-                    ends(mean.human_interval),
+                    scoring.ends(mean.human_interval),
                     f"{mean.n_labelled} of {mean.n_queries}",
                 )
                 for name, system in self.systems.items()
@@ -256,13 +247,13 @@ def correct(
     """
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
-    runs = systems(runs)
+    runs = scoring.systems(runs)
     people, machine, labels = read_sides(human, judge, scale, asks, model, rubric)
     queries = list(machine.queries)
-    gold = as_gold(machine, labels, queries)
+    gold = scoring.as_gold(machine, labels, queries)
     corrected = {}
     for run in runs:
-        by_judge = scored_by(gold, run, metrics)
+        by_judge = scoring.scored_by(gold, run, metrics)
         depth = _depth(by_judge)
         whole, n_part = _labelled(people, labels, queries, run, depth)
         if len(whole) < least:
@@ -272,8 +263,8 @@ def correct(
                 "(kragx judge label --queries), or take a smaller cut"
             )
         results = {query: run.results[query] for query in whole if query in run.results}
-        by_people = scored_by(
-            as_gold(people, labels, whole), replace(run, results=results), metrics
+        by_people = scoring.scored_by(
+            scoring.as_gold(people, labels, whole), replace(run, results=results), metrics
         )
         known = np.isin(queries, whole)  # and `whole` has the order of `queries`
         corrected[run.name] = CorrectedSystem(
@@ -286,7 +277,7 @@ def correct(
             labelled=tuple(whole),
             n_partly_labelled=n_part,
             n_unscored=sum(query not in machine.queries for query in run.results),
-            judged=judged_share(by_judge),
+            judged=scoring.judged_share(by_judge),
             depth=depth,
         )
     n_out_of_scale = sum(
@@ -297,7 +288,7 @@ def correct(
         n_human_only=sum(query not in machine.queries for query in people.queries),
         n_out_of_scale=n_out_of_scale,
         scale=labels,
-        notes=tuple(scale_notes(labels, n_out_of_scale)),
+        notes=tuple(scoring.scale_notes(labels, n_out_of_scale)),
         settings={
             "human": people.name,
             "judge": machine.name,
@@ -322,7 +313,7 @@ def _depth(evaluation: Evaluation) -> int:
                 f"metric {str(score.spec)!r} has no value for some queries, and a corrected "
                 "mean needs one for each; name another, such as ndcg@10"
             )
-    return deepest(evaluation) or 0
+    return scoring.deepest(evaluation) or 0
 
 
 def _labelled(

@@ -4,16 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from kragx.agreement import scoring
 from kragx.agreement.label_files import Pair, Side
 from kragx.agreement.labels import Labels, Scale, read_sides
-from kragx.agreement.scoring import (
-    as_gold,
-    deepest,
-    judged_share,
-    scale_notes,
-    scored_by,
-    systems,
-)
 from kragx.data import GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
@@ -60,11 +53,11 @@ class Filled(Result):
         The latter is judged@k at the deepest cut: the share of the top k that has a label, the mean
         over the queries that found something.
         """
-        k = deepest(self.human_only[0])
+        k = scoring.deepest(self.human_only[0])
         judged = "judged" if k is None else f"judged@{k}"
         return {
             alone.name: {
-                name: {**evaluation.mean, judged: judged_share(evaluation)}
+                name: {**evaluation.mean, judged: scoring.judged_share(evaluation)}
                 for name, evaluation in (("human_only", alone), ("filled", both))
             }
             for alone, both in zip(self.human_only, self.filled, strict=True)
@@ -146,7 +139,7 @@ def fill(
         DataError: a source of labels is broken, or no run has a query of theirs.
         UsageError: an argument is wrong.
     """
-    runs = systems(runs)
+    runs = scoring.systems(runs)
     people, machine, labels = read_sides(human, judge, scale, asks, model, rubric)
     by_people, by_judge = (
         {pair: grade for pair, grade in side.grades.items() if grade in labels}
@@ -158,8 +151,10 @@ def fill(
         **dict.fromkeys(by_people, "human"),
     }
     queries = list(dict.fromkeys(query for query, _ in (*people.grades, *machine.grades)))
-    alone = as_gold(people, labels, queries, sources)
-    dataset = as_gold(Labels(grades, f"{people.name}+{machine.name}"), labels, queries, sources)
+    alone = scoring.as_gold(people, labels, queries, sources)
+    dataset = scoring.as_gold(
+        Labels(grades, f"{people.name}+{machine.name}"), labels, queries, sources
+    )
     n_out_of_scale = len(people) + len(machine) - len(by_people) - len(by_judge)
     return Filled(
         grades=grades,
@@ -170,8 +165,8 @@ def fill(
         n_without_human=sum(not query.gold for query in alone),
         n_out_of_scale=n_out_of_scale,
         scale=labels,
-        notes=tuple(scale_notes(labels, n_out_of_scale)),
+        notes=tuple(scoring.scale_notes(labels, n_out_of_scale)),
         dataset=dataset,
-        human_only=tuple(scored_by(alone, run, metrics) for run in runs),
-        filled=tuple(scored_by(dataset, run, metrics) for run in runs),
+        human_only=tuple(scoring.scored_by(alone, run, metrics) for run in runs),
+        filled=tuple(scoring.scored_by(dataset, run, metrics) for run in runs),
     )
