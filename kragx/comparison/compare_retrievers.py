@@ -60,7 +60,7 @@ def compare(
     evaluations = list(evaluations)
     if not evaluations:
         raise UsageError("evaluations: none is given; pass at least one")
-    kept = (own.dataset for own in evaluations if own.dataset is not None)
+    datasets = (own.dataset for own in evaluations if own.dataset is not None)
     return compare_scores(
         list(map(RetrieverScores.of, evaluations)),
         Settings(confidence, resamples, seed, correction),
@@ -69,7 +69,7 @@ def compare(
             None if metrics is None else list(map(str, parse_all(metrics, evaluations[0].profile)))
         ),
         slices=tuple(slices),
-        dataset=next(kept, None) if dataset is None else read_dataset(dataset),
+        dataset=next(datasets, None) if dataset is None else read_dataset(dataset),
         anyway=anyway,
     )
 

@@ -172,13 +172,13 @@ def _what_is_found(
     if not depths or (metric := depths[-1][-1]) in comparison.run_level:
         return
     table = np.hstack([own.table([metric], comparison.query_ids) for own in scores])
-    found, known = table > TOLERANCE, ~np.isnan(table).any(axis=1)
+    hits, known = table > TOLERANCE, ~np.isnan(table).any(axis=1)
     n = int(known.sum())
 
     def ids(rows: Bools | np.bool) -> list[str]:
         return [comparison.query_ids[row] for row in np.flatnonzero(rows)]
 
-    if nowhere := ids(known & ~found.any(axis=1)):
+    if nowhere := ids(known & ~hits.any(axis=1)):
         subject = "queries have" if len(nowhere) > 1 else "query has"
         every = "every retriever" if len(scores) > 1 else "the retriever"
         yield _advice(
@@ -189,8 +189,8 @@ def _what_is_found(
             n=n,
             query_ids=nowhere,
         )
-    missed = known & ~found[:, comparison.retrievers.index(comparison.best)]
-    gained = ids(missed & found.any(axis=1))
+    missed = known & ~hits[:, comparison.retrievers.index(comparison.best)]
+    gained = ids(missed & hits.any(axis=1))
     if gained and len(gained) >= n / 50 and comparison.leader is not None:
         yield _advice(
             "combination",

@@ -108,8 +108,8 @@ def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
     Raises:
         UsageError: numbers of one matcher do not mean the same.
     """
-    for _, same in groupby(evaluations, key=lambda evaluation: evaluation.match_label):
-        group = list(same)
+    for _, of_matcher in groupby(evaluations, key=lambda evaluation: evaluation.match_label):
+        group = list(of_matcher)
         if len(group) == 1:
             yield from group[0].describe()
             continue
