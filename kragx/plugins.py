@@ -56,14 +56,14 @@ def maker(path: str, args: Mapping[str, Any] | None) -> Callable[[], Any]:
     makes = inspect.isclass(value) or inspect.isclass(getattr(value, "__self__", None))
     if args is None and not makes:
         return lambda: value
-    given = args or {}
+    arguments = args or {}
     if not callable(value):
         raise UsageError(f"{path}: takes no arguments; it is not a class or function")
-    check_arguments(value, given, path)
+    check_arguments(value, arguments, path)
 
     def make() -> Any:
         try:
-            return value(**given)
+            return value(**arguments)
         except KragxError:
             raise
         except Exception as error:  # whatever foreign code raises, the user must learn where
@@ -85,8 +85,8 @@ def options(value: object) -> dict[str, Any]:
     """The options that a matcher or tokenizer was made with: its fields, if it is a dataclass."""
     if not is_dataclass(value):
         return {}
-    found = {field.name: getattr(value, field.name) for field in fields(value)}
-    return {name: option for name, option in found.items() if option is not None}
+    values = {field.name: getattr(value, field.name) for field in fields(value)}
+    return {name: option for name, option in values.items() if option is not None}
 
 
 def check_arguments(factory: Any, args: Mapping[str, Any], where: str) -> None:

@@ -107,14 +107,14 @@ class MatchTable:
     def first(self, depths: Ints) -> MatchTable:
         """The table of the first ``depths[i]`` documents of each query i."""
         rank = np.arange(len(self.repeated)) - np.repeat(self.doc_start[:-1], self.n_docs)
-        kept = rank < np.repeat(depths, self.n_docs)
-        pairs = kept[self.pair_doc]
-        place = np.cumsum(kept) - 1
+        within = rank < np.repeat(depths, self.n_docs)
+        pairs = within[self.pair_doc]
+        place = np.cumsum(within) - 1
         lengths = np.minimum(depths, self.n_docs)
         return replace(
             self,
             doc_start=np.concatenate((self.doc_start[:1], np.cumsum(lengths))),
-            repeated=self.repeated[kept],
+            repeated=self.repeated[within],
             pair_doc=place[self.pair_doc[pairs]].astype(np.int32),
             pair_gold=self.pair_gold[pairs],
             pair_score=self.pair_score[pairs],

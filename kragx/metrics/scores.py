@@ -185,11 +185,11 @@ def _relevant_share(
 def _settled(table: MatchTable, score: float, grade: float) -> MatchTable:
     """The table with every unknown score and grade replaced; a score of 0 is no pair."""
     scores = np.where(np.isnan(table.pair_score), score, table.pair_score)
-    kept = scores > 0
+    is_pair = scores > 0
     return replace(
         table,
-        pair_doc=table.pair_doc[kept],
-        pair_gold=table.pair_gold[kept],
-        pair_score=scores[kept],
+        pair_doc=table.pair_doc[is_pair],
+        pair_gold=table.pair_gold[is_pair],
+        pair_score=scores[is_pair],
         grade=np.where(np.isnan(table.grade), grade, table.grade),
     )

@@ -62,7 +62,8 @@ def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:
 
 QUESTION_COLUMNS: Mapping[str, Callable[[Query], object]] = {
     "query_type": lambda query: query.query_type,
-    "query": lambda query: _composed(query.text),
+    # Hangul of a Mac's file names is in pieces, and Excel shows the pieces.
+    "query": lambda query: normalize("NFC", query.text or ""),
 }
 """What queries.csv says of a question, behind the values: a column is a line here."""
 
@@ -102,11 +103,6 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     writer.writeheader()
     writer.writerows({name: _harmless(cell) for name, cell in row.items()} for row in rows)
     return out.getvalue()
-
-
-def _composed(text: str | None) -> str | None:
-    """A text in NFC: Hangul of a Mac's file names is in pieces, and Excel shows the pieces."""
-    return None if text is None else normalize("NFC", text)
 
 
 def _harmless(cell: Any) -> Any:

@@ -39,7 +39,13 @@ def metrics_plain() -> list[dict[str, Any]]:
 
 def metrics_csv() -> str:
     """The metrics as CSV."""
-    rows = [{name: _flat(value) for name, value in row.items()} for row in metrics_plain()]
+    rows = [
+        {
+            name: " ".join(map(str, value)) if isinstance(value, list) else value
+            for name, value in row.items()
+        }
+        for row in metrics_plain()
+    ]
     return csv_text(rows, list(rows[0]))
 
 
@@ -55,7 +61,3 @@ def _described(metric: Metric) -> dict[str, Any]:
         "direction": metric.better,
         "micro": metric.pooled is not None,
     }
-
-
-def _flat(value: Any) -> Any:
-    return " ".join(map(str, value)) if isinstance(value, list) else value

@@ -121,8 +121,8 @@ def _parts(golds: Rows, streams: Rows, diagonals: Diagonals, bridge: int) -> _Pa
     # One or two equal tokens on their own are no part of anything.
     counts = np.concatenate(([0], np.cumsum(equal)))
     whole = (end - begin) == length[diagonal[begin]]
-    kept = (counts[end] - counts[begin] > 1) | whole
-    begin, end = begin[kept], end[kept]
+    counted = (counts[end] - counts[begin] > 1) | whole
+    begin, end = begin[counted], end[counted]
     size = end - begin
     inside = np.repeat(begin, size) + ranges(size)
     second = places[np.minimum(counts[begin] + 1, counts[end] - 1)]
@@ -293,6 +293,6 @@ def _counted(
     enough[counts] = cells.stream[places[matched[begin[counts]] + need[counts] - 1]]
     # A gap is bridged once the token behind it has been read.
     read = cells.stream[places[matched[:-1]]]
-    kept = counts[of]
-    known = np.maximum(np.maximum(cells.known, read), enough[of])[kept]
-    return Cells(cells.gold[kept], cells.stream[kept], known, cells.equal[kept])
+    counted = counts[of]
+    known = np.maximum(np.maximum(cells.known, read), enough[of])[counted]
+    return Cells(cells.gold[counted], cells.stream[counted], known, cells.equal[counted])

@@ -90,8 +90,8 @@ def twins(golds: Rows, stream_of: Ints, run: int) -> Ints:
         again, first = repeated(grams, n)
         if n < run:
             hashes = grams.of(n)
-            kept = np.isin(hashes[again], hashes[golds.start[:-1][lengths == n]])
-            again, first = again[kept], first[kept]
+            whole = np.isin(hashes[again], hashes[golds.start[:-1][lengths == n]])
+            again, first = again[whole], first[whole]
         for step in range(n):
             twin[again + step] = np.minimum(twin[again + step], first + step)
     while ((root := twin[twin]) != twin).any():

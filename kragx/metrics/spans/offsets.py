@@ -121,9 +121,9 @@ def _mark_repeats(pieces: Sequence[Piece], repeats: Ints) -> None:
         begin, end, place = piece
         touched = [other for other in known if other[0] < end and begin < other[1]]
         begins, ends, places = zip(piece, *touched)
-        *again, kept = places
+        *again, first = places
         repeats[again] = place
-        whole = (min(begins), max(ends), kept)
+        whole = (min(begins), max(ends), first)
         known = [*(other for other in known if other not in touched), whole]
 
 

@@ -57,9 +57,9 @@ class Texts:
         for number, text in enumerate(self._numbers):
             if not block:
                 self.starts.append(number)
-            kept = text[: self._most]
-            block.append(text if len(kept) == len(text) else [kept, len(text)])
-            size += len(kept)
+            beginning = text[: self._most]
+            block.append(text if len(beginning) == len(text) else [beginning, len(text)])
+            size += len(beginning)
             if size >= _BLOCK_CHARACTERS:
                 yield block
                 block, size = [], 0

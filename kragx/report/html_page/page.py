@@ -82,8 +82,8 @@ def write_html(
         UsageError: there is no evaluation, they cannot be compared, or the file cannot be written.
     """
     listed = list(evaluations)
-    kept = (evaluation.dataset for evaluation in listed)
-    gold = next(filter(None, kept), None) if dataset is None else read_dataset(dataset)
+    datasets = (evaluation.dataset for evaluation in listed)
+    gold = next(filter(None, datasets), None) if dataset is None else read_dataset(dataset)
     sources = Sources(
         dataset=gold,
         runs=_runs(runs or {}, gold),

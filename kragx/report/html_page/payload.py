@@ -82,10 +82,8 @@ def payload(
 
 def _queries(grid: Grid, sources: Sources) -> list[Query]:
     """The queries of the page, as far as they are known."""
-    known = {query.id: query for query in sources.dataset or ()}
-    for run in grid.runs:
-        for ranked in run:
-            known.setdefault(ranked.query.id, ranked.query)
+    retrieved = {ranked.query.id: ranked.query for run in reversed(grid.runs) for ranked in run}
+    known = retrieved | {query.id: query for query in sources.dataset or ()}
     return [known.get(query_id) or Query(query_id) for query_id in grid.query_ids]
 
 
