@@ -85,10 +85,10 @@ class LangChainClient:
                 "never read out of prose; use a model that can"
             ) from None
         try:
-            answered = await structured.ainvoke(list(request.messages))
+            output = await structured.ainvoke(list(request.messages))
         except (*self.errors, *_expected()) as error:
             return failed(error)
-        return _read(answered)
+        return _read(output)
 
 
 def _plain(value: object) -> bool:
@@ -112,8 +112,8 @@ def _expected() -> tuple[type[Exception], ...]:
     return (TimeoutError, ConnectionError, *filter(None, errors))
 
 
-def _read(answered: Any) -> Answer | Failure:
-    raw, parsed = answered["raw"], answered["parsed"]
+def _read(output: Any) -> Answer | Failure:
+    raw, parsed = output["raw"], output["parsed"]
     about = getattr(raw, "response_metadata", None) or {}
     served: dict[str, Any] = {
         "usage": _usage(getattr(raw, "usage_metadata", None) or {}),
@@ -127,7 +127,7 @@ def _read(answered: Any) -> Answer | Failure:
         return read
     if isinstance(parsed, Mapping):
         return Answer(json.dumps(dict(parsed), ensure_ascii=False), **served)
-    detail = str(answered.get("parsing_error") or "no structured output")
+    detail = str(output.get("parsing_error") or "no structured output")
     return Failure("invalid_json", detail, read.text, **served)
 
 

@@ -143,9 +143,8 @@ def _read(completion: ChatCompletion) -> Answer | Failure:
     model, fingerprint = completion.model or None, completion.system_fingerprint
     if not completion.choices:
         return Failure("api_error", "no choices", usage=usage, model=model)
-    choice = completion.choices[0]
-    said = choice.message
-    return outcome(said.content, choice.finish_reason, said.refusal, usage, model, fingerprint)
+    finish, message = completion.choices[0].finish_reason, completion.choices[0].message
+    return outcome(message.content, finish, message.refusal, usage, model, fingerprint)
 
 
 def _usage(completion: ChatCompletion) -> Usage:

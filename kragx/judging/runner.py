@@ -98,12 +98,12 @@ class Batch:
                 await self._ask_all(todo)
         self._warn_of_changes()
         if self.over_budget:
-            left = sum(judgement.failure == "not_asked" for judgement in self.done.values())
+            n_left = sum(judgement.failure == "not_asked" for judgement in self.done.values())
             raise JudgingError(
                 f"judge.budget: used up after {settings.ledger.spent.n_calls} calls"
-                f"{' and '.join(['', *self._cost()])}; {left} of {len(self.wanted)} questions were "
-                f"not asked. What was judged is in {settings.store}: raise the budget and run "
-                "again to go on"
+                f"{' and '.join(['', *self._cost()])}; {n_left} of {len(self.wanted)} questions "
+                f"were not asked. What was judged is in {settings.store}: raise the budget and "
+                "run again to go on"
             )
         judgements = tuple(
             labels[position] if position in labels else self.done[key]

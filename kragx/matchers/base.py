@@ -221,9 +221,9 @@ class BaseMatcher:
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the method and every option, the tokenizer with its version."""
-        made = self if self.inner is None else self.inner
-        settings: dict[str, Any] = {"method": self.name or _import_path(made)}
-        for option, value in plugins.options(made).items():
+        matcher = self if self.inner is None else self.inner
+        settings: dict[str, Any] = {"method": self.name or _import_path(matcher)}
+        for option, value in plugins.options(matcher).items():
             is_tokenizer = isinstance(value, Tokenizer)
             settings[option] = tokenizers.describe(value) if is_tokenizer else value
         if not self.yes_or_no:

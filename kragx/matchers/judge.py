@@ -230,14 +230,13 @@ class JudgeMatcher(BaseMatcher):
         from kragx.judging.tally import Tally
 
         places: dict[tuple[str, str], Question] = {}
-        query_ids: dict[str, None] = {}
+        judgements: dict[str, dict[str, Judgement]] = {}
         for items in runs:
             for item in items:
-                query_ids[item.query.id] = None
+                judgements[item.query.id] = {}
                 for question in self._relevance(item):
                     places.setdefault((item.query.id, normalise(question.document)), question)
         tally = Tally()
-        judgements: dict[str, dict[str, Judgement]] = {query_id: {} for query_id in query_ids}
         for (query_id, text), judgement in zip(
             places, self._judge(list(places.values()), tally), strict=True
         ):

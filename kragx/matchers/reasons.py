@@ -99,7 +99,7 @@ def explained(trace: Trace, item: MatchItem) -> Because:
     own = None if matcher.yes_or_no else matcher.threshold  # of yes and no a limit tells nothing
     limits = trace.limits or (own, None)
     members = [(explained(member, item), member.open) for member in trace.members]
-    said = {} if members else _said(trace, item)
+    words = {} if members else _said(trace, item)
 
     def because(row: int, column: int) -> Reason:
         score = float(trace.scores[row, column])
@@ -112,7 +112,7 @@ def explained(trace: Trace, item: MatchItem) -> Because:
             None if np.isnan(score) else score,
             verdict,
             *limits,
-            text=said.get((row, column)),
+            text=words.get((row, column)),
             parts=tuple(
                 replace(part, decides=position in deciding) for position, part in enumerate(parts)
             ),
@@ -134,12 +134,12 @@ def _verdict(trace: Trace, score: float) -> Verdict:
 
 def _said(trace: Trace, item: MatchItem) -> dict[tuple[int, int], str]:
     """A judge's reasons, or why there is none, for the pairs that it was asked about."""
-    said = trace.matcher.said([item])
+    remarks = trace.matcher.said([item])
     texts = {
-        (row, column): said.get((item.query.id, doc.text or "", target.text or ""))
+        (row, column): remarks.get((item.query.id, doc.text or "", target.text or ""))
         for column, target in enumerate(item.targets)
         for row, doc in enumerate(item.docs)
-        if said and trace.open[row, column]
+        if remarks and trace.open[row, column]
     }
     return {pair: entry[1] for pair, entry in texts.items() if entry is not None}
 

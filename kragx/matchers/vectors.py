@@ -83,10 +83,10 @@ class Vectors:
         except KragxError:
             raise
         except Exception as error:  # whatever foreign code raises, the user must learn where
-            kept = "" if self._file is None else f"; what it gave before is in {self._file.path}"
+            where = "" if self._file is None else f"; what it gave before is in {self._file.path}"
             raise DataError(
                 f"match.embeddings: embedding {len(batch)} texts failed: "
-                f"{type(error).__name__}: {error}{kept}"
+                f"{type(error).__name__}: {error}{where}"
             ) from error
         try:
             vectors = np.array(answer, np.float64)

@@ -10,6 +10,7 @@ import pytest
 from kragx.errors import DataError, JudgingError, UsageError
 from kragx.judging import Answer, Failure, Judge, JudgeWarning, OpenAIClient, Store, Usage
 from kragx.judging.scripted import ScriptedClient
+from kragx.plain import plain
 from tests.judging.support import FakeTime, ask, judge_of
 
 
@@ -184,6 +185,35 @@ def test_joined_across_threads(store):
         thread.join()
     assert found == [[3]] * 4
     assert len(client.requests) == 1
+
+
+def test_a_pause_holds_back_whoever_comes_later(store):
+    """After a 429 nothing starts until the server's pause is over, and then at the usual pace."""
+    time = FakeTime()
+    started = []
+
+    def reply(request):
+        started.append(time.now)
+        pause = Failure("rate_limit", "429", again=True, retry_after=30.0)
+        return pause if len(started) == 1 else 1
+
+    judge = judge_of(
+        ScriptedClient(reply), store, rpm=60, concurrency=1, clock=time.clock, sleep=time.sleep
+    )
+    assert grades(judge.judge([ask("a"), ask("b"), ask("c")])) == [1, 1, 1]
+    first, second, third, fourth = started
+    assert first == 0
+    assert 30 <= second <= 30.2
+    assert [third - second, fourth - third] == pytest.approx([1, 1])
+
+
+def test_failures_are_counted_by_name(store):
+    """A tally's plain values hold them in the order of their names, with the coverage."""
+    client = ScriptedClient([Failure("timeout"), Failure("refusal"), Failure("timeout"), 2])
+    judge = judge_of(client, store, concurrency=1)
+    counts = plain(judge.judge([ask(document) for document in "abcd"]).tally)
+    assert list(counts["failures"].items()) == [("refusal", 1), ("timeout", 2)]
+    assert counts["coverage"] == 0.25
 
 
 def test_exception_of_a_client_ends_the_run(store):
