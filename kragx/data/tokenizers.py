@@ -33,7 +33,7 @@ class Tokenizer(Protocol):
 
 _WORD = re.compile(r"[^\W_]+")
 # The same for ASCII, nearly twice as fast: all but letters and digits made white space.
-_ASCII_WORDS = "".join(chr(at).lower() if chr(at).isalnum() else " " for at in range(128))
+_ASCII_WORDS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
 
 
 @dataclass(frozen=True)

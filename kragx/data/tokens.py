@@ -121,10 +121,10 @@ def ngram_overlaps(
     known = (doc_grams >= 0).nonzero()[0]
     doc_grams, doc_rows = doc_grams[known], doc_rows[known]
     if n == 2 and v:
-        at = np.searchsorted(vocabulary, doc_grams)
-        at[at == v] = 0
-        known = (vocabulary[at] == doc_grams).nonzero()[0]
-        doc_grams, doc_rows = at[known], doc_rows[known]
+        nearest = np.searchsorted(vocabulary, doc_grams)
+        nearest[nearest == v] = 0
+        known = (vocabulary[nearest] == doc_grams).nonzero()[0]
+        doc_grams, doc_rows = nearest[known], doc_rows[known]
     shared = np.zeros((len(docs), len(golds)), np.int64)
     if not doc_grams.size or not v:
         return shared, doc_lengths, gold_lengths

@@ -314,13 +314,13 @@ def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Proble
         if before is query or not text:
             continue
         place = before.id if before_line is None else f"{before.id} on line {before_line}"
-        same = _meaning(before.gold) == _meaning(query.gold)
+        same_gold = _meaning(before.gold) == _meaning(query.gold)
         problems.add(
             line,
             "query",
             f"the same question as {place}, "
-            + ("so it weighs double" if same else "with other gold: keep one, or merge them"),
-            "warning" if same else "error",
+            + ("so it weighs double" if same_gold else "with other gold: keep one, or merge them"),
+            "warning" if same_gold else "error",
             query.id,
         )
 
