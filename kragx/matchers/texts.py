@@ -1,7 +1,4 @@
-"""Matchers of texts: what compares them in batches, and what says yes or no of two.
-
-Of yes or no: texts are equal, or one stands inside the other.
-"""
+"""Matchers of texts: as numbers, in batches; or yes or no, as equal or one inside the other."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
