@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx import matchers
 from kragx.data import read_dataset, tokenizer
-from kragx.data.formats.others import read_submission
+from kragx.data.formats.other_tools import read_submission
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, check_depth, versions
 from kragx.evaluation.evidence import Facts, GatheredEvidence, Sizes, facts_matcher, judging_counts
@@ -149,7 +149,7 @@ def evaluate_submission(
     """Score a submission of the Korean science QA competition as the competition does.
 
     Args:
-        gold: the gold file (`kragx.data.formats.others`).
+        gold: the gold file (`kragx.data.formats.other_tools`).
         submission: the submission; its rows are what is scored.
         metrics: metric strings; None for the competition's ``map@3``.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from kragx.data.formats.format import Format
 from kragx.data.formats.gold import GOLD, GOLDSET
-from kragx.data.formats.others import AUTORAG, LLAMAINDEX, RAGAS, SCIENCE_QA
+from kragx.data.formats.other_tools import AUTORAG, LLAMAINDEX, RAGAS, SCIENCE_QA
 from kragx.data.formats.trec import QRELS
 
 FORMATS: Mapping[str, Format] = {

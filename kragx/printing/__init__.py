@@ -15,7 +15,7 @@ from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from kragx.plain import plain_fields
-from kragx.terminal import WIDTH, console
+from kragx.printing.terminal import WIDTH, console
 
 if TYPE_CHECKING:
     from rich.console import Console
