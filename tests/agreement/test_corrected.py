@@ -55,11 +55,13 @@ def coverage():
 
 
 @pytest.mark.integration
+@pytest.mark.integration
 def test_intervals_cover_clustered_data(coverage):
     """With the query as the unit, 93 to 97 of 100 intervals hold the truth."""
     assert 0.93 <= coverage["query"] <= 0.97
 
 
+@pytest.mark.integration
 def test_pair_level_intervals_do_not(coverage):
     """With pairs as units, the same estimate's interval misses it far too often."""
     assert coverage["pair"] < 0.9

@@ -131,6 +131,7 @@ def test_results_files_keep_no_gold_set(tmp_path):
     assert [each.value for each in given.slices] == ["1"]
 
 
+@pytest.mark.integration
 def test_no_chance_decision_in_small_slices():
     """Of 100 seeded slices of two equal retrievers at most a few are decided."""
     import numpy as np

@@ -182,6 +182,7 @@ def kiwi() -> KiwiTokenizer:
     return KiwiTokenizer()
 
 
+@pytest.mark.integration
 class TestKiwi:
     """The tokenizer `kiwi`, with and without its package."""
 

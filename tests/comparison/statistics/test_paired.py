@@ -108,6 +108,7 @@ def test_the_seed_decides_the_bits():
     assert not np.array_equal(alone, sign_flip_p(x, 5000, SEED + 1))
 
 
+@pytest.mark.integration
 def test_same_bits_at_any_number_of_blas_threads():
     """A process whose BLAS has one thread finds the same bits as one with two."""
     code = """
@@ -131,6 +132,7 @@ print(hashlib.sha256(found).hexdigest())
     assert len(found) == 1
 
 
+@pytest.mark.integration
 def test_holds_its_level():
     """Of 10,000 null comparisons, seeded, 5 % have p <= .05, as it should be.
 

@@ -124,6 +124,7 @@ def test_facts_follow_the_threshold():
     assert sweep(apart, thresholds=[0.5, 0.6]).values["context_completeness"] == (1.0, 1.0)
 
 
+@pytest.mark.integration
 def test_profile_krag_reads_scores_below_the_threshold_too():
     """K-RAG's nDCG takes scores that are no matches, so no pair may be left out for it."""
     gold, found = [["a b c d"]], [["a x y z", "a b c d"]]

@@ -127,8 +127,18 @@ class TestResults:
         assert good_means["micro_precision@3"] == pytest.approx(3 / 5)
         assert good_means["micro_f1@3"] == pytest.approx(2 * (3 / 5) / (3 / 5 + 1))
 
-    @pytest.mark.parametrize("profile", ["kragx", "krag"])
-    @pytest.mark.parametrize("rouge_method", [None, "rouge1", "rougeL"])
+    @pytest.mark.parametrize(
+        ("profile", "rouge_method"),
+        [
+            ("kragx", None),
+            ("kragx", "rouge1"),
+            ("kragx", "rougeL"),
+            ("krag", None),
+            # Kiwi's model takes seconds to load.
+            pytest.param("krag", "rouge1", marks=pytest.mark.integration),
+            pytest.param("krag", "rougeL", marks=pytest.mark.integration),
+        ],
+    )
     def test_the_evaluators_values(self, profile: str, rouge_method: str | None) -> None:
         """The averages are those of the evaluators over the questions that have gold."""
         means, _ = evaluated(
