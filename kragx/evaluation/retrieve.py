@@ -23,7 +23,7 @@ from kragx.evaluation.retriever_adapters import (
     synchronous,
 )
 from kragx.plugins import check_arguments, check_options, number, optional, whole
-from kragx.printing.terminal import progress_bar
+from kragx.printing import progress_bar
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""

@@ -29,7 +29,7 @@ from kragx.judging.rubric import Rubric
 from kragx.judging.settings import JudgeSettings, wait_before
 from kragx.judging.store import Store, now
 from kragx.judging.tally import Spent, Tally, about_tokens
-from kragx.printing.terminal import progress_bar
+from kragx.printing import progress_bar
 
 _LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for
 _TOGETHER = 0.005  # seconds; one commit for what arrives within them costs as much as for one row

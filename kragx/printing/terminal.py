@@ -1,15 +1,20 @@
-"""The terminal: a console that fits where its text goes, and a progress bar."""
+"""The terminal: descriptions printed in it, its console, and a progress bar."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from kragx.printing.parts import Cell, Part, Table, inert
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
 
 WIDTH = 200
 """Columns of text that goes to no terminal, so that no table is cut in a pipe or CI log."""
@@ -66,3 +71,75 @@ def progress_bar(
                 bar.update(bar_task, advance=1, note=note())
 
         yield advance
+
+
+def show(parts: Iterable[Part], out: Console | None = None) -> None:
+    """Print a description; a table too wide for the window is split between its columns."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = out or console()
+    colour = out.is_terminal and not out.no_color
+    for part in parts:
+        if isinstance(part, Table):
+            _show_table(part, out)
+            continue
+        pieces = part.pieces() if colour else [(part.plain(), False)]
+        marked = ((piece, "bold green" if marked else "") for piece, marked in pieces)
+        text = Text.assemble(*marked, style=part.style)
+        if part.indent:
+            out.print(Padding(text, (0, 0, 0, part.indent), expand=False))
+        else:
+            out.print(text, soft_wrap=True)
+
+
+def as_text(parts: Iterable[Part]) -> str:
+    """A description as plain text."""
+    from rich.console import Console
+
+    file = io.StringIO()
+    show(parts, Console(file=file, width=WIDTH, highlight=False, color_system=None))
+    return file.getvalue().rstrip("\n")
+
+
+def _show_table(table: Table, out: Console) -> None:
+    from rich.measure import Measurement
+    from rich.text import Text
+
+    def fits(rich_table: RichTable) -> bool:
+        wide = out.options.update(width=10_000)
+        return Measurement.get(out, wide, rich_table).maximum <= out.width
+
+    if table.narrow is not None and not fits(_rich(table, range(len(table.columns)))):
+        table = table.narrow
+    words, rest = range(table.words), list(range(table.words, len(table.columns)))
+    while True:
+        most = next(
+            (n for n in range(len(rest), 1, -1) if fits(_rich(table, [*words, *rest[:n]]))), 1
+        )
+        out.print(_rich(table, [*words, *rest[:most]]))
+        rest = rest[most:]
+        if not rest:
+            break
+    if table.note:
+        out.print(Text(inert(table.note), style="dim"))
+
+
+def _rich(table: Table, columns: Sequence[int]) -> RichTable:
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    rich_table = RichTable()
+    for column in columns:
+        side: Literal["left", "right"] = "left" if column < table.words else "right"
+        rich_table.add_column(Text(inert(table.columns[column])), justify=side)
+    for row in table.cells():
+        rich_table.add_row(*(_rich_text(row[column]) for column in columns))
+    return rich_table
+
+
+def _rich_text(cell: Cell) -> Text:
+    from rich.text import Text
+
+    text = Text(inert(cell.text), style=cell.style)
+    return text.append(f"\n{inert(cell.below)}", style="not bold dim") if cell.below else text

@@ -17,7 +17,7 @@ from kragx.app.commands.store import existing
 from kragx.data import GoldDataset, Run, read_corpus, read_dataset, read_rows, read_run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.judging.rubric import built_in
-from kragx.printing.terminal import console
+from kragx.printing import console
 
 Ask = Literal["relevance", "support"]
 

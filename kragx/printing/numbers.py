@@ -1,0 +1,42 @@
+"""The forms of numbers, the same wherever people read them."""
+
+from collections.abc import Mapping
+
+
+def number(value: float | None) -> str:
+    """A metric's value as people read it; a dash where there is none."""
+    if value is None:
+        return "-"
+    # Times and throughputs are not between 0 and 1, and 0.0000 seconds say nothing.
+    if 0 < abs(value) < 0.001:
+        return f"{value:.2g}"
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def signed(value: float | None) -> str:
+    """A difference as people read it."""
+    # abs: -0.0 is no loss
+    return number(value) if value is None or value < 0 else f"+{number(abs(value))}"
+
+
+def interval(low: float | None, high: float | None, *, plus: bool = False) -> str:
+    """An interval in brackets; empty where there is none."""
+    if low is None or high is None:
+        return ""
+    shown = signed if plus else number
+    return f"[{shown(low)}, {shown(high)}]"
+
+
+def probability(p: float | None) -> str:
+    """A p as people read it; a dash where nothing was tested."""
+    return "-" if p is None else f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share as people read it; a dash where there is none."""
+    return "-" if share is None else f"{share:.{digits}%}"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Counts as people read them: ``timeout: 2, refusal: 1``."""
+    return ", ".join(f"{name}: {count}" for name, count in counts.items())
