@@ -7,14 +7,14 @@
 See docs/agreement.md.
 """
 
-from kragx.agreement.corrected import (
+from kragx.agreement.corrected_means import (
     LEAST_QUERIES,
     Corrected,
     CorrectedMean,
     correct,
     prediction_powered,
 )
-from kragx.agreement.filled import Filled, fill
+from kragx.agreement.filled_labels import Filled, fill
 from kragx.agreement.gullibility import Probe, probe
 from kragx.agreement.label_agreement import Agreement, agree
 from kragx.agreement.label_files import Label

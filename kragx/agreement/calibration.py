@@ -9,14 +9,14 @@ import numpy as np
 import yaml
 
 from kragx import matchers
-from kragx.agreement.choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.agreement.label_files import Label
 from kragx.agreement.labels import of_metadata, read_labels
+from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.data import normalise
 from kragx.errors import DataError, UsageError, check_whole, nearest
-from kragx.evaluation.source import source_of
+from kragx.evaluation.inputs import source_of
 from kragx.matchers import MatchItem
 from kragx.metrics import KRAGX, Bools, Ints
 from kragx.printing import Cell, Line, Part, Result, Table, warning

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, load
-from kragx.app.partial import partial_path
+from kragx.app.partial_answers import partial_path
 from kragx.data import GoldDataset, Retrieved, Run, file_names, read_gold, read_results
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import file_name, make_folder, to_json

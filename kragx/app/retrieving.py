@@ -7,7 +7,7 @@ from typing import Any
 
 from kragx import plugins
 from kragx.app.config import RetrieverConfig, filled
-from kragx.app.partial import answers_hash, partial_answers, partial_path
+from kragx.app.partial_answers import answers_hash, partial_answers, partial_path
 from kragx.data import GoldDataset, Run, file_names, read_run
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retrieve import retrieve

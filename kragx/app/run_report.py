@@ -27,7 +27,7 @@ from kragx.comparison import (
 from kragx.comparison.side_by_side import remarks_on
 from kragx.data import Doc, GoldDataset, Run, read_corpus
 from kragx.evaluation.evaluation import Evaluation, versions
-from kragx.evaluation.source import arranged
+from kragx.evaluation.inputs import arranged
 from kragx.matchers import BaseMatcher, MatchItem
 from kragx.plain import plain
 from kragx.printing import Part, Result

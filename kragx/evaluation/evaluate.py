@@ -14,10 +14,11 @@ from kragx.data.formats.other_tools import read_submission
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, check_depth, versions
 from kragx.evaluation.evidence import Facts, GatheredEvidence, Sizes, facts_matcher, judging_counts
+from kragx.evaluation.inputs import source_of
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.source import source_of
 from kragx.matchers import matching
 from kragx.metrics import NO_GOLD, MetricSpec, NoGold, Profile, parse_all, profile_for
+from kragx.metrics.threshold import matches
 
 
 def evaluate(
@@ -256,5 +257,5 @@ def match_pairs(
         yield {
             **of_query,
             "scores": np.where(unknown, null, scores).tolist(),
-            "matched": np.where(unknown, null, scores >= table.threshold).tolist(),
+            "matched": np.where(unknown, null, matches(scores, table.threshold)).tolist(),
         }

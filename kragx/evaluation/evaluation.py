@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from kragx.data import GoldDataset
 from kragx.errors import UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
+from kragx.evaluation.inputs import judged_share
 from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Means, Nearby, means_at, neighbours
-from kragx.evaluation.source import judged_share
 from kragx.evaluation.wording import match_label, remarks
 from kragx.matchers import check_threshold
 from kragx.metrics import (

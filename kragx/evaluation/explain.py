@@ -25,7 +25,7 @@ from kragx.evaluation.explanation import (
     Spans,
     merged,
 )
-from kragx.evaluation.source import Source, arranged, source_of
+from kragx.evaluation.inputs import Source, arranged, source_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import Profile, profile_for

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from kragx.data import Status
 from kragx.evaluation.wording import method_label
 from kragx.matchers.reasons import Reason
+from kragx.metrics.threshold import matches
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, number, warning
 
 Spans = tuple[tuple[int, int], ...]
@@ -39,7 +40,7 @@ class Score:
     @property
     def matched(self) -> bool | None:
         """Whether this matcher says yes."""
-        return None if self.score is None else self.score >= self.threshold
+        return None if self.score is None else bool(matches(self.score, self.threshold))
 
 
 @dataclass(frozen=True)

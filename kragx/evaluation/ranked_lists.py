@@ -9,7 +9,7 @@ import numpy as np
 from kragx.data import Doc, Gold, GoldDataset, Run
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.source import arranged, match_item
+from kragx.evaluation.inputs import arranged, match_item
 from kragx.metrics import Bools, Floats, Ints, RankedList, TextBudget
 
 

@@ -1,7 +1,7 @@
 """Matchers decide whether a retrieved document matches a gold item.
 
-Every built-in method stands in `kragx.matchers.specs.METHODS`, the whole contract of a matcher in
-`kragx.matchers.base`. Combinations: ``{any: [...]}``, ``{all: [...]}`` and ``{cascade: [{method:
+Every built-in method stands in `kragx.matchers.registry.METHODS`, the whole contract of a matcher
+in `kragx.matchers.base`. Combinations: ``{any: [...]}``, ``{all: [...]}`` and ``{cascade: [{method:
 overlap, accept: 0.8, reject: 0.2}, {method: llm}]}``.
 """
 
@@ -20,9 +20,10 @@ from kragx.matchers.combine import CombinedMatcher, Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
-from kragx.matchers.specs import METHODS, label, matcher, method_class, option_names
+from kragx.matchers.registry import METHODS, label, matcher, method_class, option_names
+from kragx.matchers.rouge import RougeMatcher
+from kragx.matchers.span import SpanMatcher
 from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
-from kragx.matchers.tokenwise import RougeMatcher, SpanMatcher
 
 __all__ = [
     "METHODS",

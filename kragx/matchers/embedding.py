@@ -15,8 +15,8 @@ from kragx import plugins
 from kragx.data import normalise
 from kragx.errors import UsageError, shorten
 from kragx.matchers.base import check_threshold
+from kragx.matchers.batches import BatchMatcher
 from kragx.matchers.ids import equal
-from kragx.matchers.texts import BatchMatcher
 from kragx.metrics import Floats
 from kragx.plugins import Read, fitting, is_text, optional, whole
 

@@ -11,6 +11,7 @@ from kragx.data import Doc
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Notes, adapted
 from kragx.metrics import Floats, Ints, MatchTable
+from kragx.metrics.threshold import matches
 
 
 def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTable:
@@ -122,7 +123,7 @@ def _by_gold(scores: Floats, item: MatchItem, threshold: float) -> Floats:
     first = np.unique([target.gold for target in item.targets], return_index=True)[1]
     best: Floats = np.fmax.reduceat(scores, first, axis=1)
     unknown = np.logical_or.reduceat(np.isnan(scores), first, axis=1)
-    best[unknown & (best < threshold)] = np.nan
+    best[unknown & ~matches(best, threshold)] = np.nan
     return best
 
 

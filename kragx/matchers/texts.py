@@ -1,71 +1,15 @@
-"""Matchers of texts: as numbers, in batches; or yes or no, as equal or one inside the other."""
+"""Matchers that say yes or no of two texts: equal, or one stands inside the other."""
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Literal
 
 import numpy as np
 
 from kragx.data import normalise
 from kragx.errors import DataError
-from kragx.matchers.base import BaseMatcher, MatchItem, MatchWarning, Notes
+from kragx.matchers.base import BaseMatcher, MatchItem, Notes
 from kragx.metrics import Floats
-
-# Queries whose texts are compared at once: enough for a tokenizer or a model that works in batches,
-# few enough to hold in memory.
-_BATCH = 256
-
-
-class BatchMatcher(BaseMatcher):
-    """Turns texts into numbers, a batch of queries at a time, and compares these.
-
-    A subclass makes the numbers in `prepare` and says in `compare` what they score. Texts that can
-    match nothing are counted, and warned of once.
-    """
-
-    count: str
-    """What the count of texts that can match nothing is called in the notes."""
-
-    def read(self, text: str) -> str:
-        """A text as it is compared."""
-        return text
-
-    def prepare(self, texts: Sequence[str]) -> Iterable[str]:
-        """Make numbers of the texts of a batch; those that can match nothing are returned."""
-        raise NotImplementedError
-
-    def compare(
-        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
-    ) -> Iterator[Floats]:
-        """Yield for each query of a batch the scores of its documents (down) and gold texts."""
-        raise NotImplementedError
-
-    def complaint(self, texts: Sequence[str]) -> str:
-        """What a warning says of texts that can match nothing."""
-        raise NotImplementedError
-
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield n x t scores in [0, 1]; 0 for a target without text."""
-        stream = iter(items)
-        useless: dict[str, None] = {}
-        while batch := list(islice(stream, _BATCH)):
-            docs = [list(map(self.read, item.doc_texts(self.name))) for item in batch]
-            targets = [item.target_texts(self.name) for item in batch]
-            golds = [list(map(self.read, texts.values())) for texts in targets]
-            texts = [text for of_query in (*docs, *golds) for text in of_query]
-            useless.update(dict.fromkeys(self.prepare(texts)))
-            for item, columns, scored in zip(batch, targets, self.compare(docs, golds)):
-                scores = np.zeros(item.shape)
-                scores[:, list(columns)] = scored
-                yield scores
-        if useless:
-            notes[self.count] += len(useless)
-            warnings.warn(self.complaint(list(useless)), MatchWarning, stacklevel=2)
-
-
-# -- yes or no -------------------------------------------------------------------------------
 
 Direction = Literal["either", "gold_in_document", "document_in_gold"]
 

@@ -14,7 +14,7 @@ from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
 from kragx.metrics.scores import MetricScores, Unknown, extremes
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
-from kragx.metrics.view import PooledCounts, TableView, harmonic
+from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 
 
 class MetricWarning(UserWarning):

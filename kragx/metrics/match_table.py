@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.errors import UsageError
+from kragx.metrics.threshold import matches
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -71,7 +72,7 @@ class MatchTable:
     @property
     def matched(self) -> Bools:
         """(p) whether each pair is a match."""
-        return self.pair_score >= self.threshold
+        return np.asarray(matches(self.pair_score, self.threshold))
 
     @property
     def has_unknown(self) -> bool:

@@ -5,7 +5,7 @@ import numpy as np
 from kragx.errors import DataError
 from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.spec import MetricSpec
-from kragx.metrics.view import TableView, count_within, order_within, ratio
+from kragx.metrics.table_view import TableView, count_within, order_within, ratio
 
 _FEW = 32
 """Gains below this are counted where they are whole; from there on one sort is as fast."""

@@ -9,7 +9,7 @@ from kragx.errors import UsageError
 from kragx.metrics.match_table import Floats
 from kragx.metrics.ndcg import ndcg
 from kragx.metrics.spec import Metric, MetricSpec, Option
-from kragx.metrics.view import PooledCounts, TableView, ratio
+from kragx.metrics.table_view import PooledCounts, TableView, ratio
 
 
 def _above_0(text: str) -> float:

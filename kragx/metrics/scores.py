@@ -24,7 +24,7 @@ import numpy as np
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import MetricSpec, defined
-from kragx.metrics.view import PooledCounts
+from kragx.metrics.table_view import PooledCounts
 
 
 @dataclass(frozen=True)

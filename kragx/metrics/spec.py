@@ -13,7 +13,7 @@ from kragx.errors import UsageError, nearest
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
 from kragx.metrics.match_table import Floats
 from kragx.metrics.profiles import KRAGX, Profile
-from kragx.metrics.view import PooledCounts, TableView
+from kragx.metrics.table_view import PooledCounts, TableView
 
 Value = str | int | float | None
 """What an option may be set to."""

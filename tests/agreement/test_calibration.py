@@ -30,9 +30,9 @@ from kragx import (
     read_labels,
 )
 from kragx.agreement.calibration import candidates
-from kragx.agreement.choice import Chooser
 from kragx.agreement.coefficients import cohen_kappa, f1
 from kragx.agreement.label_files import Label
+from kragx.agreement.threshold_choice import Chooser
 from kragx.data.formats.gold import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.scripted import ScriptedClient

@@ -15,7 +15,7 @@ MODULES = ["kragx", *(found.name for found in pkgutil.walk_packages(kragx.__path
 MODULES.remove("kragx.__main__")  # importing it runs the command
 WITH_EXAMPLES = (
     "kragx.errors",
-    "kragx.matchers.specs",
+    "kragx.matchers.registry",
     "kragx.metrics.registry",
     "kragx.data.tokenizers",
 )

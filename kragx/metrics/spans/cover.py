@@ -16,7 +16,7 @@ import numpy as np
 from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.rows import NEVER
-from kragx.metrics.view import ratio
+from kragx.metrics.table_view import ratio
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.rows import NEVER, Rows, ranges
-from kragx.metrics.view import order_within
+from kragx.metrics.table_view import order_within
 
 Hashes = NDArray[np.uint64]
 

@@ -20,8 +20,8 @@ from kragx.data import Doc, GoldDataset, Mender, Run, read_dataset
 from kragx.data.formats.jsonl import open_text
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.inputs import as_run
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.evaluation.source import as_run
 from kragx.matchers import BaseMatcher
 from kragx.report.html_page.cells import Reasons, Sources
 from kragx.report.html_page.payload import payload

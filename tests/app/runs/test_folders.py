@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kragx.app import config, pipeline
-from kragx.app.partial import partial_answers
+from kragx.app.partial_answers import partial_answers
 from kragx.data import Doc, Query, Retrieved
 
 GOLD = [

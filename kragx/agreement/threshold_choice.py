@@ -22,6 +22,7 @@ from kragx.errors import UsageError
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.matchers.matching import match as match_items
 from kragx.metrics import Bools, Floats, Ints, MatchTable
+from kragx.metrics.threshold import matches
 
 By = Literal["kappa", "f1"]
 
@@ -195,7 +196,8 @@ class Chooser:
                 for row in range(len(self.trials))
             ]
         )
-        return np.array([trial.scores for trial in self.trials]) >= thresholds[:, fold], thresholds
+        scores = np.array([trial.scores for trial in self.trials])
+        return matches(scores, thresholds[:, fold]), thresholds
 
     def threshold(self, candidate: int, part: Bools) -> float:
         """The threshold of greatest agreement on these pairs; of several the safest.
@@ -235,7 +237,7 @@ class Chooser:
         for row, trial in enumerate(self.trials):
             confusion = _kinds(decided[row], self.truth).sum(-1)
             threshold = self.threshold(row, everything)
-            fitted = _kinds(trial.scores >= threshold, self.truth).sum(-1)
+            fitted = _kinds(matches(trial.scores, threshold), self.truth).sum(-1)
             candidates.append(
                 Candidate(
                     match=(

@@ -1,0 +1,81 @@
+"""ROUGE: shared unigrams, bigrams or the longest common subsequence.
+
+Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004). For the same tokens every
+score equals rouge-score's, to the last bit.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from kragx.data import UnicodeTokenizer, ngram_overlaps
+from kragx.matchers.base import Threshold, TokenizerOption
+from kragx.matchers.batches import TokenMatcher
+from kragx.matchers.shares import Measure, lengths, shared_part
+from kragx.metrics import Floats, Profile
+
+Method = Literal["rouge1", "rouge2", "rougeL"]
+
+
+@dataclass(frozen=True)
+class RougeMatcher(TokenMatcher):
+    """ROUGE between each document and each gold text, a match at or above the threshold.
+
+    Attributes:
+        method: ``rouge1`` (tokens), ``rouge2`` (pairs of tokens) or ``rougeL`` (longest common
+            subsequence).
+        measure: of what is shared, the share of the document (``precision``), of the gold text
+            (``recall``), their harmonic mean (``fmeasure``, as K-RAG), or the larger of the two
+            (``overlap``, the overlap coefficient), which does not mind how large the chunks are.
+        threshold: the least score that is a match, in (0, 1].
+        tokenizer: a name, mapping, import path or `Tokenizer`.
+    """
+
+    method: Method = "rouge2"
+    measure: Measure = "fmeasure"
+    threshold: Threshold = 0.5
+    tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(name=self.method, least_tokens=2 if self.method == "rouge2" else 1)
+
+    def remedy(self, tokens: Sequence[str]) -> str:
+        """For texts without a pair of tokens."""
+        if self.method == "rouge2" and tokens:
+            return "use rouge1 or the tokenizer 'char' for texts this short"
+        return super().remedy(tokens)
+
+    def profile_for(self, profile: Profile) -> Profile:
+        """What a profile says of matches that come from graded scores."""
+        return profile.for_scores()
+
+    def compare(
+        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
+    ) -> Iterator[Floats]:
+        """ROUGE of each query's documents and gold texts, one query after another."""
+        return map(self._rouge, docs, golds)
+
+    def _rouge(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+        if not (docs and golds):
+            return np.zeros((len(docs), len(golds)))
+        doc_tokens, gold_tokens = self.corpus.of(docs), self.corpus.of(golds)
+        if self.method == "rougeL":
+            from rapidfuzz.distance import LCSseq
+            from rapidfuzz.process import cdist
+
+            shared = cdist(
+                [self.corpus.string(tokens) for tokens in doc_tokens],
+                [self.corpus.string(tokens) for tokens in gold_tokens],
+                scorer=LCSseq.similarity,
+                dtype=np.int64,
+            )
+            doc_lengths, gold_lengths = lengths(doc_tokens), lengths(gold_tokens)
+        else:
+            n = 1 if self.method == "rouge1" else 2
+            shared, doc_lengths, gold_lengths = ngram_overlaps(
+                doc_tokens, gold_tokens, n, self.corpus
+            )
+        return shared_part(self.measure, shared, shared, doc_lengths, gold_lengths)
