@@ -2,10 +2,10 @@
 
 | name         | tokens                                                                         |
 |--------------|--------------------------------------------------------------------------------|
-| `unicode`    | NFC, lower-cased, runs of letters or digits of any script (the default)        |
+| `unicode`    | words and numbers of any script, NFKC, case folded (the default); see `words`  |
 | `rouge`      | rouge-score's own: ASCII letters and digits only, optionally Porter-stemmed    |
 | `whitespace` | what stands between white space, as it is                                      |
-| `char`       | character n-grams of the `unicode` tokens; a token of n or less stays whole    |
+| `char`       | character n-grams of the same words; a word of n or less stays whole           |
 | `kiwi`       | Korean morphemes by Kiwi, lower-cased, punctuation left out (extra `korean`)   |
 | `krag`       | what K-RAG 0.0.32 counts (profile krag)                                        |
 """
@@ -19,6 +19,7 @@ from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from kragx import plugins
+from kragx.data.words import RULES, words
 from kragx.errors import UsageError, nearest, needing
 
 
@@ -31,27 +32,17 @@ class Tokenizer(Protocol):
         ...
 
 
-_WORD = re.compile(r"[^\W_]+")
-# The same for ASCII, nearly twice as fast: all but letters and digits made white space.
-_ASCII_WORDS = "".join(chr(code).lower() if chr(code).isalnum() else " " for code in range(128))
-
-
 @dataclass(frozen=True)
 class UnicodeTokenizer:
-    """NFC, lower case, runs of letters or digits of any script."""
+    """The words of any script; `kragx.data.words` says what a word is."""
 
     name: ClassVar[str] = "unicode"
-    version: ClassVar[str] = unicodedata.unidata_version
-    """The Unicode version that says what a letter is."""
+    version: ClassVar[str] = f"{RULES} (Unicode {unicodedata.unidata_version})"
+    """That of the rules, and the Unicode version that says what a letter is."""
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        return (
-            text.translate(_ASCII_WORDS).split()
-            if text.isascii()
-            else _WORD.findall(unicodedata.normalize("NFC", text).lower())
-            for text in texts
-        )
+        return map(words, texts)
 
 
 @dataclass(frozen=True)
@@ -98,12 +89,14 @@ class WhitespaceTokenizer:
 
 @dataclass(frozen=True)
 class CharTokenizer:
-    """Character n-grams inside the `unicode` tokens; a token of n or less stays whole."""
+    """Character n-grams inside the words of a text; a word of n or less stays whole.
+
+    Runs of scripts that write without spaces are not cut into characters before.
+    """
 
     n: Annotated[int, plugins.whole(1)] = 2
     name: ClassVar[str] = "char"
-    version: ClassVar[str] = unicodedata.unidata_version
-    """The Unicode version that says what a letter is."""
+    version: ClassVar[str] = UnicodeTokenizer.version
 
     def __post_init__(self) -> None:
         plugins.check_options(self)
@@ -114,10 +107,10 @@ class CharTokenizer:
         return (
             [
                 word[start : start + n]
-                for word in words
+                for word in words(text, apart=False)
                 for start in range(max(1, len(word) - n + 1))
             ]
-            for words in UnicodeTokenizer().tokens(texts)
+            for text in texts
         )
 
 

@@ -1,0 +1,139 @@
+"""The words of a text in any script: what the tokenizer `unicode` counts.
+
+NFKC and case folding come first, so that full-width and decomposed letters equal their plain
+forms; format characters (soft hyphens, zero-width spaces, joiners, variation selectors) are left
+out. A word is then a run of letters, digits and the marks that belong to them. ``C++``, ``C#``,
+``F#`` and ``J#`` are words, a point between digits stays in its number (``3.5``, ``3.11.7``), and
+a comma between thousands does not (``1,000`` is ``1000``). Scripts that write without spaces, Han,
+Kana, Thai, Lao, Khmer and Burmese, give one token a character with its marks.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+
+RULES = 2
+"""The version of the rules of this module; it goes up whenever some text gets other tokens."""
+
+# What stays within a word though it is no letter; control characters stand for it until the
+# words are cut.
+_POINT = re.compile(r"\.(?<=\d\.)(?=\d)")
+_THOUSANDS = re.compile(r",(?<=\d,)(?<!\d{4},)(?=\d{3}(?!\d))")
+_PLUS = re.compile(r"\+\+(?<=\b[cC]\+\+)")
+_SHARP = re.compile(r"#(?<=\b[cCfFjJ]#)")
+_KEPT = {"\x01": ".", "\x02": "+", "\x03": "#"}
+_RESTORE = str.maketrans(_KEPT)
+
+_WORD = re.compile(r"[^\W_]+")
+_WORD_KEEPING = re.compile(r"[\w\x01-\x03]+")
+# The same for ASCII, nearly twice as fast: all but letters and digits made white space.
+_ASCII = "".join(
+    _KEPT.get(char, " ") if not char.isalnum() else char.lower() for char in map(chr, range(128))
+)
+
+# Latin, Greek, Cyrillic, Hangul syllables, punctuation, symbols: there every letter is one code
+# point, and words stand apart. A character beyond them takes the longer road.
+_BEYOND = re.compile(
+    "[^\x00-\x7f\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0559\u2010-\u2027\u2030-\u205e"
+    "\u20a0-\u20bf\u2100-\u2bff\u3000-\u3004\u3008-\u3020\uac00-\ud7a3\ufffd"
+    "\U0001f000-\U0001faff]"
+)
+# Thai, Lao, Burmese, Khmer, Han, Kana: their blocks without their digits.
+_UNSPACED = (
+    "\u0e00-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff\u1000-\u103f\u104a-\u108f\u109a-\u109f\u1780-\u17df"
+    "\u17ea-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\ua9e0-\ua9ef\ua9fa-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\U0001aff0-\U0001b16f"
+    "\U00020000-\U0003ffff"
+)
+_ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+def words(text: str, *, apart: bool = True) -> list[str]:
+    """The words of a text, in order.
+
+    Args:
+        text: any text.
+        apart: one token a character in scripts that write without spaces; False leaves their runs
+            whole.
+    """
+    if text.isascii():
+        return _keeping(text).translate(_ASCII).split()
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    kept = _keeping(folded)
+    if _BEYOND.search(kept):
+        tokens = _of_every_script(kept, apart)
+    elif kept is folded:
+        return _WORD.findall(kept)
+    else:
+        tokens = _WORD_KEEPING.findall(kept.replace("_", " "))
+    if kept is folded:
+        return tokens
+    return [token if token.isalnum() else token.translate(_RESTORE) for token in tokens]
+
+
+def unspaced(token: str) -> bool:
+    """Whether a token is a character of a script that writes without spaces."""
+    return _ANY_UNSPACED.match(token) is not None
+
+
+def _keeping(text: str) -> str:
+    """The text with what stays within words in place of what would cut them; itself, if nothing."""
+    # `in` is several times as fast as a search, and most texts hold none of these.
+    if "." in text:
+        text = _POINT.sub("\x01", text)
+    if "," in text:
+        text = _THOUSANDS.sub("", text)
+    if "++" in text:
+        text = _PLUS.sub("\x02\x02", text)
+    if "#" in text:
+        text = _SHARP.sub("\x03", text)
+    return text
+
+
+def _of_every_script(text: str, apart: bool) -> list[str]:
+    ignored, marks, character, run = _patterns(_ASTRAL.search(text) is not None)
+    # Leaving a joiner out may bring a letter and its mark together.
+    text = unicodedata.normalize("NFKC", ignored.sub("", text)).replace("_", " ")
+    if apart:
+        text = character.sub(r" \g<0> ", text)
+    return (run if marks.search(text) else _WORD_KEEPING).findall(text)
+
+
+@cache
+def _patterns(astral: bool) -> tuple[re.Pattern[str], ...]:
+    """What is left out, any mark, a character of a script without spaces, and a word with marks.
+
+    Python's regular expressions have no names for these, so they are looked up in its Unicode
+    data: all planes that have such characters, a hundredth of a second. Texts without characters
+    above U+FFFF have patterns of their own, many times as fast: Python makes a table of such
+    classes, and walks through a list for what lies above.
+    """
+    ignored, marks = [], []
+    above = (*range(0x10000, 0x20000), *range(0xE0000, 0xE0200)) if astral else ()
+    for code in (*range(0x80, 0x10000), *above):
+        category = unicodedata.category(chr(code))
+        # Variation selectors and the grapheme joiner are marks that nobody sees.
+        if category == "Cf" or code == 0x34F or 0xFE00 <= code <= 0xFE0F or code >= 0xE0100:
+            ignored.append(code)
+        elif category[0] == "M":
+            marks.append(code)
+    mark = _ranges(marks)
+    return (
+        re.compile(f"[{_ranges(ignored)}]+"),
+        re.compile(f"[{mark}]"),
+        re.compile(f"[{_UNSPACED}][{mark}]*"),
+        re.compile(rf"[\w\x01-\x03{mark}]+"),
+    )
+
+
+def _ranges(codes: Iterable[int]) -> str:
+    """Ascending code points as the ranges of a regular expression's class."""
+    ranges: list[list[int]] = []
+    for code in codes:
+        if ranges and code == ranges[-1][1] + 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
