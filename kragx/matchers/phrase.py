@@ -1,0 +1,122 @@
+"""Short gold such as an answer, looked for as a phrase: its tokens stand one after the other.
+
+ROUGE-2 counts pairs of tokens, and one token has none; half of the pairs of three tokens is one
+pair. So gold of a few tokens either stands in a document as it is, or does not match.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+import numpy as np
+
+from kragx.data import TokenCorpus, UnicodeTokenizer, unspaced
+from kragx.data.tokens import Tokens, joined
+from kragx.errors import UsageError
+from kragx.matchers.base import TokenizerOption
+from kragx.matchers.tokenwise import RougeMatcher, TokenMatcher
+from kragx.metrics import Bools, Floats
+from kragx.plugins import whole
+
+SHORT = 5
+"""Gold of at most so many tokens is looked for as a phrase by `overlap`."""
+
+_UNSPACED_FOR_ONE = 3
+"""So many characters of a script that writes without spaces count as one token."""
+
+
+def phrases(docs: Sequence[Tokens], golds: Sequence[Tokens], corpus: TokenCorpus) -> Bools:
+    """Whether the tokens of each gold text stand in each document one after the other.
+
+    The last one may go on in Hangul there, as particles do: ``15일`` in ``15일에``. A text without
+    tokens stands nowhere.
+
+    Args:
+        docs: the token numbers of n documents.
+        golds: the token numbers of m gold texts.
+        corpus: where the numbers come from.
+
+    Returns:
+        n x m yes or no.
+    """
+    stands = np.zeros((len(docs), len(golds)), bool)
+    tokens, rows, _ = joined(docs)
+    for column, gold in enumerate(golds):
+        if not 0 < len(gold) <= len(tokens):
+            continue
+        # From the last token, which may have several forms, back to the first.
+        ends = np.isin(tokens, corpus.with_particles(int(gold[-1]))).nonzero()[0]
+        starts = ends[ends >= len(gold) - 1] - (len(gold) - 1)
+        for offset, token in enumerate(gold[:-1]):
+            starts = starts[tokens[starts + offset] == token]
+        of_doc = rows[starts]
+        inside = of_doc == rows[starts + len(gold) - 1]  # not over the end of a document
+        stands[of_doc[inside], column] = True
+    return stands
+
+
+@dataclass(frozen=True)
+class PhraseMatcher(TokenMatcher):
+    """The tokens of the gold text stand in the document one after the other.
+
+    They begin and end where words do: ``1919`` is not in ``11919`` nor ``19190``. The last may go
+    on in Hangul (``3월 15일`` in ``3월 15일에``); in scripts that write without spaces a word may end
+    anywhere.
+
+    Attributes:
+        casefold: ignore case; False only with the tokenizer `unicode`.
+        tokenizer: a name, mapping, import path or `Tokenizer`.
+    """
+
+    casefold: bool = True
+    tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
+    name = "phrase"
+    yes_or_no = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.casefold:
+            if not isinstance(self.tokenizer, UnicodeTokenizer):
+                raise UsageError(
+                    "casefold: false needs the tokenizer 'unicode'; choose another tokenizer's own "
+                    "option"
+                )
+            self._set(tokenizer=replace(self.tokenizer, casefold=False))
+
+    def compare(
+        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
+    ) -> Iterator[Floats]:
+        """1 where the gold text stands, else 0."""
+        for of_docs, of_golds in zip(docs, golds):
+            found = phrases(self.corpus.of(of_docs), self.corpus.of(of_golds), self.corpus)
+            yield found.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class OverlapMatcher(RougeMatcher):
+    """The overlap coefficient of pairs of tokens; of short gold, whether it stands as a phrase.
+
+    Attributes:
+        short: gold of at most so many tokens is looked for as a phrase, with three characters for
+            a token in scripts that write without spaces; 0 for none.
+        method, measure, threshold, tokenizer: as for `RougeMatcher`.
+    """
+
+    short: Annotated[int, whole(0, 1000)] = SHORT
+
+    def is_phrase(self, gold: str) -> bool:
+        """Whether a gold text that was tokenised is looked for as a phrase."""
+        tokens = self.corpus.of([gold])[0]
+        if not 0 < len(tokens) <= self.short * _UNSPACED_FOR_ONE:
+            return False
+        words = map(self.corpus.word, tokens.tolist())
+        size = sum(1 if unspaced(word) else _UNSPACED_FOR_ONE for word in words)
+        return size <= self.short * _UNSPACED_FOR_ONE
+
+    def _rouge(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+        scores = super()._rouge(docs, golds)
+        columns = [column for column, gold in enumerate(golds) if self.is_phrase(gold)]
+        if columns and docs:
+            short = self.corpus.of(golds[column] for column in columns)
+            scores[:, columns] = phrases(self.corpus.of(docs), short, self.corpus)
+        return scores
