@@ -34,15 +34,20 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True)
 class UnicodeTokenizer:
-    """The words of any script; `kragx.data.words` says what a word is."""
+    """The words of any script; `kragx.data.words` says what a word is.
 
+    Attributes:
+        casefold: ignore case.
+    """
+
+    casefold: bool = True
     name: ClassVar[str] = "unicode"
     version: ClassVar[str] = f"{RULES} (Unicode {unicodedata.unidata_version})"
     """That of the rules, and the Unicode version that says what a letter is."""
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
         """Yield the list of tokens of each text, in order."""
-        return map(words, texts)
+        return (words(text, casefold=self.casefold) for text in texts)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,9 @@ class TokenCorpus:
         self._places = np.empty(0, np.int64)
         self._placed: Tokens = np.empty(0, np.int32)
         self.short: set[str] = set()  # texts of fewer than two tokens
+        self._words: list[str] = []
+        self._stems: defaultdict[str, list[int]] = defaultdict(list)
+        self._n_stemmed = 0
 
     @property
     def n_distinct_tokens(self) -> int:
@@ -43,9 +46,24 @@ class TokenCorpus:
         return len(self._numbers)
 
     @property
-    def words(self) -> list[str]:
+    def words(self) -> Sequence[str]:
         """The token that each number stands for."""
-        return list(self._numbers)
+        self._words += itertools.islice(self._numbers, len(self._words), None)
+        return self._words
+
+    def with_particles(self, token: int) -> Sequence[int]:
+        """The tokens that are this one, or begin with it and go on in Hangul.
+
+        A particle stands in one word with its noun, and so do units and endings: ``15일에`` and
+        ``1919년`` are such words of ``15일`` and ``1919``.
+        """
+        words = self.words
+        for number in range(self._n_stemmed, len(words)):
+            for place, char in enumerate(words[number]):
+                if place and "가" <= char <= "힣":
+                    self._stems[words[number][:place]].append(number)
+        self._n_stemmed = len(words)
+        return [token, *self._stems.get(words[token], ())]
 
     def add(self, texts: Iterable[str]) -> None:
         """Tokenise the texts that are new, as one batch."""
@@ -105,8 +123,8 @@ def ngram_overlaps(
         the document, count in the gold text); and how many n-grams each document and each gold
         text has.
     """
-    gold_tokens, gold_rows, gold_lengths = _joined(golds)
-    doc_tokens, doc_rows, doc_lengths = _joined(docs)
+    gold_tokens, gold_rows, gold_lengths = joined(golds)
+    doc_tokens, doc_rows, doc_lengths = joined(docs)
     # Only tokens that stand in some gold text can count. Such a token is known by a place where
     # it stands there, 0..v-1, which makes pairs of them small numbers too; others are negative.
     v = len(gold_tokens)
@@ -138,7 +156,7 @@ def ngram_overlaps(
     return shared, doc_lengths, gold_lengths
 
 
-def _joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:
+def joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:
     """All tokens of several texts in a row, which text each is of, and how many each text has."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)

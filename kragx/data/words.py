@@ -28,9 +28,8 @@ _RESTORE = str.maketrans(_KEPT)
 _WORD = re.compile(r"[^\W_]+")
 _WORD_KEEPING = re.compile(r"[\w\x01-\x03]+")
 # The same for ASCII, nearly twice as fast: all but letters and digits made white space.
-_ASCII = "".join(
-    _KEPT.get(char, " ") if not char.isalnum() else char.lower() for char in map(chr, range(128))
-)
+_ASCII = "".join(char if char.isalnum() else _KEPT.get(char, " ") for char in map(chr, range(128)))
+_ASCII_FOLDED = _ASCII.lower()
 
 # Latin, Greek, Cyrillic, Hangul syllables, punctuation, symbols: there every letter is one code
 # point, and words stand apart. A character beyond them takes the longer road.
@@ -50,17 +49,20 @@ _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
-def words(text: str, *, apart: bool = True) -> list[str]:
+def words(text: str, *, casefold: bool = True, apart: bool = True) -> list[str]:
     """The words of a text, in order.
 
     Args:
         text: any text.
+        casefold: ignore case.
         apart: one token a character in scripts that write without spaces; False leaves their runs
             whole.
     """
     if text.isascii():
-        return _keeping(text).translate(_ASCII).split()
-    folded = unicodedata.normalize("NFKC", text).casefold()
+        return _keeping(text).translate(_ASCII_FOLDED if casefold else _ASCII).split()
+    folded = unicodedata.normalize("NFKC", text)
+    if casefold:
+        folded = folded.casefold()
     kept = _keeping(folded)
     if _BEYOND.search(kept):
         tokens = _of_every_script(kept, apart)

@@ -10,11 +10,13 @@ from typing import Annotated
 
 import numpy as np
 
-from kragx.data import TokenCorpus, UnicodeTokenizer, unspaced
+from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.tokens import Tokens, joined
+from kragx.data.words import unspaced
 from kragx.errors import UsageError
 from kragx.matchers.base import TokenizerOption
-from kragx.matchers.tokenwise import RougeMatcher, TokenMatcher
+from kragx.matchers.batches import TokenMatcher
+from kragx.matchers.rouge import RougeMatcher
 from kragx.metrics import Bools, Floats
 from kragx.plugins import whole
 
@@ -60,7 +62,7 @@ class PhraseMatcher(TokenMatcher):
     """The tokens of the gold text stand in the document one after the other.
 
     They begin and end where words do: ``1919`` is not in ``11919`` nor ``19190``. The last may go
-    on in Hangul (``3월 15일`` in ``3월 15일에``); in scripts that write without spaces a word may end
+    on in Hangul (``3월 15일`` in ``3월 15일에``); in scripts that write without spaces words may end
     anywhere.
 
     Attributes:
@@ -109,7 +111,7 @@ class OverlapMatcher(RougeMatcher):
         tokens = self.corpus.of([gold])[0]
         if not 0 < len(tokens) <= self.short * _UNSPACED_FOR_ONE:
             return False
-        words = map(self.corpus.word, tokens.tolist())
+        words = [self.corpus.words[token] for token in tokens.tolist()]
         size = sum(1 if unspaced(word) else _UNSPACED_FOR_ONE for word in words)
         return size <= self.short * _UNSPACED_FOR_ONE
 

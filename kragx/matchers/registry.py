@@ -28,8 +28,11 @@ from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
 from kragx.matchers.judge import JudgeMatcher
+from kragx.matchers.judge import JudgeMatcher
+from kragx.matchers.phrase import OverlapMatcher, PhraseMatcher
 from kragx.matchers.rouge import RougeMatcher
 from kragx.matchers.span import SpanMatcher
+from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 from kragx.plugins import above_zero
 
@@ -41,7 +44,8 @@ METHODS: Mapping[str, Callable[..., BaseMatcher]] = {
     "rouge1": partial(RougeMatcher, method="rouge1"),
     "rouge2": partial(RougeMatcher, method="rouge2"),
     "rougeL": partial(RougeMatcher, method="rougeL"),
-    "overlap": partial(RougeMatcher, method="rouge2", measure="overlap"),
+    "overlap": partial(OverlapMatcher, method="rouge2", measure="overlap"),
+    "phrase": PhraseMatcher,
     "span": SpanMatcher,
     "embedding": EmbeddingMatcher,
     "llm": JudgeMatcher,
