@@ -28,11 +28,9 @@ from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
 from kragx.matchers.judge import JudgeMatcher
-from kragx.matchers.judge import JudgeMatcher
 from kragx.matchers.phrase import OverlapMatcher, PhraseMatcher
 from kragx.matchers.rouge import RougeMatcher
 from kragx.matchers.span import SpanMatcher
-from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 from kragx.plugins import above_zero
 
