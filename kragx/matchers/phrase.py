@@ -14,10 +14,10 @@ from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.tokens import Tokens, joined
 from kragx.data.words import unspaced
 from kragx.errors import UsageError
-from kragx.matchers.base import TokenizerOption
+from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
-from kragx.matchers.rouge import RougeMatcher
-from kragx.metrics import Bools, Floats
+from kragx.matchers.rouge import rouge
+from kragx.metrics import Bools, Floats, Profile
 from kragx.plugins import whole
 
 SHORT = 5
@@ -62,8 +62,7 @@ class PhraseMatcher(TokenMatcher):
     """The tokens of the gold text stand in the document one after the other.
 
     They begin and end where words do: ``1919`` is not in ``11919`` nor ``19190``. The last may go
-    on in Hangul (``3월 15일`` in ``3월 15일에``); in scripts that write without spaces words may end
-    anywhere.
+    on in Hangul (``3월 15일`` in ``3월 15일에``). Without spaces between words anything may follow.
 
     Attributes:
         casefold: ignore case; False only with the tokenizer `unicode`.
@@ -95,30 +94,43 @@ class PhraseMatcher(TokenMatcher):
 
 
 @dataclass(frozen=True)
-class OverlapMatcher(RougeMatcher):
-    """The overlap coefficient of pairs of tokens; of short gold, whether it stands as a phrase.
+class OverlapMatcher(TokenMatcher):
+    """The overlap coefficient of pairs of tokens (ROUGE-2); of short gold, whether it stands there.
 
     Attributes:
-        short: gold of at most so many tokens is looked for as a phrase, with three characters for
-            a token in scripts that write without spaces; 0 for none.
-        method, measure, threshold, tokenizer: as for `RougeMatcher`.
+        threshold: the least share of the pairs of the shorter text that is a match, in (0, 1].
+        short: gold of at most so many tokens is looked for as a phrase, 1 or 0; three characters
+            are a token in scripts that write without spaces. 0 for none.
+        tokenizer: a name, mapping, import path or `Tokenizer`.
     """
 
+    threshold: Threshold = 0.5
     short: Annotated[int, whole(0, 1000)] = SHORT
+    tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
+    name = "overlap"
+    least_tokens = 2
 
     def is_phrase(self, gold: str) -> bool:
         """Whether a gold text that was tokenised is looked for as a phrase."""
-        tokens = self.corpus.of([gold])[0]
-        if not 0 < len(tokens) <= self.short * _UNSPACED_FOR_ONE:
+        (tokens,) = self.corpus.of([gold])
+        most = self.short * _UNSPACED_FOR_ONE
+        if not 0 < len(tokens) <= most:
             return False
-        words = [self.corpus.words[token] for token in tokens.tolist()]
-        size = sum(1 if unspaced(word) else _UNSPACED_FOR_ONE for word in words)
-        return size <= self.short * _UNSPACED_FOR_ONE
+        words = (self.corpus.words[token] for token in tokens.tolist())
+        return sum(1 if unspaced(word) else _UNSPACED_FOR_ONE for word in words) <= most
 
-    def _rouge(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
-        scores = super()._rouge(docs, golds)
-        columns = [column for column, gold in enumerate(golds) if self.is_phrase(gold)]
-        if columns and docs:
-            short = self.corpus.of(golds[column] for column in columns)
-            scores[:, columns] = phrases(self.corpus.of(docs), short, self.corpus)
-        return scores
+    def profile_for(self, profile: Profile) -> Profile:
+        """What a profile says of matches that come from graded scores."""
+        return profile.for_scores()
+
+    def compare(
+        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
+    ) -> Iterator[Floats]:
+        """Shares of pairs, and 1 or 0 for short gold, one query after another."""
+        for of_docs, of_golds in zip(docs, golds):
+            scores = rouge("rouge2", "overlap", of_docs, of_golds, self.corpus)
+            columns = [column for column, gold in enumerate(of_golds) if self.is_phrase(gold)]
+            if columns and of_docs:
+                short = self.corpus.of(of_golds[column] for column in columns)
+                scores[:, columns] = phrases(self.corpus.of(of_docs), short, self.corpus)
+            yield scores

@@ -10,6 +10,8 @@ A new method is a line of `METHODS`:
 | `contains`                   | either contains the other                                        |
 | `rouge1`, `rouge2`, `rougeL` | ROUGE at or above a threshold (`measure`: fmeasure by default)   |
 | `overlap`                    | rouge2, measure overlap, threshold .5: for chunks of other sizes |
+|                              | (the default); short gold is looked for as a phrase              |
+| `phrase`                     | the gold's tokens stand in the document one after the other      |
 | `span`                       | aligned runs cover a share of the chunk or of the gold text      |
 | `embedding`                  | cosine similarity of LangChain embeddings, from a threshold on   |
 | `llm`                        | an LLM judge's grade at or above a threshold (docs/judging.md)   |
@@ -42,7 +44,7 @@ METHODS: Mapping[str, Callable[..., BaseMatcher]] = {
     "rouge1": partial(RougeMatcher, method="rouge1"),
     "rouge2": partial(RougeMatcher, method="rouge2"),
     "rougeL": partial(RougeMatcher, method="rougeL"),
-    "overlap": partial(OverlapMatcher, method="rouge2", measure="overlap"),
+    "overlap": OverlapMatcher,
     "phrase": PhraseMatcher,
     "span": SpanMatcher,
     "embedding": EmbeddingMatcher,
@@ -59,7 +61,7 @@ def matcher(
     An object that is no `BaseMatcher` but has `threshold` and `scores` is wrapped in one.
 
     >>> matcher("overlap")
-    RougeMatcher(method='rouge2', measure='overlap', threshold=0.5, tokenizer=UnicodeTokenizer())
+    OverlapMatcher(threshold=0.5, short=5, tokenizer=UnicodeTokenizer(casefold=True))
     >>> matcher({"method": "id", "id_key": "metadata.parent_id"})
     IdMatcher(id_key='metadata.parent_id', gold_id_key=None)
 

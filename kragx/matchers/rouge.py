@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from kragx.data import UnicodeTokenizer, ngram_overlaps
+from kragx.data import TokenCorpus, UnicodeTokenizer, ngram_overlaps
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.shares import Measure, lengths, shared_part
@@ -56,26 +56,33 @@ class RougeMatcher(TokenMatcher):
         self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
     ) -> Iterator[Floats]:
         """ROUGE of each query's documents and gold texts, one query after another."""
-        return map(self._rouge, docs, golds)
+        for of_docs, of_golds in zip(docs, golds):
+            yield rouge(self.method, self.measure, of_docs, of_golds, self.corpus)
 
-    def _rouge(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
-        if not (docs and golds):
-            return np.zeros((len(docs), len(golds)))
-        doc_tokens, gold_tokens = self.corpus.of(docs), self.corpus.of(golds)
-        if self.method == "rougeL":
-            from rapidfuzz.distance import LCSseq
-            from rapidfuzz.process import cdist
 
-            shared = cdist(
-                [self.corpus.string(tokens) for tokens in doc_tokens],
-                [self.corpus.string(tokens) for tokens in gold_tokens],
-                scorer=LCSseq.similarity,
-                dtype=np.int64,
-            )
-            doc_lengths, gold_lengths = lengths(doc_tokens), lengths(gold_tokens)
-        else:
-            n = 1 if self.method == "rouge1" else 2
-            shared, doc_lengths, gold_lengths = ngram_overlaps(
-                doc_tokens, gold_tokens, n, self.corpus
-            )
-        return shared_part(self.measure, shared, shared, doc_lengths, gold_lengths)
+def rouge(
+    method: Method,
+    measure: Measure,
+    docs: Sequence[str],
+    golds: Sequence[str],
+    corpus: TokenCorpus,
+) -> Floats:
+    """The ROUGE scores of a query's n documents and m gold texts, all tokenised: n x m."""
+    if not (docs and golds):
+        return np.zeros((len(docs), len(golds)))
+    doc_tokens, gold_tokens = corpus.of(docs), corpus.of(golds)
+    if method == "rougeL":
+        from rapidfuzz.distance import LCSseq
+        from rapidfuzz.process import cdist
+
+        shared = cdist(
+            [corpus.string(tokens) for tokens in doc_tokens],
+            [corpus.string(tokens) for tokens in gold_tokens],
+            scorer=LCSseq.similarity,
+            dtype=np.int64,
+        )
+        doc_lengths, gold_lengths = lengths(doc_tokens), lengths(gold_tokens)
+    else:
+        n = 1 if method == "rouge1" else 2
+        shared, doc_lengths, gold_lengths = ngram_overlaps(doc_tokens, gold_tokens, n, corpus)
+    return shared_part(measure, shared, shared, doc_lengths, gold_lengths)
