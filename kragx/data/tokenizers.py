@@ -249,7 +249,7 @@ def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
     """The tokenizer that a name, a mapping, an import path, a function or a tokenizer stands for.
 
     >>> tokenizer("unicode")
-    UnicodeTokenizer()
+    UnicodeTokenizer(casefold=True)
     >>> tokenizer({"name": "char", "n": 3})
     CharTokenizer(n=3)
 

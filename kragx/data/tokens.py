@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.data.tokenizers import Tokenizer
+from kragx.data.words import unspaced
 
 Tokens = NDArray[np.int32]
 Ints = NDArray[np.int64]
@@ -37,6 +38,7 @@ class TokenCorpus:
         self._placed: Tokens = np.empty(0, np.int32)
         self.short: set[str] = set()  # texts of fewer than two tokens
         self._words: list[str] = []
+        self._unspaced = np.empty(0, bool)
         self._stems: defaultdict[str, list[int]] = defaultdict(list)
         self._n_stemmed = 0
 
@@ -50,6 +52,21 @@ class TokenCorpus:
         """The token that each number stands for."""
         self._words += itertools.islice(self._numbers, len(self._words), None)
         return self._words
+
+    @property
+    def unspaced(self) -> NDArray[np.bool_]:
+        """For each token number whether it is a character of a script that writes without spaces.
+
+        Longer tokens of such scripts, as other tokenizers give them, are words.
+        """
+        new = self.words[len(self._unspaced) :]
+        if new:
+            more = [
+                unspaced(word) and not any(map(str.isalnum, word[1:]))  # only marks behind it
+                for word in new
+            ]
+            self._unspaced = np.concatenate((self._unspaced, more))
+        return self._unspaced
 
     def with_particles(self, token: int) -> Sequence[int]:
         """The tokens that are this one, or begin with it and go on in Hangul.

@@ -11,20 +11,14 @@ from typing import Annotated
 import numpy as np
 
 from kragx.data import TokenCorpus, UnicodeTokenizer
+from kragx.data.phrases import SHORT, is_short, phrase_starts
 from kragx.data.tokens import Tokens, joined
-from kragx.data.words import unspaced
 from kragx.errors import UsageError
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.rouge import rouge
 from kragx.metrics import Bools, Floats, Profile
 from kragx.plugins import whole
-
-SHORT = 5
-"""Gold of at most so many tokens is looked for as a phrase by `overlap`."""
-
-_UNSPACED_FOR_ONE = 3
-"""So many characters of a script that writes without spaces count as one token."""
 
 
 def phrases(docs: Sequence[Tokens], golds: Sequence[Tokens], corpus: TokenCorpus) -> Bools:
@@ -44,13 +38,7 @@ def phrases(docs: Sequence[Tokens], golds: Sequence[Tokens], corpus: TokenCorpus
     stands = np.zeros((len(docs), len(golds)), bool)
     tokens, rows, _ = joined(docs)
     for column, gold in enumerate(golds):
-        if not 0 < len(gold) <= len(tokens):
-            continue
-        # From the last token, which may have several forms, back to the first.
-        ends = np.isin(tokens, corpus.with_particles(int(gold[-1]))).nonzero()[0]
-        starts = ends[ends >= len(gold) - 1] - (len(gold) - 1)
-        for offset, token in enumerate(gold[:-1]):
-            starts = starts[tokens[starts + offset] == token]
+        starts = phrase_starts(tokens, gold, corpus)
         of_doc = rows[starts]
         inside = of_doc == rows[starts + len(gold) - 1]  # not over the end of a document
         stands[of_doc[inside], column] = True
@@ -113,11 +101,7 @@ class OverlapMatcher(TokenMatcher):
     def is_phrase(self, gold: str) -> bool:
         """Whether a gold text that was tokenised is looked for as a phrase."""
         (tokens,) = self.corpus.of([gold])
-        most = self.short * _UNSPACED_FOR_ONE
-        if not 0 < len(tokens) <= most:
-            return False
-        words = (self.corpus.words[token] for token in tokens.tolist())
-        return sum(1 if unspaced(word) else _UNSPACED_FOR_ONE for word in words) <= most
+        return is_short(tokens, self.corpus, self.short)
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""
