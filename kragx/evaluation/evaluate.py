@@ -11,13 +11,14 @@ import numpy as np
 from kragx import matchers
 from kragx.data import read_dataset, tokenizer
 from kragx.data.formats.other_tools import read_submission
-from kragx.errors import UsageError, nearest
+from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, check_depth, versions
 from kragx.evaluation.evidence import Facts, GatheredEvidence, Sizes, facts_matcher, judging_counts
 from kragx.evaluation.inputs import source_of
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import matching
-from kragx.metrics import NO_GOLD, MetricSpec, NoGold, Profile, parse_all, profile_for
+from kragx.matchers.batches import ALL_LOST
+from kragx.metrics import KRAGX, NO_GOLD, MetricSpec, NoGold, Profile, parse_all, profile_for
 from kragx.metrics.threshold import matches
 
 
@@ -92,6 +93,11 @@ def evaluate(
         table = matcher.graded(matching.match(items, matcher, notes), items)
     else:
         table = source.match(matcher, meant, notes)
+    n_lost = notes.pop(ALL_LOST, 0)
+    of_kragx = named.name == KRAGX.name and not matcher.members
+    if of_kragx and n_lost and n_lost == len(np.unique(table.gold_query)):
+        # Zeros throughout would look like a result. K-RAG's are reproduced.
+        raise DataError(f"no question can match: {notes.unmatchable}")
 
     counts = source.counts(table, meant, notes) | judging_counts(matcher, notes)
     evidence = None

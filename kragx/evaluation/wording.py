@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.metrics import Profile
 from kragx.printing import percent
 
@@ -63,7 +64,9 @@ def remarks(
         "n_extra": ("queries of the run that the gold set lacks", "left out"),
         "n_duplicates": ("documents that stand twice in a list", _REPEATS[profile.duplicates]),
         "n_replaced_surrogates": ("lone surrogates in texts", "replaced by U+FFFD"),
-        "n_texts_without_tokens": ("texts without tokens", "they can match nothing"),
+        GOLD_LOST: ("questions with gold that can match nothing", "it counts as not found"),
+        SHORT_GOLD: ("questions with short gold", "looked for as a phrase"),
+        DOCS_LOST: ("questions with retrieved texts that can match nothing", "no match"),
     }
     for name, (noun, treatment) in treated.items():
         if counts.get(name):

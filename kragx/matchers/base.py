@@ -28,7 +28,13 @@ class MatchWarning(UserWarning):
 
 
 class Notes(Counter[str]):
-    """Counts of a match that belong into its result; what judging took stands in `judging`."""
+    """Counts of a match that belong into its result; what judging took stands in `judging`.
+
+    Attributes:
+        unmatchable: which gold can match nothing and what would match it; empty if all can.
+    """
+
+    unmatchable: str = ""
 
     @cached_property
     def judging(self) -> Tally:
@@ -241,6 +247,10 @@ class BaseMatcher:
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile's numbers mean for the scores of this matcher."""
         return profile
+
+    def remark(self, gold: str) -> str:
+        """What is special about how a gold text is compared; empty for nothing."""
+        return ""
 
     # -- judging -----------------------------------------------------------------------------
 

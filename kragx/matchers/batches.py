@@ -4,12 +4,13 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Self
 
 import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer
+from kragx.data.words import words
 from kragx.errors import shorten
 from kragx.matchers.base import BaseMatcher, MatchItem, MatchWarning, Notes
 from kragx.metrics import Floats
@@ -19,23 +20,37 @@ from kragx.metrics import Floats
 _BATCH = 256
 
 
+GOLD_LOST, DOCS_LOST = "n_queries_gold_unmatchable", "n_queries_docs_unmatchable"
+"""Counts of questions with a gold item, and with a retrieved text, that can match nothing."""
+SHORT_GOLD = "n_queries_short_gold"
+"""Counts questions with gold that is looked for as a phrase because it is short."""
+ALL_LOST = "n_queries_unmatchable"
+"""Counts questions none of whose gold can match anything."""
+
+
 class BatchMatcher(BaseMatcher):
     """Turns texts into numbers, a batch of queries at a time, and compares these.
 
-    A subclass makes the numbers in `prepare` and says in `compare` what they score. Texts that can
-    match nothing are counted, and warned of once.
+    A subclass makes the numbers in `prepare` and says in `compare` what they score. Questions with
+    gold that can match nothing are counted, and warned of once with what would work; so are those
+    with such retrieved texts.
     """
-
-    count: str
-    """What the count of texts that can match nothing is called in the notes."""
 
     def read(self, text: str) -> str:
         """A text as it is compared."""
         return text
 
-    def prepare(self, texts: Sequence[str]) -> Iterable[str]:
-        """Make numbers of the texts of a batch; those that can match nothing are returned."""
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Make numbers of the texts of a batch."""
         raise NotImplementedError
+
+    def useless(self, texts: Iterable[str], *, gold: bool) -> Iterable[str]:
+        """Those of some texts, prepared before, that can match nothing as gold or as documents."""
+        raise NotImplementedError
+
+    def as_phrases(self, golds: Iterable[str]) -> Iterable[str]:
+        """Those of some gold texts, prepared before, that are looked for as phrases."""
+        return ()
 
     def compare(
         self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
@@ -43,43 +58,92 @@ class BatchMatcher(BaseMatcher):
         """Yield for each query of a batch the scores of its documents (down) and gold texts."""
         raise NotImplementedError
 
-    def complaint(self, texts: Sequence[str]) -> str:
-        """What a warning says of texts that can match nothing."""
+    def remedy(self, text: str) -> str:
+        """Why a gold text can match nothing, and what would match it."""
         raise NotImplementedError
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield n x t scores in [0, 1]; 0 for a target without text."""
         stream = iter(items)
-        useless: dict[str, None] = {}
+        lost: dict[str, tuple[str, str]] = {}  # the first question and text of each count
         while batch := list(islice(stream, _BATCH)):
             docs = [list(map(self.read, item.doc_texts(self.name))) for item in batch]
             targets = [item.target_texts(self.name) for item in batch]
             golds = [list(map(self.read, texts.values())) for texts in targets]
-            texts = [text for of_query in (*docs, *golds) for text in of_query]
-            useless.update(dict.fromkeys(self.prepare(texts)))
-            for item, columns, scored in zip(batch, targets, self.compare(docs, golds)):
+            self.prepare([text for of_query in (*docs, *golds) for text in of_query])
+            special = {
+                DOCS_LOST: set(self.useless(chain.from_iterable(docs), gold=False)),
+                GOLD_LOST: set(self.useless(chain.from_iterable(golds), gold=True)),
+                SHORT_GOLD: set(self.as_phrases(chain.from_iterable(golds))),
+            }
+            for item, columns, of_docs, of_golds, scored in zip(
+                batch, targets, docs, golds, self.compare(docs, golds)
+            ):
+                candidates = {
+                    DOCS_LOST: of_docs,
+                    GOLD_LOST: _lost_gold(item, columns, of_golds, special[GOLD_LOST]),
+                    SHORT_GOLD: of_golds,
+                }
+                for count, texts in candidates.items():
+                    text = next(filter(special[count].__contains__, texts), None)
+                    if text is not None:
+                        notes[count] += 1
+                        lost.setdefault(count, (item.query.id, text))
+                useless = special[GOLD_LOST]
+                if useless and of_golds and useless.issuperset(of_golds):
+                    notes[ALL_LOST] += 1
                 scores = np.zeros(item.shape)
                 scores[:, list(columns)] = scored
                 yield scores
-        if useless:
-            notes[self.count] += len(useless)
-            warnings.warn(self.complaint(list(useless)), MatchWarning, stacklevel=2)
+        for count, what in ((DOCS_LOST, "retrieved texts"), (GOLD_LOST, "gold")):
+            if count not in lost:
+                continue
+            query_id, text = lost[count]
+            problem = (
+                f"{what} that can match nothing by {self.name!r} in {notes[count]} "
+                f"question{'s' * (notes[count] > 1)}, for example {shorten(text, 42)} in "
+                f"{query_id!r}"
+            )
+            if count == GOLD_LOST:
+                problem = notes.unmatchable = f"{problem}: {self.remedy(text)}"
+            warnings.warn(problem, MatchWarning, stacklevel=2)
+
+
+def _lost_gold(
+    item: MatchItem, columns: Iterable[int], golds: Sequence[str], useless: set[str]
+) -> Iterator[str]:
+    """The useless texts of gold items that no alternative saves."""
+    if not useless:
+        return
+    positions = [item.targets[column].gold for column in columns]
+    saved = {position for position, text in zip(positions, golds) if text not in useless}
+    yield from (text for position, text in zip(positions, golds) if position not in saved)
 
 
 class TokenMatcher(BatchMatcher):
     """Compares the tokens of documents and gold texts; each distinct text is tokenised once.
 
     A subclass says in `compare` what two lists of texts score. A text with fewer than
-    `least_tokens` tokens matches nothing, is counted, and is warned of once.
+    `least_tokens` tokens matches nothing.
     """
 
     tokenizer: Tokenizer
     least_tokens: int = 1
-    count = "n_texts_without_tokens"
 
-    def remedy(self, tokens: Sequence[str]) -> str:
-        """What to do about a text that has these tokens, which are too few."""
-        return "check the tokenizer ('unicode' reads every script)"
+    def remedy(self, text: str) -> str:
+        """By what the text has: tokens but too few, none, or nothing at all."""
+        (tokens,) = self.tokenizer.tokens([text])
+        if any(tokens):
+            return (
+                f"it has fewer than {self.least_tokens} tokens; use 'overlap' or 'phrase', which "
+                "look for short gold as a phrase"
+            )
+        if words(text):
+            name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)
+            return f"the tokenizer {name!r} finds no token in it; use 'unicode'"
+        if text.strip():
+            return "it has neither letters nor digits; use 'text', which compares it as it is"
+        return "it is empty; give it a text, or remove it"
 
     @cached_property
     def corpus(self) -> TokenCorpus:
@@ -98,18 +162,11 @@ class TokenMatcher(BatchMatcher):
             return self
         return twin
 
-    def prepare(self, texts: Sequence[str]) -> Iterable[str]:
-        """Tokenise the texts; those with too few tokens are returned."""
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Tokenise the texts."""
         self.corpus.add(texts)
+
+    def useless(self, texts: Iterable[str], *, gold: bool) -> Iterable[str]:
+        """Those with fewer than `least_tokens` tokens."""
         short = filter(self.corpus.short.__contains__, texts)
         return (text for text in short if len(self.corpus.of([text])[0]) < self.least_tokens)
-
-    def complaint(self, texts: Sequence[str]) -> str:
-        """How many texts have too few tokens, with an example and what to do."""
-        (tokens,) = self.tokenizer.tokens(texts[:1])
-        unit = "tokens" if self.least_tokens == 1 else "pairs of tokens"
-        name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)
-        return (
-            f"texts that yield no {unit} with the tokenizer {name!r} and can match nothing: "
-            f"{len(texts)}, for example {shorten(texts[0], 42)}; {self.remedy(tokens)}"
-        )

@@ -68,7 +68,6 @@ class EmbeddingMatcher(BatchMatcher):
     embed_as: EmbedAs = "documents"
     normalised: bool = True
     name = "embedding"
-    count = "n_texts_without_vector"
     needs = ("embeddings", "threshold")
     asks = True
 
@@ -173,14 +172,21 @@ class EmbeddingMatcher(BatchMatcher):
         """A text as it is embedded."""
         return normalise(text) if self.normalised else text
 
-    def prepare(self, texts: Sequence[str]) -> Iterable[str]:
-        """Embed the texts; those whose vector is zero are returned.
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Embed the texts.
 
         Raises:
             DataError: what embeds failed, or gave no vectors; those it gave before are kept.
         """
-        vectors = self._vectors.of(texts)
-        return (text for text in texts if not vectors[text].any())
+        self._vectors.of(texts)
+
+    def useless(self, texts: Iterable[str], *, gold: bool) -> Iterable[str]:
+        """Those whose vector is zero."""
+        return (text for text in texts if not self._vectors.known[text].any())
+
+    def remedy(self, text: str) -> str:
+        """The same for every text."""
+        return "its vector is zero; give it a text that the model can read"
 
     def compare(
         self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
@@ -195,13 +201,6 @@ class EmbeddingMatcher(BatchMatcher):
                 # Rounding must not keep equal texts from scoring 1.
                 cosines[(equal(left, right) > 0) & np.any(units, axis=1, keepdims=True)] = 1.0
             yield cosines
-
-    def complaint(self, texts: Sequence[str]) -> str:
-        """How many texts have a zero vector, with an example."""
-        return (
-            f"texts whose vector is zero and that can match nothing: {len(texts)}, for example "
-            f"{shorten(texts[0])}"
-        )
 
 
 def _embeds(value: object) -> bool:

@@ -4,7 +4,7 @@ ROUGE-2 counts pairs of tokens, and one token has none; half of the pairs of thr
 pair. So gold of a few tokens either stands in a document as it is, or does not match.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
@@ -96,12 +96,26 @@ class OverlapMatcher(TokenMatcher):
     short: Annotated[int, whole(0, 1000)] = SHORT
     tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
     name = "overlap"
-    least_tokens = 2
+
+    def useless(self, texts: Iterable[str], *, gold: bool) -> Iterable[str]:
+        """Those without tokens; without the short rule, gold of one token as well."""
+        least = 2 if gold and not self.short else 1
+        short = filter(self.corpus.short.__contains__, texts)
+        return (text for text in short if len(self.corpus.of([text])[0]) < least)
 
     def is_phrase(self, gold: str) -> bool:
         """Whether a gold text that was tokenised is looked for as a phrase."""
         (tokens,) = self.corpus.of([gold])
         return is_short(tokens, self.corpus, self.short)
+
+    def as_phrases(self, golds: Iterable[str]) -> Iterable[str]:
+        """The short ones."""
+        return filter(self.is_phrase, golds)
+
+    def remark(self, gold: str) -> str:
+        """That gold is looked for as a phrase, if it is short."""
+        self.corpus.add([gold])
+        return "short gold, looked for as a phrase" if self.is_phrase(gold) else ""
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""

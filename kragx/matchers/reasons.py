@@ -30,7 +30,7 @@ class Reason:
         accept: a score from here on is a match; None if this member makes none.
         reject: a score below is no match; None if this member rules nothing out.
         decides: whether the pair's verdict rests on this matcher.
-        text: what the judge said.
+        text: what the judge said, or what is special about how the gold text was compared.
         parts: of a combination: the members that were asked, in order.
     """
 
@@ -112,7 +112,9 @@ def explained(trace: Trace, item: MatchItem) -> Because:
             None if np.isnan(score) else score,
             verdict,
             *limits,
-            text=words.get((row, column)),
+            text=words.get((row, column))
+            or matcher.remark(item.targets[column].text or "")
+            or None,
             parts=tuple(
                 replace(part, decides=position in deciding) for position, part in enumerate(parts)
             ),

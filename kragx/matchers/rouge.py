@@ -42,12 +42,6 @@ class RougeMatcher(TokenMatcher):
         super().__post_init__()
         self._set(name=self.method, least_tokens=2 if self.method == "rouge2" else 1)
 
-    def remedy(self, tokens: Sequence[str]) -> str:
-        """For texts without a pair of tokens."""
-        if self.method == "rouge2" and tokens:
-            return "use rouge1 or the tokenizer 'char' for texts this short"
-        return super().remedy(tokens)
-
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""
         return profile.for_scores()
