@@ -100,6 +100,7 @@ def explained(trace: Trace, item: MatchItem) -> Because:
     limits = trace.limits or (own, None)
     members = [(explained(member, item), member.open) for member in trace.members]
     words = {} if members else _said(trace, item)
+    remarks = [matcher.remark(target.text or "") for target in item.targets]
 
     def because(row: int, column: int) -> Reason:
         score = float(trace.scores[row, column])
@@ -112,9 +113,7 @@ def explained(trace: Trace, item: MatchItem) -> Because:
             None if np.isnan(score) else score,
             verdict,
             *limits,
-            text=words.get((row, column))
-            or matcher.remark(item.targets[column].text or "")
-            or None,
+            text=words.get((row, column)) or remarks[column] or None,
             parts=tuple(
                 replace(part, decides=position in deciding) for position, part in enumerate(parts)
             ),

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -74,6 +75,7 @@ class Questions:
             "runs": self._runs(position),
             "pairs": by_cell(self._pairs),
             "reasons": by_cell(self._reasons),
+            "phrases": list(map(partial(self._phrases, query), self._grid.cells)),
             "decided": by_cell(lambda _, cell, row: self._decided.get(id(cell), {}).get(row, [])),
         }
 
@@ -90,6 +92,15 @@ class Questions:
             for other in gold.alternatives
         ]
         return {**values, "alternatives": alternatives} if alternatives else values
+
+    def _phrases(self, query: Query, match: str) -> list[int]:
+        """The gold items that a matcher looks for in a way of its own: short ones, as phrases."""
+        matcher = self._sources.matchers.get(match)
+        if matcher is None:
+            return []
+        return [
+            position for position, gold in enumerate(query.gold) if matcher.remark(gold.text or "")
+        ]
 
     def _pool(self, position: int, of_match: Mapping[str, Cell]) -> list[dict[str, Any]] | None:
         """The graded documents of a pool, which all retrievers share; None without one."""

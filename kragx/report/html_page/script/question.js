@@ -69,7 +69,7 @@ async function drawQuestion(request = ++latest) {
   const texts = await textsOf([...alternatives.flat().map(([, text]) => text), ...lists.flatMap(({ docs }) => docs.map((doc) => doc.text))]);
   if (request !== latest || state.open !== query) return;
   const items = gold.map((item, index) => ({
-    ...item, index, alternatives: item.alternatives || [],
+    ...item, index, alternatives: item.alternatives || [], phrase: detail.phrases[state.match].includes(index),
     relevant: pool ? cell(present()[0]).first[query]?.[index] !== -1 : item.grade > 0,
     texts: alternatives[index].filter(([, text]) => text >= 0).map(([, text]) => texts.get(text).text),
   }));
@@ -185,6 +185,7 @@ function goldCard({ query, relevant, lists, texts }, item) {
       item.grade !== 1 || match().pool ? gradeChip(item) : null,
       idOf(item)),
     textBlock(item.text, texts, shared, item.id ? t("textUnknown") : t("noText")),
+    item.phrase ? el("p.muted", {}, t("shortGold")) : null,
     item.alternatives.length ? el("details", { open: item.text < 0 }, el("summary", {}, `${t("alternatives")} (${item.alternatives.length})`),
       item.alternatives.map(([id, text]) => el("div.alternative", {}, idOf({ id }), textBlock(text, texts, shared, t("textUnknown"))))) : null,
     el("ul.ranks", {}, lists.map((list) => el("li.series-" + list.side, {}, rankOf(query, item, list.retriever)))));
