@@ -1,18 +1,6 @@
 """Every built-in match method, and from what a user writes for `match` to a matcher.
 
-A new method is a line of `METHODS`:
-
-| name                         | a match is                                                       |
-|------------------------------|------------------------------------------------------------------|
-| `id`                         | equal ids                                                        |
-| `exact`                      | equal texts after normalisation                                  |
-| `text`                       | the document contains the gold text                              |
-| `contains`                   | either contains the other                                        |
-| `rouge1`, `rouge2`, `rougeL` | ROUGE at or above a threshold (`measure`: fmeasure by default)   |
-| `overlap`                    | rouge2, measure overlap, threshold .5: for chunks of other sizes |
-| `span`                       | aligned runs cover a share of the chunk or of the gold text      |
-| `embedding`                  | cosine similarity of LangChain embeddings, from a threshold on   |
-| `llm`                        | an LLM judge's grade at or above a threshold (docs/judging.md)   |
+A new method is a line of `METHODS`; what each takes for a match stands in docs/matchers.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
