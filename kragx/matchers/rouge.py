@@ -4,9 +4,9 @@ Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004). For the sa
 score equals rouge-score's, to the last bit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -47,6 +47,12 @@ class RougeMatcher(TokenMatcher):
         if self.method == "rouge2" and tokens:
             return "use rouge1 or the tokenizer 'char' for texts this short"
         return super().remedy(tokens)
+
+    @classmethod
+    def methods(cls) -> Mapping[str, Mapping[str, str]]:
+        """Each ROUGE, and overlap, which is one of them."""
+        own = {name: {"method": name} for name in get_args(Method)}
+        return {**own, "overlap": {"method": "rouge2", "measure": "overlap"}}
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""
