@@ -131,7 +131,7 @@ def check_options(value: Any) -> None:
     for name, read in _readers(kind).items():
         try:
             object.__setattr__(value, name, read(getattr(value, name)))
-        except UsageError as error:
+        except KragxError as error:
             raise (error if error.field else error.within(name)) from None
 
 

@@ -47,14 +47,13 @@ class QueryChange(Result):
 
     def describe(self) -> Iterator[Line]:
         """The first metrics that changed, before and after."""
-        yield Line(f"{visible(self.query_id)}: {self.values_text}")
+        yield Line(f"{visible(self.query_id)}: {self.values_text()}")
 
-    @property
-    def values_text(self) -> str:
-        """The first three metrics that changed, before and after."""
+    def values_text(self, most: int = 3) -> str:
+        """The first metrics that changed, before and after."""
         return ", ".join(
             f"{metric} {number(self.before[metric])} → {number(self.after[metric])}"
-            for metric in list(self.before)[:3]
+            for metric in list(self.before)[:most]
         )
 
 
@@ -102,7 +101,7 @@ class Change(Result):
                 yield Table(
                     [title, "question", "what changed"],
                     [
-                        [visible(query.query_id), visible(query.text or ""), query.values_text]
+                        [visible(query.query_id), visible(query.text or ""), query.values_text()]
                         for query in queries[:SHOWN]
                     ],
                     words=3,

@@ -104,6 +104,10 @@ class Evaluation(Result):
             raise UsageError(f"metric {metric!r} was not computed; {nearest(name, self.mean)}")
         return self.mean[name]
 
+    def micro_of(self, metric: str) -> float | None:
+        """The micro average of a metric, however it is written; None for one that has none."""
+        return self.micro.get(str(parse(metric, self.profile)))
+
     @cached_property
     def queries(self) -> dict[str, dict[str, float | None]]:
         """The value of each metric for each query; None where it has none."""

@@ -14,10 +14,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
+from kragx.data.sqlite import connect, rows_of, writing
 from kragx.errors import DataError
 from kragx.judging.prompt import canonical_json, key_of
 from kragx.judging.question import Judgement
-from kragx.judging.sqlite import connect, rows_of, writing
 
 _VERSION = 1
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self
 
 from kragx.errors import UsageError, inside
 from kragx.judging.question import FailureKind, Judgement, Message, Usage
-from kragx.plain import HIDDEN
+from kragx.plain import HIDDEN, plain_fields
 from kragx.plugins import check_options, from_options, number, optional
 
 
@@ -98,6 +98,10 @@ class Tally(Spent):
                 self.n_missing += 1
                 failed[judgement.key] = judgement.failure
         self.failures.update(failed.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, failures by name."""
+        return plain_fields(self)
 
     @property
     def coverage(self) -> float | None:

@@ -205,6 +205,11 @@ class BaseMatcher:
     members: tuple[BaseMatcher, ...] = ()
     inner: Any = None
 
+    @classmethod
+    def methods(cls) -> Mapping[str, Mapping[str, Any]]:
+        """The built-in methods that this class makes, by name, with the options each one fixes."""
+        return {cls.name: {}} if cls.name else {}
+
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[ArrayLike]:
         """Yield n x t scores for each item in order; see `Matcher.scores`."""
         return self.scores_where(((item, None) for item in items), notes)

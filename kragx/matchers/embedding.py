@@ -21,7 +21,7 @@ from kragx.metrics import Floats
 from kragx.plugins import Read, fitting, is_text, optional, whole
 
 if TYPE_CHECKING:
-    from kragx.matchers.vectors import Vectors
+    from kragx.data.vectors import Vectors
 
 EmbedAs = Literal["documents", "queries"]
 
@@ -159,7 +159,7 @@ class EmbeddingMatcher(BatchMatcher):
         # A model that the user has named is that model, whatever class asks it.
         identity = [self.model] if self.model else [settings["embeddings"], settings.get("model")]
         identity += [settings.get("args"), settings.get("embed_as")]
-        from kragx.matchers.vectors import Vectors
+        from kragx.data.vectors import Vectors
 
         return Vectors(
             lambda texts: _embedded(embeddings, texts, self.embed_as),

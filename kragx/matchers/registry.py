@@ -1,25 +1,14 @@
 """Every built-in match method, and from what a user writes for `match` to a matcher.
 
-A new method is a line of `METHODS`:
-
-| name                         | a match is                                                       |
-|------------------------------|------------------------------------------------------------------|
-| `id`                         | equal ids                                                        |
-| `exact`                      | equal texts after normalisation                                  |
-| `text`                       | the document contains the gold text                              |
-| `contains`                   | either contains the other                                        |
-| `rouge1`, `rouge2`, `rougeL` | ROUGE at or above a threshold (`measure`: fmeasure by default)   |
-| `overlap`                    | rouge2, measure overlap, threshold .5: for chunks of other sizes |
-|                              | (the default); short gold is looked for as a phrase              |
-| `phrase`                     | the gold's tokens stand in the document one after the other      |
-| `span`                       | aligned runs cover a share of the chunk or of the gold text      |
-| `embedding`                  | cosine similarity of LangChain embeddings, from a threshold on   |
-| `llm`                        | an LLM judge's grade at or above a threshold (docs/judging.md)   |
+What each method takes for a match stands in docs/matchers.md.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -27,30 +16,33 @@ from kragx import plugins
 from kragx.errors import UsageError, inside, nearest
 from kragx.matchers.base import BaseMatcher, Matcher, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
-from kragx.matchers.embedding import EmbeddingMatcher
-from kragx.matchers.ids import IdMatcher
-from kragx.matchers.judge import JudgeMatcher
-from kragx.matchers.phrase import OverlapMatcher, PhraseMatcher
-from kragx.matchers.rouge import RougeMatcher
-from kragx.matchers.span import SpanMatcher
-from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
 from kragx.plugins import above_zero
 
+_FIRST = ("ids", "texts", "rouge", "phrase", "span", "embedding", "judge")
+"""The files whose methods come first in help and errors, in this order."""
+
+
+def _classes() -> Iterator[type[BaseMatcher]]:
+    """The matchers that this folder's files define and name."""
+    files = [file.name for file in pkgutil.iter_modules([str(Path(__file__).parent)])]
+    for file in dict.fromkeys((*_FIRST, *files)):
+        if file != "registry":
+            module = import_module(f"kragx.matchers.{file}")
+            for value in vars(module).values():
+                is_ours = isinstance(value, type) and value.__module__ == module.__name__
+                if is_ours and issubclass(value, BaseMatcher):
+                    yield value
+
+
 METHODS: Mapping[str, Callable[..., BaseMatcher]] = {
-    "id": IdMatcher,
-    "exact": ExactMatcher,
-    "text": TextMatcher,
-    "contains": ContainsMatcher,
-    "rouge1": partial(RougeMatcher, method="rouge1"),
-    "rouge2": partial(RougeMatcher, method="rouge2"),
-    "rougeL": partial(RougeMatcher, method="rougeL"),
-    "overlap": OverlapMatcher,
-    "phrase": PhraseMatcher,
-    "span": SpanMatcher,
-    "embedding": EmbeddingMatcher,
-    "llm": JudgeMatcher,
+    name: partial(kind, **fixed) if fixed else kind
+    for kind in _classes()
+    for name, fixed in kind.methods().items()
 }
-"""Every built-in match method and what makes its matcher; its options are the class's fields."""
+"""Every built-in match method and what makes its matcher; its options are the class's fields.
+
+They are found in the files of this folder: a class with a `name`, or with several `methods`.
+"""
 
 
 def matcher(

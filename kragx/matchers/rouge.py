@@ -4,9 +4,9 @@ Lin, "ROUGE: A Package for Automatic Evaluation of Summaries" (2004). For the sa
 score equals rouge-score's, to the last bit.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -41,6 +41,11 @@ class RougeMatcher(TokenMatcher):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set(name=self.method, least_tokens=2 if self.method == "rouge2" else 1)
+
+    @classmethod
+    def methods(cls) -> Mapping[str, Mapping[str, str]]:
+        """Each ROUGE."""
+        return {name: {"method": name} for name in get_args(Method)}
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kragx import UsageError, compare, evaluate
-from kragx.comparison import Settings, check_comparable, compare_scores
+from kragx.comparison import QueryChange, Settings, check_comparable, compare_scores
 from kragx.comparison.scores import RetrieverScores
 
 from .support import evaluation, gold_set
@@ -366,3 +366,11 @@ def test_sums_that_differ_in_their_last_bits_are_the_same_best_value():
     found = compare_scores(scored, Settings()).overall
     marks = [found.standing("mrr@10", name) for name in ("one", "other", "last")]
     assert marks == ["=", "=", ""]
+
+
+def test_what_changed_in_words():
+    """A query's first metrics before and after: three of them, or as many as are asked for."""
+    before, after = dict.fromkeys("abcd", 0.5), dict.fromkeys("abcd", 1.0)
+    change = QueryChange("q1", None, before, after, 0.5, 0.5)
+    assert change.values_text(1) == "a 0.5000 → 1.0000"
+    assert change.values_text().count("→") == 3

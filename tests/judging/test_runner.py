@@ -211,7 +211,9 @@ def test_failures_are_counted_by_name(store):
     """A tally's plain values hold them in the order of their names, with the coverage."""
     client = ScriptedClient([Failure("timeout"), Failure("refusal"), Failure("timeout"), 2])
     judge = judge_of(client, store, concurrency=1)
-    counts = plain(judge.judge([ask(document) for document in "abcd"]).tally)
+    tally = judge.judge([ask(document) for document in "abcd"]).tally
+    counts = plain(tally)
+    assert tally.to_dict() == counts
     assert list(counts["failures"].items()) == [("refusal", 1), ("timeout", 2)]
     assert counts["coverage"] == 0.25
 
@@ -361,6 +363,12 @@ def test_wrong_options(options, message, store):
     """Each wrong option is named."""
     with pytest.raises(UsageError, match=message):
         Judge(ScriptedClient([]), store=store, **options)
+
+
+def test_a_rubric_that_cannot_be_read(store):
+    """The error names the file and the option that names it."""
+    with pytest.raises(DataError, match=r"^nowhere\.yaml: judge\.rubric: cannot be read"):
+        Judge(ScriptedClient([]), store=store, rubric="nowhere.yaml")
 
 
 def test_other_file_is_no_store(tmp_path):

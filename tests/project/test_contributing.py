@@ -99,9 +99,9 @@ def test_all_recipes_together(copy: Path) -> None:
     succeeds(copy, "ruff", "check", "kragx", "my_package")
     succeeds(copy, "ruff", "format", "--check", "kragx", "my_package")
     succeeds(copy, "mypy")
-    succeeds(
-        copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/report/test_page.py", "-k", "meaning"
-    )
+    tests = ("tests/report/test_page.py", "tests/metrics/test_claims.py")
+    names = "meaning or says_so"
+    succeeds(copy, "pytest", "-q", "-p", "no:cacheprovider", *tests, "-k", names)
 
 
 def test_every_seam_has_a_recipe() -> None:

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from kragx.data.sqlite import connect, rows_of, writing
 from kragx.errors import DataError, KragxError, shorten
-from kragx.judging.sqlite import connect, rows_of, writing
 
 Vector = NDArray[np.float64]
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]
