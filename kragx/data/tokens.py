@@ -17,6 +17,9 @@ Ints = NDArray[np.int64]
 # (as long as a query has no more than two million tokens of gold).
 _NOWHERE = -(1 << 42)
 
+PIECE = 4
+"""So many characters of a script that writes without spaces are compared as one token is."""
+
 # Tokens that are kept for texts that may come again; a few hundred megabytes with the texts.
 _MOST_TOKENS = 1 << 24
 
@@ -37,6 +40,7 @@ class TokenCorpus:
         self._places = np.empty(0, np.int64)
         self._placed: Tokens = np.empty(0, np.int32)
         self.short: set[str] = set()  # texts of fewer than two tokens
+        self._pieces: dict[str, Tokens] = {}
         self._words: list[str] = []
         self._unspaced = np.empty(0, bool)
         self._stems: defaultdict[str, list[int]] = defaultdict(list)
@@ -68,6 +72,36 @@ class TokenCorpus:
             self._unspaced = np.concatenate((self._unspaced, more))
         return self._unspaced
 
+    def pieces(self, texts: Iterable[str]) -> list[Tokens]:
+        """The token numbers of each text of the latest batch, characters in overlapping pieces.
+
+        A character of a script that writes without spaces says less than a word: by chance alone
+        a long text has many pairs of those of another. So their runs are cut into pieces of
+        `PIECE` characters, one from each character on; shorter runs stay as they are.
+        """
+        unspaced = self.unspaced
+        return [
+            self._cut(text, tokens, unspaced[tokens]) if unspaced[tokens].any() else tokens
+            for text, tokens in ((text, self._tokens[text]) for text in texts)
+        ]
+
+    def _cut(self, text: str, tokens: Tokens, characters: NDArray[np.bool_]) -> Tokens:
+        if text not in self._pieces:
+            whole = np.convolve(characters, np.ones(PIECE, np.int64))[PIECE - 1 :] == PIECE
+            inside = np.convolve(whole, np.ones(PIECE, np.int64))[: len(tokens)] > 0
+            words = self.words
+            self._pieces[text] = np.array(
+                [
+                    self._numbers["".join(words[token] for token in tokens[place : place + PIECE])]
+                    if begins
+                    else tokens[place]
+                    for place, begins in enumerate(whole)
+                    if begins or not inside[place]
+                ],
+                np.int32,
+            )
+        return self._pieces[text]
+
     def with_particles(self, token: int) -> Sequence[int]:
         """The tokens that are this one, or begin with it and go on in Hangul.
 
@@ -89,6 +123,7 @@ class TokenCorpus:
             self._tokens = {text: self._tokens[text] for text in batch if text in self._tokens}
             self._n_tokens = sum(map(len, self._tokens.values()))
             self.short &= self._tokens.keys()
+            self._pieces.clear()
         new = [text for text in batch if text not in self._tokens]
         number = self._numbers.__getitem__
         for text, tokens in zip(new, self.tokenizer.tokens(new), strict=True):

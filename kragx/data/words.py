@@ -4,8 +4,8 @@ NFKC and case folding come first, so that full-width and decomposed letters equa
 forms; format characters (soft hyphens, zero-width spaces, joiners, variation selectors) are left
 out. A word is then a run of letters, digits and the marks that belong to them. ``C++``, ``C#``,
 ``F#`` and ``J#`` are words, a point between digits stays in its number (``3.5``, ``3.11.7``), and
-what parts thousands does not (``1,000`` is ``1000``; ``813,5`` is ``813.5``). Scripts that write without spaces, Han,
-Kana, Thai, Lao, Khmer and Burmese, give one token a character with its marks.
+what parts thousands does not (``1,000`` is ``1000``; ``813,5`` is ``813.5``). Scripts that write
+without spaces, Han, Kana, Thai, Lao, Khmer and Burmese, give one token a character with its marks.
 """
 
 import re

@@ -126,7 +126,8 @@ class OverlapMatcher(TokenMatcher):
     ) -> Iterator[Floats]:
         """Shares of pairs, and 1 or 0 for short gold, one query after another."""
         for of_docs, of_golds in zip(docs, golds):
-            scores = rouge("rouge2", "overlap", of_docs, of_golds, self.corpus)
+            pieces = self.corpus.pieces(of_docs), self.corpus.pieces(of_golds)
+            scores = rouge("rouge2", "overlap", *pieces, self.corpus)
             columns = [column for column, gold in enumerate(of_golds) if self.is_phrase(gold)]
             if columns and of_docs:
                 short = self.corpus.of(of_golds[column] for column in columns)

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from kragx.data import TokenCorpus, UnicodeTokenizer, ngram_overlaps
+from kragx.data.tokens import Tokens
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.shares import Measure, lengths, shared_part
@@ -56,32 +57,32 @@ class RougeMatcher(TokenMatcher):
     ) -> Iterator[Floats]:
         """ROUGE of each query's documents and gold texts, one query after another."""
         for of_docs, of_golds in zip(docs, golds):
-            yield rouge(self.method, self.measure, of_docs, of_golds, self.corpus)
+            doc_tokens, gold_tokens = self.corpus.of(of_docs), self.corpus.of(of_golds)
+            yield rouge(self.method, self.measure, doc_tokens, gold_tokens, self.corpus)
 
 
 def rouge(
     method: Method,
     measure: Measure,
-    docs: Sequence[str],
-    golds: Sequence[str],
+    docs: Sequence[Tokens],
+    golds: Sequence[Tokens],
     corpus: TokenCorpus,
 ) -> Floats:
-    """The ROUGE scores of a query's n documents and m gold texts, all tokenised: n x m."""
+    """The ROUGE scores of a query's n documents and m gold texts, by token numbers: n x m."""
     if not (docs and golds):
         return np.zeros((len(docs), len(golds)))
-    doc_tokens, gold_tokens = corpus.of(docs), corpus.of(golds)
     if method == "rougeL":
         from rapidfuzz.distance import LCSseq
         from rapidfuzz.process import cdist
 
         shared = cdist(
-            [corpus.string(tokens) for tokens in doc_tokens],
-            [corpus.string(tokens) for tokens in gold_tokens],
+            [corpus.string(tokens) for tokens in docs],
+            [corpus.string(tokens) for tokens in golds],
             scorer=LCSseq.similarity,
             dtype=np.int64,
         )
-        doc_lengths, gold_lengths = lengths(doc_tokens), lengths(gold_tokens)
+        doc_lengths, gold_lengths = lengths(docs), lengths(golds)
     else:
         n = 1 if method == "rouge1" else 2
-        shared, doc_lengths, gold_lengths = ngram_overlaps(doc_tokens, gold_tokens, n, corpus)
+        shared, doc_lengths, gold_lengths = ngram_overlaps(docs, golds, n, corpus)
     return shared_part(measure, shared, shared, doc_lengths, gold_lengths)
