@@ -97,9 +97,15 @@ class CharTokenizer:
     """Character n-grams inside the words of a text; a word of n or less stays whole.
 
     Runs of scripts that write without spaces are not cut into characters before.
+
+    Attributes:
+        n: characters of an n-gram.
+        spaces: ``kept``, or ``ignored``: n-grams of the letters and digits of the whole text as one
+            word, for texts whose spaces were lost or put in.
     """
 
     n: Annotated[int, plugins.whole(1)] = 2
+    spaces: Literal["kept", "ignored"] = "kept"
     name: ClassVar[str] = "char"
     version: ClassVar[str] = UnicodeTokenizer.version
 
@@ -112,11 +118,15 @@ class CharTokenizer:
         return (
             [
                 word[start : start + n]
-                for word in words(text, apart=False)
+                for word in self._words(text)
                 for start in range(max(1, len(word) - n + 1))
             ]
             for text in texts
         )
+
+    def _words(self, text: str) -> list[str]:
+        found = words(text, apart=False)
+        return found if self.spaces == "kept" or not found else ["".join(found)]
 
 
 @dataclass(frozen=True)
@@ -251,7 +261,7 @@ def tokenizer(spec: object, *, field: str = "tokenizer") -> Tokenizer:
     >>> tokenizer("unicode")
     UnicodeTokenizer(casefold=True)
     >>> tokenizer({"name": "char", "n": 3})
-    CharTokenizer(n=3)
+    CharTokenizer(n=3, spaces='kept')
 
     Args:
         spec: what stands for a tokenizer.

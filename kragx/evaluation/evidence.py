@@ -106,7 +106,7 @@ def _text(ranked: RankedList, rank: int, doc: Doc) -> str:
 
 
 def _read(text: str) -> str:
-    return reading(text).strip()
+    return reading(text, markup=True).strip()
 
 
 def _whole_words(text: str, size: int) -> str:

@@ -4,6 +4,7 @@ ROUGE-2 counts pairs of tokens, and one token has none; half of the pairs of thr
 pair. So gold of a few tokens either stands in a document as it is, or does not match.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
@@ -14,10 +15,12 @@ from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.phrases import SHORT, is_short, phrase_starts
 from kragx.data.tokens import Tokens, joined
 from kragx.errors import UsageError
-from kragx.matchers.base import Threshold, TokenizerOption
+from kragx.matchers.base import MatchItem, Notes, Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
+from kragx.matchers.broken import BrokenTexts
 from kragx.matchers.rouge import rouge
 from kragx.metrics import Bools, Floats, Profile
+from kragx.metrics.spans.reading import plain
 from kragx.plugins import whole
 
 
@@ -72,6 +75,10 @@ class PhraseMatcher(TokenMatcher):
                 )
             self._set(tokenizer=replace(self.tokenizer, casefold=False))
 
+    def read(self, text: str) -> str:
+        """A text without its markup."""
+        return plain(text)
+
     def compare(
         self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
     ) -> Iterator[Floats]:
@@ -102,6 +109,30 @@ class OverlapMatcher(TokenMatcher):
         least = 2 if gold and not self.short else 1
         short = filter(self.corpus.short.__contains__, texts)
         return (text for text in short if len(self.corpus.of([text])[0]) < least)
+
+    def read(self, text: str) -> str:
+        """A text without its markup."""
+        return plain(text)
+
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
+        """As any matcher of tokens; and texts whose words are broken are warned of."""
+        if not isinstance(self.tokenizer, UnicodeTokenizer):
+            yield from super().scores(items, notes)
+            return
+        waiting: deque[MatchItem] = deque()  # handed out, not yet answered
+        broken = BrokenTexts()
+
+        def handed_out() -> Iterator[MatchItem]:
+            for item in items:
+                if not broken.enough:
+                    waiting.append(item)
+                yield item
+
+        for scores in super().scores(handed_out(), notes):
+            if waiting and not broken.enough:
+                broken.add(waiting.popleft(), scores)
+            yield scores
+        broken.warn()
 
     def is_phrase(self, gold: str) -> bool:
         """Whether a gold text that was tokenised is looked for as a phrase."""

@@ -1,4 +1,7 @@
-"""A text as it is read for spans: without what a pipeline put around it.
+"""A text as it is read for comparing: `plain` for all, and `reading` for spans.
+
+Written-out line ends (a backslash and an n, r or t) become spaces, and markup is left out (see
+`markup`). For spans what a pipeline put around a text goes too, then NFC and lower case follow.
 
 Removed at the beginning and the end of a text, never within it:
 
@@ -7,14 +10,13 @@ Removed at the beginning and the end of a text, never within it:
 * a line that numbers a document: ``[Document 3]``, ``Document 3:``, ``문서 3``;
 * lines such as ``Source: a.pdf`` or ``page_label: 4``, directly after such a tag or line, or above
   a blank line.
-
-Written-out line ends (a backslash and an n, r or t) become spaces. Then NFC and lower case.
 """
 
 import re
 import unicodedata
 from dataclasses import dataclass
 
+from kragx.metrics.spans.markup import without_markup
 from kragx.metrics.spans.rows import RUN
 
 TAGS = (
@@ -96,9 +98,22 @@ class SpanOptions:
     end: str = "end_index|end"
 
 
-def reading(text: str, *, wrappers: bool = True) -> str:
-    """The text as it is read for spans; `wrappers` removes what was put around it."""
+def plain(text: str) -> str:
+    """The text as a reader sees it: without markup, line ends that are written out as such."""
+    return without_markup(written_in(text))
+
+
+def reading(text: str, *, wrappers: bool = True, markup: bool = False) -> str:
+    """The text as it is read for spans.
+
+    Args:
+        text: any text.
+        wrappers: remove what was put around it.
+        markup: keep its markup, as a budget that counts what a model reads does.
+    """
     text = inside(text, wrappers=wrappers)
+    if not markup:
+        text = without_markup(text)
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).lower()
 
 

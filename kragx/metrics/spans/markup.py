@@ -1,0 +1,276 @@
+"""A text without its markup: what a reader sees of Markdown, HTML and citation marks.
+
+Left out, wherever they stand in a text:
+
+* Markdown: the address of a link or picture (``[text](https://...)``), emphasis and code marks that
+  touch a letter (``**서울**은``), footnotes (``[^1]``), definitions of links;
+* HTML and XML: tags, comments, scripts and style sheets; entities become their characters. A tag
+  that a chunk's end has cut is left out too;
+* citation marks: ``[12]``, ``[3, 4]``, ``[citation needed]`` and raised numbers after a word;
+* hyphens at line ends, with the line end.
+
+Code stays as it is, between backticks and outside: ``List<String>``, ``a < b and c > d``,
+``**kwargs``, ``#include <stdio.h>``, ``argv[1]``, ``table[i](x)``. What could be either is code,
+except XML, which is markup. Other marks (``#``, ``>``, ``|``, ``*`` between spaces) are no letters,
+so no tokenizer reads them as words, and they stay.
+"""
+
+import html
+import re
+from collections.abc import Callable
+from html.entities import html5
+
+Match = re.Match[str]
+
+_RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_TO_RAISED = str.maketrans("0123456789", _RAISED_DIGITS)
+
+
+def without_markup(text: str) -> str:
+    """The text without its markup; itself, if it has none of the characters that make some."""
+    # `in` for one character is many times as fast as a search, or as `in` for two.
+    tags, brackets, stars, ticks = "<" in text, "[" in text, "*" in text, "`" in text
+    tildes, entities, hyphens = "~" in text, "&" in text, "-" in text
+    raised = not text.isascii() and (
+        "¹" in text
+        or "²" in text
+        or "³" in text
+        or "⁴" in text
+        or "⁵" in text
+        or "⁶" in text
+        or "⁷" in text
+        or "⁸" in text
+        or "⁹" in text
+        or "\xad" in text
+        or "\u2010" in text
+    )
+    if not (tags or brackets or stars or ticks or tildes or entities or hyphens or raised):
+        return text
+    code: list[str] = []
+    if ticks:
+        text = _CODE.sub(_put_aside(code), text)
+    if brackets:
+        text = _without_brackets(text)
+    if tags:
+        text, raised = _without_tags(text), raised or "</sup" in text
+    if stars or tildes:
+        text = _EMPHASIS.sub(_emphasised, text)
+    if raised:
+        text = _RAISED.sub(_raised, text)
+    if raised or "-\n" in text or "- " in text or "-\r" in text:
+        text = _LINE_END.sub("", _HYPHEN_IN_LINE.sub("", text))
+    if entities:
+        text = _ENTITY.sub(_character, text)
+    if code:
+        text = _ASIDE.sub(lambda mark: code[int(mark[1])], text)
+    return text
+
+
+# -- code ------------------------------------------------------------------------------------
+
+_CODE = re.compile(
+    r"```.*?(?:```|\Z)|(?<![\w`])`(?!`)(?=\S)([^`\n]{1,100})(?<=\S)`(?!`)|"
+    r"(?<=[^\x00-\x7f])`(?=\S)([^`\n]{1,100})(?<=\S)`(?!`)",
+    re.DOTALL,
+)
+# A code point for private use on either side of a number; a text that has it already stays as it is.
+_ASIDE = re.compile("\ue0f0(\\d+)\ue0f1")
+
+
+def _put_aside(code: list[str]) -> Callable[[Match], str]:
+    def aside(mark: Match) -> str:
+        inner = mark[1] or mark[2]
+        # Between words the marks are no letters; in one word, as with a particle, they go.
+        touches = mark.string[mark.end() : mark.end() + 1] > "\x7f"
+        code.append(inner if inner and touches else mark[0])
+        return f"\ue0f0{len(code) - 1}\ue0f1"
+
+    return aside
+
+
+# -- brackets: links, footnotes, citation marks ------------------------------------------------
+
+_TARGET = r"[^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*"
+_LINK = re.compile(
+    rf"!?\[([^\[\]]{{0,500}})\]\(\s*<?({_TARGET})>?(?:\s+(?:\"[^\"\n]*\"|'[^'\n]*'))?\s*(?:\)|\Z)"
+)
+_ADDRESS = re.compile(
+    r"(?:https?|ftp|file|mailto|tel|data):|www\.|[/#]|\.{1,2}/|"
+    r"[\w%~+.-]+(?:/[\w%~+.-]*)+|[\w%~+.-]+\.(?:md|html?|pdf|png|jpe?g|gif|svg|webp|com|org|net|io|kr)\b",
+    re.IGNORECASE,
+)
+_SURE_ADDRESS = re.compile(r"\w+://|mailto:|www\.")
+_CODE_BEFORE = re.compile(r"[A-Za-z0-9_)\]]")
+_DEFINITION = re.compile(r"^[ ]{0,3}\[[^\[\]\n]+\]:\s+<?\w+://\S+.*$", re.MULTILINE)
+_REFERENCE = re.compile(r"(?<![\w\])])\[([^\[\]\n]*[^\W\d_]{2}[^\[\]\n]*)\]\[([^\[\]\n]*)\](?!\[)")
+_WIKI = re.compile(r"\[\[(?:[^\[\]|\n\s][^\[\]|\n]*\|)?([^\[\]|\n\s][^\[\]|\n]*)\]\]")
+# An address that begins before the chunk.
+_CUT_ADDRESS = re.compile(r"\A(?=\S*(?:/|\?\w+=|%[0-9A-F]{2}))[^\s()\[\]<>{}\"';,]{1,300}\)")
+
+_NUMBERS = r"\d{1,3}(?:\s?[,;\u2013-]\s?\d{1,3})*"
+_CITATION = re.compile(
+    rf"[ ]?(?:\[(?:{_NUMBERS}|citation needed|출처 필요|(?:각주|주|note)\s?\d+|\^[\w-]{{1,30}})\])+"
+    r"(?![*+?{(\[=])",
+)
+_PROSE_WORDS = 8
+_CODE_SIGNS = re.compile(r"[={}_<>\\|;]|\(\)|::")
+
+
+def _without_brackets(text: str) -> str:
+    if "](" in text:
+        for _ in range(2):  # a picture may be the text of a link
+            text = _LINK.sub(_link, text)
+    if ")" in text:
+        text = _CUT_ADDRESS.sub("", text)
+    if "]:" in text:
+        text = _DEFINITION.sub("", text)
+    if "][" in text:
+        text = _REFERENCE.sub(r"\1", text)
+    if "[[" in text:
+        text = _WIKI.sub(_wiki, text)
+    return _CITATION.sub(_citation, text)
+
+
+def _link(mark: Match) -> str:
+    """The text of a link; `table[i](x)` and `[](auto x)` are none."""
+    is_address = _SURE_ADDRESS if _CODE_BEFORE.match(_before(mark)) else _ADDRESS
+    return mark[1] if is_address.match(mark[2]) else mark[0]
+
+
+def _wiki(mark: Match) -> str:
+    return mark[0] if mark[0].isascii() and "|" not in mark[0] else mark[1]
+
+
+def _citation(mark: Match) -> str:
+    """Nothing for a citation mark; an index such as `argv[1]` or a list `[1]` stays."""
+    text, place = mark.string, mark.start()
+    before = text[max(0, place - 2) : place]
+    last = before[-1:]
+    if not last or last.isspace():
+        return mark[0]
+    if last > "\x7f" or (last in ".,!?" and before[:1].isalpha() and _ends(text, mark.end())):
+        return ""
+    if not (last.isalpha() or last in ".,)\"'"):
+        return mark[0]
+    line = text[max(text.rfind("\n", 0, place) + 1, place - 150) : mark.end() + 150].split("\n")[0]
+    is_prose = len(line.split()) >= _PROSE_WORDS and not _CODE_SIGNS.search(line)
+    return "" if is_prose and _ends(text, mark.end()) else mark[0]
+
+
+def _ends(text: str, place: int) -> bool:
+    """Whether a text goes on there as prose does after a word."""
+    return place >= len(text) or text[place].isspace() or text[place] in ".,;:!?)'\""
+
+
+# -- tags --------------------------------------------------------------------------------------
+
+_VALUE = r"""(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=`{}()]+)"""
+_FLAG = (
+    "allowfullscreen|async|autofocus|autoplay|checked|controls|defer|disabled|hidden|itemscope|loop|"
+    "multiple|muted|noshade|novalidate|nowrap|open|readonly|required|reversed|selected"
+)
+_ATTRIBUTE = rf"\s+(?:[\w:@.-]+\s*=\s*{_VALUE}|(?:{_FLAG})(?=[\s/>]))"
+_UNSEEN = re.compile(
+    r"<!--.*?(?:-->|\Z)|<!\[CDATA\[|<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<\?xml[^<>]*\?>|"
+    r"<!DOCTYPE[^<>]*>",
+    re.DOTALL | re.IGNORECASE,
+)
+_SUP = re.compile(r"<sup(?:\s[^<>]*)?>(?:<[^<>]*>){0,3}\s*(\[?)(\d{1,3})\]?\s*(?:<[^<>]*>){0,3}</sup\s*>", re.I)
+_TAG = re.compile(rf"<(?:/([A-Za-z][\w:.-]*)\s*|([A-Za-z][\w:.-]*)((?:{_ATTRIBUTE})*)\s*/?)>")
+_CLOSING = re.compile(r"</([A-Za-z][\w:.-]*)")
+# A tag that the text's end cuts, or its beginning.
+_CUT_TAG = re.compile(
+    rf"<[A-Za-z][\w:.-]*(?:{_ATTRIBUTE})*(?:\s+[\w:@.-]+\s*=\s*(?:\"[^\"<>]*|'[^'<>]*))?\s*\Z"
+)
+_TAIL_OF_TAG = re.compile(
+    rf"\A(?:[^<>\"'\n]{{0,300}}|[\w:-]*=\"[^\"<>\n]*)\"(?:{_ATTRIBUTE})*\s*/?>"
+)
+
+_INLINE = frozenset(
+    "a abbr b bdi bdo big cite code del dfn em font i ins kbd mark q s samp small span strike strong "
+    "sub sup tt u var wbr".split()
+)
+# Without attributes these are tags after a letter too: what follows `List` is never one of them.
+_SURE = frozenset("br hr wbr li td tr th dd dt tbody thead blockquote h1 h2 h3 h4 h5 h6".split())
+_KNOWN = _INLINE | _SURE | frozenset(
+    "address article aside body caption center col colgroup details dialog div dl fieldset "
+    "figcaption figure footer form h html head header hgroup iframe img legend main menu nav "
+    "noscript ol p pre section summary table tfoot title ul".split()
+)
+
+
+def _without_tags(text: str) -> str:
+    if "<!" in text or "<?" in text or "</s" in text or "<s" in text or "<S" in text:
+        text = _UNSEEN.sub(" ", text)
+        text = _SUP.sub(lambda mark: "" if mark[1] else mark[2].translate(_TO_RAISED), text)
+    if ">" in text:
+        if '">' in text or '"/>' in text or '" ' in text:
+            text = _TAIL_OF_TAG.sub("", text)
+        closed = frozenset(_CLOSING.findall(text))
+        text = _TAG.sub(lambda mark: _tag(mark, closed), text)
+    place = text.rfind("<")
+    if place >= 0 and "=" in text[place:] and _CUT_TAG.match(text, place):
+        text = text[:place]
+    return text
+
+
+def _tag(mark: Match, closed: frozenset[str]) -> str:
+    """Nothing for a tag within a line, a space for one that ends it; a type's argument stays."""
+    name = mark[1] or mark[2]
+    lower = name.lower()
+    if mark[1] is None and not _is_tag(mark, name, lower, closed):
+        return mark[0]
+    return "" if lower in _INLINE else " "
+
+
+def _is_tag(mark: Match, name: str, lower: str, closed: frozenset[str]) -> bool:
+    attributes = mark[3]
+    if attributes:
+        return lower in _KNOWN or '"' in attributes or "'" in attributes
+    if name not in (lower, name.upper()) or lower not in _KNOWN:
+        return name in closed
+    before = _before(mark)
+    follows_word = before.isascii() and (before.isalnum() or before == "_")
+    if lower in _SURE or not follows_word:
+        # A lone capital, as in `new <T>`, is a type's name.
+        return name == lower or len(name) > 1 or name in closed
+    return name in closed
+
+
+# -- within words ------------------------------------------------------------------------------
+
+_EMPHASIS = re.compile(
+    r"(?<![*\\A-Za-z0-9_)\]])(\*{1,3}|~~)(?=[^\s*])([^*~\n]{1,300})(?<=[^\s*])\1(?!\*)"
+)
+_RAISED = re.compile(f"[{_RAISED_DIGITS}]+(?:[,\u2009][{_RAISED_DIGITS}]+)*")
+_LINE_END = re.compile(r"(?<=[^\W\d_A-Z]{2})[-\xad\u2010][ \t]*\r?\n[ \t]*(?=[^\W\d_A-Z])")
+_HYPHEN_IN_LINE = re.compile(
+    r"(?<=[a-z]{2})- (?=[a-z]{2})(?!(?:and|or|to|nor|und|oder|bis|et|ou|del?)\b)"
+)
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+
+
+def _emphasised(mark: Match) -> str:
+    """Emphasised letters that go on in the same word, without the marks."""
+    after = mark.string[mark.end() : mark.end() + 1]
+    before = _before(mark)
+    # In Latin script emphasis ends with the word, and `**kwargs` stands in code.
+    return mark[2] if any(char > "\x7f" and char.isalpha() for char in after + before) else mark[0]
+
+
+def _raised(mark: Match) -> str:
+    """Nothing for a citation mark; a power such as `km²` or `10⁻³` stays."""
+    before = mark.string[max(0, mark.start() - 4) : mark.start()]
+    last = before[-1:]
+    is_mark = "\u3040" <= last <= "\ud7a3" or (last and last in '.,;!?"”’」』')
+    return "" if is_mark or (len(before) == 4 and before.isalpha()) else mark[0]
+
+
+def _character(mark: Match) -> str:
+    known = mark[0][1] == "#" or mark[0][1:] in html5
+    return html.unescape(mark[0]) if known else mark[0]
+
+
+def _before(mark: Match) -> str:
+    """The character before; empty at the beginning."""
+    return mark.string[max(0, mark.start() - 1) : mark.start()]

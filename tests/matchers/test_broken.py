@@ -1,0 +1,98 @@
+"""Texts with markup, and texts whose words are broken."""
+
+from __future__ import annotations
+
+import random
+import warnings
+
+import pytest
+
+from kragx import MatchWarning, evaluate, match_pairs
+from kragx.data.tokenizers import CharTokenizer
+from tests.docs.support import load_example
+
+BROKEN = {"method": "overlap", "tokenizer": {"name": "char", "n": 3, "spaces": "ignored"}}
+
+example = load_example("broken_texts")
+
+
+def f1_of(language, case, match, n=100):
+    """F1 of a matcher on texts that are broken in one way, and whether it warns of that."""
+    text = example.prose(language)
+    golds, docs, truth = example.pairs(text, case, 1, n, both=False)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        records = list(match_pairs(golds, docs, match=match))
+    decided = [row[0] for record in records for row in record["matched"]]
+    warned = any("look broken" in str(warning.message) for warning in said)
+    return example.f1(decided, [yes for of_query in truth for yes in of_query])[2], warned
+
+
+@pytest.mark.parametrize("match", ["overlap", "span"])
+@pytest.mark.parametrize("case", ["as it is", "Markdown", "HTML", "citation marks"])
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_markup(language, case, match):
+    """Markup costs nearly nothing by default, and nothing is warned of."""
+    f1, warned = f1_of(language, case, match)
+    assert f1 >= 0.94
+    assert not warned
+
+
+@pytest.mark.parametrize(
+    ("case", "least"), [("30 % of spaces lost", 0.95), ("all spaces lost", 0.93), ("ocr 3 %", 0.95)]
+)
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_broken_words(language, case, least):
+    """The default warns, and what the warning names is right."""
+    f1, warned = f1_of(language, case, "overlap")
+    assert warned
+    mended, warned = f1_of(language, case, BROKEN)
+    assert mended >= max(least, f1)
+    assert not warned
+
+
+def test_the_warning():
+    """It says how many pairs, how much, one of them, and what to do."""
+    draw = random.Random(0)
+    golds = [" ".join(draw.choices(WORDS, k=20)) for _ in range(9)]
+    docs = [[gold.replace(" ", "", 10)] for gold in golds]
+    with pytest.warns(MatchWarning, match=r"look broken .*9 pairs .*: char, n: 3, spaces: ignored"):
+        evaluate([[gold] for gold in golds], docs)
+
+
+WORDS = (
+    "archive garden river market window letter school bridge kitchen station doctor summer "
+    "picture village engine teacher harbour winter paper forest signal mirror"
+).split()
+
+
+@pytest.mark.parametrize("n", [1, 10_000])
+def test_whole_texts(n):
+    """Equal texts are no warning, be it one or ten thousand; nor are short ones."""
+    gold = " ".join(WORDS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert evaluate([[gold]] * n, [[gold]] * n)["recall@1"] == 1.0
+        evaluate([["archive garden"]] * 20, [["archivegarden"]] * 20)
+
+
+def test_short_gold_with_markup():
+    """An answer is found though its words are emphasised, linked or cited."""
+    docs = ["수도는 **서울**이다", "수도는 [서울](https://x.y/z)[1]이다", "수도는 부산이다"]
+    (pair,) = match_pairs([["서울"]], [docs], match="phrase")
+    assert pair["matched"] == [[True], [True], [False]]
+    (pair,) = match_pairs([["수도는 서울"]], [docs], match="overlap")
+    assert pair["matched"] == [[True], [True], [False]]
+
+
+def test_spaces_ignored():
+    """N-grams of the letters and digits of the whole text, in any script; n letters or fewer stay."""
+    tokens = CharTokenizer(3, "ignored").tokens
+    assert list(tokens(["a bc d", "abcd", "서울 은, 수도", "a", "", "?!"])) == [
+        ["abc", "bcd"],
+        ["abc", "bcd"],
+        ["서울은", "울은수", "은수도"],
+        ["a"],
+        [],
+        [],
+    ]

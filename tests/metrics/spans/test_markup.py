@@ -1,0 +1,129 @@
+"""Markup is left out of what is compared, and code stays."""
+
+from __future__ import annotations
+
+import html
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kragx.metrics.spans.markup import without_markup
+from kragx.metrics.spans.reading import plain, reading
+from tests.thoroughness import USUAL, examples
+
+CODE = [
+    "List<String> names = new ArrayList<>();",
+    "if (a < b and c > d)",
+    "if a<b and c>d:",
+    "def f(*args, **kwargs): return g(**kwargs)",
+    "#include <stdio.h>\n#include <map>",
+    "snake_case_name and __init__",
+    "argv[1]",
+    "return values[1]",
+    "x = values[1] + b[2]",
+    "table[i](x), ab[1](2), f(x)[0], x[0][1]",
+    "[&](int x) { return x; }",
+    "Map<String, Integer>, Vec<Option<T>>, vector<object>, set<label>, Foo<S>",
+    "std::cout<<x; cin >> y; a &= b && c",
+    "2**3**2, a*b*c, char **p, **q; 5 * 3 * 2",
+    '{"a": [1], "b": [2, 3]}',
+    "km² and 10⁻³ and x²",
+    "`<b>` and `[a](http://x.y)` are code",
+    '```\n<div class="x">[1]</div>\n```',
+    "[^0-9]+ matches https://a.b/c?x=1&y=2",
+    "kragx run <config>",
+    "[[ -f x ]] || a[[1,2]]",
+    "pre- and post-war, two- or three-fold",
+    "template<class T> void f(T t)",
+]
+
+MARKUP = {
+    "[서울](https://ko.example.org/A_(B))은 **수도**이다.[1]": "서울은 수도이다.",
+    "see [docs](a/b.md) and ![map](x.png 'Map')": "see docs and map",
+    "[![alt](i.png)](https://x.y)": "alt",
+    "[[대한민국|한국]]은 [[서울]]이": "한국은 서울이",
+    "`서울`은 ~~수도~~가": "서울은 수도가",
+    "수도[1][2]는 정책²은 말[출처 필요]이다": "수도는 정책은 말이다",
+    "The policy¹ was kept, they say.[12] So": "The policy was kept, they say. So",
+    "The capital[1] of the country is in the north[2][3], they say.": (
+        "The capital of the country is in the north, they say."
+    ),
+    "word.[^1] Next": "word. Next",
+    "infor-\nmation and infor- mation": "information and information",
+    "H<sub>2</sub>O, m<sup>2</sup>, capital<sup>3</sup>, word<sup>[3]</sup>": (
+        "H2O, m², capital, word"
+    ),
+    "<b>정책</b>은 <i>길</i>고": "정책은 길고",
+    "AT&amp;T &lt;b&gt; &#39;x&#39; &nosuch;": "AT&T <b> 'x' &nosuch;",
+    "vector&lt;int&gt;": "vector<int>",
+}
+
+
+@pytest.mark.parametrize("text", CODE)
+def test_code_stays(text):
+    """Nothing of code is left out."""
+    assert without_markup(text) == text
+
+
+@pytest.mark.parametrize(("text", "seen"), MARKUP.items())
+def test_by_hand(text, seen):
+    """What a reader sees."""
+    assert without_markup(text) == seen
+
+
+def test_pages():
+    """Tags of blocks are white space; comments, scripts and styles go with what they hold."""
+    page = (
+        '<!DOCTYPE html><style>p {color: red}</style><p class="a">One<br/>two</p>'
+        "<script>var x = 1</script><!-- no --><ul><li>three<li>four</ul>"
+    )
+    assert without_markup(page).split() == ["One", "two", "three", "four"]
+
+
+def test_cut_by_a_chunk():
+    """A tag or link that the end of a chunk cuts is left out, as far as it is there."""
+    assert without_markup('읽기 <a href="https://exa').strip() == "읽기"
+    assert without_markup('ample.org" title="x">서울</a>은') == "서울은"
+    assert without_markup("see [the docs](https://exam") == "see the docs"
+
+
+@examples(USUAL)
+@given(st.text(st.characters(exclude_characters="<[*`~&-¹²³⁴⁵⁶⁷⁸⁹\xad‐\\")))
+def test_plain_texts(text):
+    """A text without any of the characters that make markup is itself, the same object."""
+    assert plain(text) is text
+
+
+@examples(2 * USUAL)
+@given(st.text("<>/[]()*`~&;-\n ¹²ab서12=\"'^!#:.", max_size=60))
+def test_any_text(text):
+    """Any mixture of marks is read, and no letter comes out that was not there."""
+    assert set(without_markup(text)) <= set(html.unescape(text) + text + " ⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<a ", "[", "`", "*", '<a href="', "[a](", "](", "<sup>", "<!--", "<script>", "[[", "[1]"]
+    + ["<a b=c ", "`a ", "**a", "<x></", "<b>", "~~a", "a-\n", "[a][b", "&a", "¹,"],
+)
+def test_time_is_linear(unit):
+    """Ten times as many marks that nothing ends take about ten times as long, not a hundred."""
+
+    def seconds(times: int) -> float:
+        spent = []
+        for _ in range(3):
+            start = time.process_time()
+            without_markup(unit * times)
+            spent.append(time.process_time() - start)
+        return min(spent)
+
+    assert seconds(20_000) < 40 * max(seconds(2_000), 0.001)
+
+
+def test_reading_for_spans():
+    """Wrappers and markup both go; a budget, which counts what a model reads, keeps markup."""
+    text = "<Document id='3'>**서울**은 [수도](https://x.y)</Document>"
+    assert reading(text) == "서울은 수도"
+    assert reading(text, markup=True) == "**서울**은 [수도](https://x.y)"
