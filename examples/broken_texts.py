@@ -41,9 +41,11 @@ def prose(language: str) -> str:
         text = re.sub(r"```.*?```", "\n\n", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         for paragraph in text.split("\n\n"):
             flat = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", " ".join(paragraph.split()))
-            for sentence in re.split(r"(?<=\.)\s", flat):
-                if len(sentence) >= 30 and not re.search(r"[\[\]<>*`|_{}#=\\&]", sentence):
-                    sentences.append(sentence)
+            sentences += (
+                sentence
+                for sentence in re.split(r"(?<=\.)\s", flat)
+                if len(sentence) >= 30 and not re.search(r"[\[\]<>*`|_{}#=\\&]", sentence)
+            )
     return " ".join(dict.fromkeys(sentences))
 
 
@@ -147,9 +149,9 @@ def markdown(text: str, draw: random.Random) -> Broken:
     out = around(text, draw, 0.15, mark)
     for sentence in re.finditer(r"(?<=\. )\S", text):
         if draw.random() < 0.3:
-            out[sentence.start()] = draw.choice(["\n\n## ", "\n* ", "\n> ", "\n1. "]) + out[
-                sentence.start()
-            ]
+            out[sentence.start()] = (
+                draw.choice(["\n\n## ", "\n* ", "\n> ", "\n1. "]) + out[sentence.start()]
+            )
     return out
 
 

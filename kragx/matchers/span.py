@@ -32,7 +32,7 @@ class SpanMatcher(TokenMatcher):
         threshold: the least share that is a match, in (0, 1].
         run: the least run that counts, in tokens.
         bridge: the longest gap within a run, in tokens.
-        wrappers: what a pipeline put around texts is ``removed`` or ``kept``.
+        wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
         tokenizer: a name, mapping, import path or `Tokenizer`.
     """
 

@@ -85,7 +85,7 @@ def test_many_texts_at_once_keep_their_order(spec: str) -> None:
         ("whitespace", {"name": "whitespace", "version": unicodedata.unidata_version}),
         (
             {"name": "char", "n": 3},
-            {"name": "char", "version": unicodedata.unidata_version, "n": 3},
+            {"name": "char", "version": CharTokenizer.version, "n": 3, "spaces": "kept"},
         ),
         (split_at_commas, {"name": f"{__name__}:split_at_commas"}),
     ],

@@ -162,7 +162,12 @@ def test_every_threshold_in_range_is_taken(threshold: float) -> None:
                 "method": "rougeL",
                 "measure": "fmeasure",
                 "threshold": 0.7,
-                "tokenizer": {"name": "char", "version": UNICODE["version"], "n": 3},
+                "tokenizer": {
+                    "name": "char",
+                    "version": UNICODE["version"],
+                    "n": 3,
+                    "spaces": "kept",
+                },
             },
         ),
     ],

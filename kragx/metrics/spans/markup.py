@@ -62,7 +62,7 @@ def without_markup(text: str) -> str:
     if entities:
         text = _ENTITY.sub(_character, text)
     if code:
-        text = _ASIDE.sub(lambda mark: code[int(mark[1])], text)
+        text = _ASIDE.sub(lambda mark: _put_back(mark, code), text)
     return text
 
 
@@ -73,8 +73,13 @@ _CODE = re.compile(
     r"(?<=[^\x00-\x7f])`(?=\S)([^`\n]{1,100})(?<=\S)`(?!`)",
     re.DOTALL,
 )
-# A code point for private use on either side of a number; a text that has it already stays as it is.
+# Code points for private use around a number.
 _ASIDE = re.compile("\ue0f0(\\d+)\ue0f1")
+
+
+def _put_back(mark: Match, code: list[str]) -> str:
+    number = int(mark[1])
+    return code[number] if number < len(code) else mark[0]
 
 
 def _put_aside(code: list[str]) -> Callable[[Match], str]:
@@ -175,7 +180,9 @@ _UNSEEN = re.compile(
     r"<!DOCTYPE[^<>]*>",
     re.DOTALL | re.IGNORECASE,
 )
-_SUP = re.compile(r"<sup(?:\s[^<>]*)?>(?:<[^<>]*>){0,3}\s*(\[?)(\d{1,3})\]?\s*(?:<[^<>]*>){0,3}</sup\s*>", re.I)
+_SUP = re.compile(
+    r"<sup(?:\s[^<>]*)?>(?:<[^<>]*>){0,3}\s*(\[?)(\d{1,3})\]?\s*(?:<[^<>]*>){0,3}</sup\s*>", re.I
+)
 _TAG = re.compile(rf"<(?:/([A-Za-z][\w:.-]*)\s*|([A-Za-z][\w:.-]*)((?:{_ATTRIBUTE})*)\s*/?)>")
 _CLOSING = re.compile(r"</([A-Za-z][\w:.-]*)")
 # A tag that the text's end cuts, or its beginning.
@@ -187,15 +194,27 @@ _TAIL_OF_TAG = re.compile(
 )
 
 _INLINE = frozenset(
-    "a abbr b bdi bdo big cite code del dfn em font i ins kbd mark q s samp small span strike strong "
-    "sub sup tt u var wbr".split()
+    re.findall(
+        r"\w+",
+        "a abbr b bdi bdo big cite code del dfn em font i ins kbd mark q s samp small span strike "
+        "strong sub sup tt u var wbr",
+    )
 )
 # Without attributes these are tags after a letter too: what follows `List` is never one of them.
-_SURE = frozenset("br hr wbr li td tr th dd dt tbody thead blockquote h1 h2 h3 h4 h5 h6".split())
-_KNOWN = _INLINE | _SURE | frozenset(
-    "address article aside body caption center col colgroup details dialog div dl fieldset "
-    "figcaption figure footer form h html head header hgroup iframe img legend main menu nav "
-    "noscript ol p pre section summary table tfoot title ul".split()
+_SURE = frozenset(
+    re.findall(r"\w+", "br hr wbr li td tr th dd dt tbody thead blockquote h1 h2 h3 h4 h5 h6")
+)
+_KNOWN = (
+    _INLINE
+    | _SURE
+    | frozenset(
+        re.findall(
+            r"\w+",
+            "address article aside body caption center col colgroup details dialog div dl fieldset "
+            "figcaption figure footer form h html head header hgroup iframe img legend main menu "
+            "nav noscript ol p pre section summary table tfoot title ul",
+        )
+    )
 )
 
 

@@ -79,7 +79,7 @@ class SpanOptions:
         run, bridge: as for `kragx.metrics.spans.align.align`.
         offsets: exact spans where metadata have them (``auto``), never (``off``), or an error where
             they are missing (``only``).
-        wrappers: what a pipeline put around texts is ``removed`` or ``kept``.
+        wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
         tokenizer: the name of a tokenizer.
         source: the key of the id of a text's source.
         start: the key of the place of the text's first character in it (LangChain's
@@ -108,11 +108,11 @@ def reading(text: str, *, wrappers: bool = True, markup: bool = False) -> str:
 
     Args:
         text: any text.
-        wrappers: remove what was put around it.
-        markup: keep its markup, as a budget that counts what a model reads does.
+        wrappers: remove what was put around it, and markup; False keeps both.
+        markup: keep markup all the same, as a budget that counts what a model reads does.
     """
     text = inside(text, wrappers=wrappers)
-    if not markup:
+    if wrappers and not markup:
         text = without_markup(text)
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).lower()
 

@@ -50,8 +50,8 @@ def test_wrappers_are_removed(text):
     ],
 )
 def test_what_only_looks_like_a_wrapper_stays(text):
-    """Text within, single lines, tables and other tags are left alone."""
-    assert reading(text) == text
+    """Text within, single lines, tables and other tags are no wrappers."""
+    assert reading(text, markup=True) == text
 
 
 def test_one_form():
