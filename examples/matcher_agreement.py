@@ -5,7 +5,7 @@
 TRUTH.jsonl has a line for each query of RESULTS.jsonl, in one of two forms:
 
 * ``{"query_id", "matched": [[true, false], ...]}``: retrieved documents down, gold items across, as
-  ``kragx match RESULTS.jsonl --out TRUTH.jsonl`` writes it; correct that file by hand;
+  ``kragx match RESULTS.jsonl --out TRUTH.jsonl`` writes it with the texts; correct it by hand;
 * character offsets, ``{"query_id", "chunk_chars": [...], "gold_chars": [...], "overlap_chars":
   [[...], ...]}``: a pair is a true match if the two share at least half of either one's
   characters; ``--truth anywhere`` reads ``overlap_chars_any`` instead, where every place at which
@@ -45,10 +45,10 @@ def truth_of(record: dict[str, Any], offsets: str) -> list[list[bool]]:
 
 
 def decisions(
-    results: Path, truth: dict[str, list[list[bool]]], match: object
+    results: Path, truth: dict[str, list[list[bool]]], match: object, corpus: Path | None = None
 ) -> Iterator[tuple[bool, bool]]:
     """(decided, true) for every pair of every query."""
-    for record in match_pairs(str(results), match=match):
+    for record in match_pairs(str(results), match=match, corpus=corpus):
         expected = truth[record["query_id"]]
         for decided_row, true_row in zip(record["matched"], expected, strict=True):
             yield from zip(decided_row, true_row, strict=True)
@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument(
         "--match", action="append", help='a name, or JSON such as \'{"method": "rouge1"}\''
     )
+    parser.add_argument("--corpus", type=Path, help="file or folder with the texts of ids")
     args = parser.parse_args()
     offsets = "overlap_chars" if args.truth == "location" else "overlap_chars_any"
     with args.truth_file.open(encoding="utf-8") as lines:
@@ -91,7 +92,7 @@ def main() -> None:
     )
     print(f"{'matcher':<24}precision  recall     f1  kappa")
     for name, match in chosen.items():
-        found = agreement(list(decisions(args.results, truth, match)))
+        found = agreement(list(decisions(args.results, truth, match, args.corpus)))
         print(
             f"{name:<24}{found['precision']:9.3f}{found['recall']:8.3f}"
             f"{found['f1']:7.3f}{found['kappa']:7.3f}"

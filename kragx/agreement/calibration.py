@@ -16,7 +16,7 @@ from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
 from kragx.data import normalise
 from kragx.errors import DataError, UsageError, check_whole, nearest
-from kragx.evaluation.inputs import source_of
+from kragx.evaluation.inputs import Texts, source_of
 from kragx.matchers import MatchItem
 from kragx.metrics import KRAGX, Bools, Ints
 from kragx.printing import Cell, Line, Part, Result, Table, warning
@@ -140,6 +140,7 @@ def calibrate(
     more: Iterable[object] = (),
     only: Iterable[object] | None = None,
     seed: int = SEED,
+    corpus: object = None,
 ) -> Calibration:
     """Choose how to match by agreement with labelled pairs.
 
@@ -157,6 +158,7 @@ def calibrate(
         more: further candidates (specs), for example of `embedding`; their thresholds are chosen.
         only: candidates instead of the usual ones, simplest first.
         seed: of folds and resamples.
+        corpus: has the texts of ids, as for `evaluate`.
 
     Raises:
         UsageError: an argument is wrong.
@@ -165,7 +167,8 @@ def calibrate(
     if by not in get_args(By):
         raise UsageError(f"by: unknown value {by!r}; {nearest(str(by), get_args(By))}")
     check_whole("folds", folds, least=2)
-    items = list(source_of(results, run, KRAGX).items(KRAGX))
+    texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
+    items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
     if labels is None:
         labels = tuple(of_metadata(items))
         if not labels:

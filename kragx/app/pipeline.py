@@ -12,15 +12,17 @@ from kragx.app.result_folder import as_read, read_folder
 from kragx.app.retrieving import retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Results
-from kragx.data import GoldDataset, Run, read_dataset
+from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, as_corpus, read_dataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluate import evaluate, pooled
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
+from kragx.evaluation.inputs import Texts
 from kragx.judging import read_judge
 from kragx.judging.judge import adjusted
 from kragx.matchers import BaseMatcher, MatchItem, matcher
+from kragx.metrics import parse_all
 
 
 def run(
@@ -50,12 +52,14 @@ def run(
         raise UsageError(
             f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
         )
-    dataset = load_dataset(config)
+    corpus = corpus_of(config)
+    matchers = _named_matchers(config, judging)
+    dataset = _with_texts(load_dataset(config), config, corpus, matchers)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)
     earlier = earlier_results(config, dataset, folder, anyway=anyway)
     runs = retrieve_all(config.retrievers, dataset, progress=progress, folder=folder)
-    return _evaluated(config, dataset, runs, earlier, anyway=anyway, judging=judging)
+    return _evaluated(config, dataset, runs, corpus, matchers, earlier, anyway=anyway)
 
 
 def load_dataset(config: RunConfig) -> GoldDataset:
@@ -69,6 +73,24 @@ def load_dataset(config: RunConfig) -> GoldDataset:
         name=dataset.name,
         version=dataset.version,
     )
+
+
+def corpus_of(config: RunConfig) -> Corpus:
+    """The corpus of a config; none if it names none.
+
+    Raises:
+        DataError: there is no such file.
+    """
+    try:
+        return as_corpus(config.dataset.corpus)
+    except DataError as error:
+        raise error.within("dataset.corpus") from None
+
+
+def corpus_left(config: RunConfig) -> Corpus:
+    """The corpus of a folder's config, if it is still there: what was found has its texts."""
+    path = config.dataset.corpus
+    return NO_CORPUS if path is None or not path.exists() else as_corpus(path)
 
 
 def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False) -> RunReport:
@@ -86,12 +108,17 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
     if earlier is not None:
         config = configs.with_earlier(config, earlier)
     before = earlier_results(config, dataset, folder, anyway=anyway)
-    report = _evaluated(config, dataset, runs, before, anyway=anyway)
+    corpus, matchers = corpus_left(config), _named_matchers(config)
+    report = _evaluated(config, dataset, runs, corpus, matchers, before, anyway=anyway)
     return replace(report, evaluations=as_read(folder, report.evaluations))
 
 
 def evaluate_folder(
-    folder: Path, *, match: object = None, metrics: Sequence[str] | None = None
+    folder: Path,
+    *,
+    match: object = None,
+    metrics: Sequence[str] | None = None,
+    corpus: Path | None = None,
 ) -> tuple[Evaluation, ...]:
     """The evaluations of a result folder by other matchers and metrics; nothing is retrieved.
 
@@ -99,6 +126,7 @@ def evaluate_folder(
         folder: that `RunReport.write` has written.
         match: a match spec instead of the config's.
         metrics: metric strings instead of the config's.
+        corpus: has the texts of ids; None for the config's.
 
     Raises:
         UsageError: the spec or a metric is wrong.
@@ -108,11 +136,20 @@ def evaluate_folder(
     changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
     if metrics:
         changed["metrics"] = list(metrics)
-    return _evaluated(config.model_copy(update=changed), dataset, runs).evaluations
+    config = config.model_copy(update=changed)
+    known = corpus_left(config) if corpus is None else as_corpus(corpus)
+    matchers = _named_matchers(config)
+    dataset = _with_texts(dataset, config, known, matchers)
+    return _evaluated(config, dataset, runs, known, matchers).evaluations
 
 
 def explain_folder(
-    folder: Path, query_id: str, *, match: object = None, retriever: str | None = None
+    folder: Path,
+    query_id: str,
+    *,
+    match: object = None,
+    retriever: str | None = None,
+    corpus: Path | None = None,
 ) -> list[Explanation]:
     """Why each retriever of a result folder did or did not find a query's gold.
 
@@ -122,6 +159,7 @@ def explain_folder(
         match: a match spec instead of the config's; of several `matchers` the first decides, and
             the scores of all of them are shown.
         retriever: only this one.
+        corpus: has the texts of ids; None for the config's.
 
     Raises:
         UsageError: there is no such query or retriever.
@@ -134,34 +172,78 @@ def explain_folder(
     named = {name: read(spec) for name, spec in config.named_matchers.items()}
     deciding = next(iter(named.values())) if match is None else read(match)
     panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
+    known = corpus_left(config) if corpus is None else as_corpus(corpus)
     return [
         explain(
-            dataset, run, query_id=query_id, match=deciding, panel=panel, profile=config.profile
+            dataset,
+            run,
+            query_id=query_id,
+            match=deciding,
+            panel=panel,
+            profile=config.profile,
+            corpus=known,
         )
         for name, run in runs.items()
         if retriever in (None, name)
     ]
 
 
+def _named_matchers(
+    config: RunConfig, judging: Mapping[str, Any] | None = None
+) -> dict[str, BaseMatcher]:
+    """The matchers of a config by name, and the one of facts, if there is one, under no name."""
+    read = _match_reader(config, judging)
+    named = {name: read(spec) for name, spec in config.named_matchers.items()}
+    return named if config.facts_match is None else {**named, "": read(config.facts_match)}
+
+
+def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
+    """The texts that each matcher of a config needs."""
+    specs = parse_all(config.metrics, config.resolved_profile)
+    looks = any(spec.needs_evidence for spec in specs)
+    return [Texts.of(corpus, named, looks=looks) for name, named in matchers.items() if name]
+
+
+def _with_texts(
+    dataset: GoldDataset, config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]
+) -> GoldDataset:
+    """The gold set with the texts that matchers need."""
+    try:
+        for texts in _texts(config, corpus, matchers):
+            dataset = texts.gold(dataset)
+    except DataError as error:
+        raise error.within(path=str(config.dataset.path)) from None
+    return dataset
+
+
 def _evaluated(
     config: RunConfig,
     dataset: GoldDataset,
     runs: Mapping[str, Run],
+    corpus: Corpus,
+    of_config: Mapping[str, BaseMatcher],
     earlier: Results | None = None,
     *,
     anyway: bool = False,
-    judging: Mapping[str, Any] | None = None,
 ) -> RunReport:
     """Each run evaluated under each matcher of a config."""
-    read = _match_reader(config, judging)
-    matchers = {name: read(spec) for name, spec in config.named_matchers.items()}
-    facts = None if config.facts_match is None else read(config.facts_match)
+    matchers = {name: named for name, named in of_config.items() if name}
+    facts = of_config.get("")
+    if any(texts.corpus is corpus for texts in _texts(config, corpus, matchers)):
+        # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
+        runs = {name: corpus.run(run) for name, run in runs.items()}
     evaluations = []
     for name, named in matchers.items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         deciding = named
         if named.needs_pool(MatchItem(query, ()) for query in dataset):
-            deciding = pooled(dataset, runs.values(), match=named, profile=config.resolved_profile)
+            deciding = pooled(
+                dataset,
+                runs.values(),
+                match=named,
+                profile=config.resolved_profile,
+                corpus=corpus,
+            )
         for run in runs.values():
             try:
                 evaluation = evaluate(
@@ -173,6 +255,7 @@ def _evaluated(
                     no_gold=config.no_gold,
                     facts_match=facts,
                     budget_tokenizer=config.budget_tokenizer,
+                    corpus=corpus,
                 )
             except DataError as error:
                 raise error.within(f"retrievers.{run.name}") from None

@@ -25,7 +25,7 @@ from kragx.comparison import (
     gates_parts,
 )
 from kragx.comparison.side_by_side import remarks_on
-from kragx.data import Doc, GoldDataset, Run, read_corpus
+from kragx.data import Doc, GoldDataset, Run, as_corpus
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.inputs import arranged
 from kragx.matchers import BaseMatcher, MatchItem
@@ -188,9 +188,7 @@ class RunReport(Result):
     def _corpus(self) -> dict[str, Doc]:
         """The documents of the corpus by id, where the config names one that is still there."""
         path = self.config.dataset.corpus
-        if path is None or not path.is_file():
-            return {}
-        return {doc.id: doc for doc in read_corpus(path) if doc.id and doc.text}
+        return {} if path is None or not path.exists() else dict(as_corpus(path).docs)
 
     @property
     def _reasons(self) -> dict[str, Reasons]:

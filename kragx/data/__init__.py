@@ -1,11 +1,11 @@
 """Documents, gold sets and runs, the files that hold them, and how texts become tokens."""
 
+from kragx.data.corpus import NO_CORPUS, Corpus, as_corpus, read_corpus
 from kragx.data.documents import Doc, as_docs, clean_number, value_at
 from kragx.data.gold import Gold, GoldDataset, Query, hash_of, query_hash
 from kragx.data.reading import (
     is_source,
     nothing_retrieved,
-    read_corpus,
     read_dataset,
     read_gold,
     read_results,
@@ -29,7 +29,9 @@ from kragx.data.tokenizers import (
 from kragx.data.tokens import TokenCorpus, ngram_overlaps
 
 __all__ = [
+    "NO_CORPUS",
     "TOKENIZERS",
+    "Corpus",
     "Doc",
     "FunctionTokenizer",
     "Gold",
@@ -45,6 +47,7 @@ __all__ = [
     "Tokenizer",
     "UnicodeTokenizer",
     "WhitespaceTokenizer",
+    "as_corpus",
     "as_docs",
     "clean_number",
     "describe",

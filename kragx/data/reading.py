@@ -1,14 +1,13 @@
-"""The one way in for data: a file, table or Python value as a gold set, a run, or both; corpora."""
+"""The one way in for data: a file, table or Python value as a gold set, a run, or both."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from kragx.data.documents import Doc, as_doc
+from kragx.data.corpus import as_corpus
 from kragx.data.formats import FORMATS, tabular, trec
-from kragx.data.formats.jsonl import file_name, first_line, read_records
+from kragx.data.formats.jsonl import file_name, first_line
 from kragx.data.gold import GoldDataset
-from kragx.data.problems import Problems
 from kragx.data.runs import Run
 from kragx.data.source import Reading, kind_of
 from kragx.errors import DataError, UsageError
@@ -22,6 +21,7 @@ def read_dataset(
     encoding: str | None = None,
     name: str | None = None,
     version: str | None = None,
+    corpus: object = None,
 ) -> GoldDataset:
     """Read a gold set: the one way in, for `evaluate` and every command too.
 
@@ -35,9 +35,12 @@ def read_dataset(
         encoding: of CSV; None tries UTF-8, then cp949.
         name: names the set in results; None for the file's name.
         version: the set's version, recorded in results.
+        corpus: gives gold that is named by id alone its text: a path (`read_corpus`), texts by id,
+            or documents with id and text. None leaves such gold without.
 
     Raises:
-        DataError: the source has mistakes; the first is named, and how many more there are.
+        DataError: the source has mistakes; the first is named, and how many more there are. Or
+            gold has no text and is not in the corpus; such ids are counted.
         UsageError: an unknown format, field or encoding, or no source of gold.
         MissingExtraError: the file needs a package that is not installed.
     """
@@ -47,6 +50,8 @@ def read_dataset(
         dataset = GoldDataset.from_documents(source)  # type: ignore[arg-type]  # it checks them
     else:
         dataset, _ = read_results(source, format, columns, encoding=encoding)
+    if corpus is not None:
+        dataset = as_corpus(corpus).gold(dataset, needed_by="")
     if name is None and version is None:
         return dataset
     return replace(dataset, name=name or dataset.name, version=version or dataset.version)
@@ -70,9 +75,12 @@ def read_rows(
     return dataset, run
 
 
-def read_gold(path: str | Path) -> GoldDataset:
-    """Read a gold file; a results file serves too, its retrieved lists are passed over."""
-    return read_dataset(path)
+def read_gold(path: str | Path, *, corpus: object = None) -> GoldDataset:
+    """Read a gold file; a results file serves too, its retrieved lists are passed over.
+
+    `corpus` gives texts to gold that is named by id alone, as for `read_dataset`.
+    """
+    return read_dataset(path, corpus=corpus)
 
 
 def read_results(
@@ -129,32 +137,6 @@ def read_run(source: object, dataset: GoldDataset | None = None) -> Run:
         )
     rows, run = read_rows(source)
     return replace(run, n_replaced_surrogates=rows.n_replaced_surrogates)
-
-
-def read_corpus(path: str | Path) -> list[Doc]:
-    """Read a corpus: JSON Lines of ``{"id", "text", "metadata"?}``.
-
-    Raises:
-        DataError: the file is empty, a document in it has no id or no text, or an id stands twice.
-    """
-    problems = Problems(str(path), strict=True)
-    docs: dict[str, tuple[int, Doc]] = {}
-    for number, record in read_records(path, problems):
-        try:
-            doc = as_doc(record, problems.mender)
-        except DataError as error:
-            raise error.within(path=f"{path}:{number}") from None
-        if doc.id is None or doc.text is None:
-            raise DataError(f"{path}:{number}: a document of a corpus needs 'id' and 'text'")
-        first, _ = docs.setdefault(doc.id, (number, doc))
-        if first != number:
-            raise DataError(
-                f"{path}:{number}: id {doc.id!r} stands twice (first in line {first}); give each "
-                "document its own"
-            )
-    if not docs:
-        raise DataError(f"{path}: the corpus is empty; one JSON object a line is expected")
-    return [doc for _, doc in docs.values()]
 
 
 def read_runs(paths: Sequence[str | Path]) -> list[Run]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,10 +10,10 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problem, Problems
-from kragx.data.reading import read_corpus
 from kragx.data.source import Reading
 from kragx.data.text import normalise
 from kragx.errors import UsageError, nearest, shorten
@@ -33,8 +32,6 @@ TOLERANCE = 0.05
 """How far a share may be from its target before it is a warning."""
 
 _Report = Callable[..., None]  # (field, message, level) of one query
-
-_SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d+)-(?P<end>\d+)")
 
 
 @dataclass(frozen=True)
@@ -131,7 +128,7 @@ def validate(
     queries = tuple(query for _, query in lines)
     kind = "unknown" if reading.format is None else reading.format.name
     problems = reading.problems
-    texts = None if corpus is None else _Corpus(corpus)
+    texts = None if corpus is None else _Corpus(as_corpus(corpus))
     if kind == "qrels":
         message = "qrels hold no questions, so that no retriever can be asked"
         problems.add(None, "query", message, "warning")
@@ -286,12 +283,11 @@ def _check_once(
 class _Corpus:
     """The texts of a corpus, normalised once."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        docs = read_corpus(path)
-        self.n_docs = len(docs)
-        self._lengths = {doc.id: len(doc.text or "") for doc in docs}
-        self._texts = [normalise(doc.text or "") for doc in docs]
+    def __init__(self, corpus: Corpus) -> None:
+        self.path = corpus.name
+        self.n_docs = len(corpus.docs)
+        self._corpus = corpus
+        self._texts = [normalise(doc.text or "") for doc in corpus.docs.values()]
 
     def containing(self, text: str) -> int:
         """How many documents contain a normalised text."""
@@ -299,10 +295,7 @@ class _Corpus:
 
     def has(self, doc_id: str) -> bool:
         """Whether a document, or a chunk that is named ``document:start-end``, is there."""
-        span = _SPAN.fullmatch(doc_id)
-        if doc_id in self._lengths or span is None:
-            return doc_id in self._lengths
-        return int(span["start"]) < int(span["end"]) <= self._lengths.get(span["doc"], 0)
+        return self._corpus.text(doc_id) is not None
 
 
 def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Problems) -> None:

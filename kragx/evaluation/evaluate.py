@@ -14,7 +14,7 @@ from kragx.data.formats.other_tools import read_submission
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, check_depth, versions
 from kragx.evaluation.evidence import Facts, GatheredEvidence, Sizes, facts_matcher, judging_counts
-from kragx.evaluation.inputs import source_of
+from kragx.evaluation.inputs import Texts, source_of
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import matching
 from kragx.matchers.batches import ALL_LOST
@@ -32,6 +32,7 @@ def evaluate(
     no_gold: NoGold | None = None,
     facts_match: object = None,
     budget_tokenizer: object = None,
+    corpus: object = None,
 ) -> Evaluation:
     """Match what was retrieved with the gold and compute the metrics.
 
@@ -53,10 +54,13 @@ def evaluate(
             gold is.
         budget_tokenizer: what a token is in budgets (``ndcg@500tokens``), as for a match; None for
             ``unicode``.
+        corpus: where the texts of ids are found, for gold and documents that have none of their
+            own: a path (`kragx.read_corpus`), texts by id, or documents with id and text. Matching
+            by id needs none.
 
     Raises:
         UsageError: an argument is wrong.
-        DataError: the data is.
+        DataError: the data is; ids without the text that the matcher compares are counted.
     """
     metrics = None if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     named = profile_for(profile, metrics)
@@ -77,7 +81,8 @@ def evaluate(
 
     looks = any(spec.needs_evidence for spec in specs)
     by_id = matcher == matchers.IdMatcher() and not looks
-    source = source_of(dataset, run, meant, by_id=by_id)
+    texts = Texts.of(corpus, matcher, looks=looks)
+    source = source_of(dataset, run, meant, by_id=by_id, texts=texts)
     source.lists = [] if looks else None
     notes = matchers.Notes()
     if matcher.judges:
@@ -175,6 +180,7 @@ def pooled(
     *,
     match: object = "llm",
     profile: str | Profile = "kragx",
+    corpus: object = None,
 ) -> matchers.BaseMatcher:
     """Judge what several runs found, without gold; evaluate each run with the matcher returned.
 
@@ -183,6 +189,7 @@ def pooled(
         runs: what each retriever returned, as for `evaluate`.
         match: the `llm` matcher, by name, mapping or itself.
         profile: as for `evaluate`.
+        corpus: as for `evaluate`.
 
     Raises:
         UsageError: the matcher is no judge of its own.
@@ -191,7 +198,8 @@ def pooled(
     meant = profile_for(profile, None)
     matcher = matchers.matcher(match, meant.match_options)
     gold = read_dataset(dataset)
-    return matcher.pooled([source_of(gold, run, meant).items(meant) for run in runs])
+    texts = replace(Texts.of(corpus, matcher), sides=("retrieved",))
+    return matcher.pooled([source_of(gold, run, meant, texts=texts).items(meant) for run in runs])
 
 
 async def aevaluate(
@@ -204,6 +212,7 @@ async def aevaluate(
     no_gold: NoGold | None = None,
     facts_match: object = None,
     budget_tokenizer: object = None,
+    corpus: object = None,
     concurrency: int = 8,
 ) -> Evaluation:
     """`evaluate` for asynchronous code: a retriever is awaited, the rest runs in a thread.
@@ -225,11 +234,18 @@ async def aevaluate(
         no_gold=no_gold,
         facts_match=facts_match,
         budget_tokenizer=budget_tokenizer,
+        corpus=corpus,
     )
 
 
 def match_pairs(
-    dataset: object, run: object = None, *, match: object = None, profile: str | Profile = "kragx"
+    dataset: object,
+    run: object = None,
+    *,
+    match: object = None,
+    profile: str | Profile = "kragx",
+    corpus: object = None,
+    texts: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Score and decide every pair of retrieved document and gold item.
 
@@ -238,6 +254,10 @@ def match_pairs(
         run: as for `evaluate`.
         match: as for `evaluate`.
         profile: as for `evaluate`; here it says how match methods and lists are read.
+        corpus: as for `evaluate`.
+        texts: whether to yield, for people to judge by, the ``query`` too, ``retrieved_texts`` (n)
+            and ``gold_texts`` (m lists: a gold item's text, then those of its alternatives; null
+            for one that has none). Each distinct text is then kept in memory.
 
     Yields:
         For each query ``{"query_id", "retrieved_ids", "gold_ids", "scores", "matched"}``; scores
@@ -247,21 +267,44 @@ def match_pairs(
     matcher = matchers.matcher(meant.match if match is None else match, meant.match_options)
     if not matcher.uses_gold:
         raise UsageError("match: a judge of relevance uses no gold, so there are no pairs with it")
+    of_ids = Texts.of(corpus, matcher, looks=texts)
     ids: list[dict[str, Any]] = []  # no texts: a file may hold more than memory does
+    shown: list[dict[str, Any]] = []
+    known: dict[str | None, str | None] = {}  # of texts that are equal one is kept
 
     def noted() -> Iterator[matchers.MatchItem]:
-        for item in source_of(dataset, run, meant).items(meant):
+        for item in source_of(dataset, run, meant, texts=of_ids).items(meant):
             retrieved, gold = [doc.id for doc in item.docs], [gold.id for gold in item.query.gold]
             ids.append({"query_id": item.query.id, "retrieved_ids": retrieved, "gold_ids": gold})
+            shown.append(_shown(item, known) if texts else {})
             yield item
 
     table = matching.match(noted(), matcher, matchers.Notes())
     null = np.array(None)  # what a judge could not say is null, not 0 and not "no match"
-    for row, of_query in enumerate(ids):
+    for row, (of_query, of_texts) in enumerate(zip(ids, shown)):
         scores = table.dense(row)
         unknown = np.isnan(scores)
         yield {
             **of_query,
             "scores": np.where(unknown, null, scores).tolist(),
             "matched": np.where(unknown, null, matches(scores, table.threshold)).tolist(),
+            **of_texts,
         }
+
+
+def _shown(
+    item: matchers.MatchItem, known: dict[str | None, str | None]
+) -> dict[str, str | list[Any] | None]:
+    """What a person reads who decides on the pairs of a query."""
+
+    def kept(text: str | None) -> str | None:
+        return known.setdefault(text, text)
+
+    return {
+        "query": item.query.text,
+        "retrieved_texts": [kept(doc.text) for doc in item.docs],
+        "gold_texts": [
+            [kept(gold.text), *(kept(other.text) for other in gold.alternatives)]
+            for gold in item.query.gold
+        ],
+    }

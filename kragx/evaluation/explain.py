@@ -14,7 +14,7 @@ from math import isnan
 from typing import Any
 
 from kragx import matchers
-from kragx.data import Gold, normalise
+from kragx.data import Gold, as_corpus, normalise
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.explanation import (
     ExplainedDoc,
@@ -25,7 +25,7 @@ from kragx.evaluation.explanation import (
     Spans,
     merged,
 )
-from kragx.evaluation.inputs import Source, arranged, source_of
+from kragx.evaluation.inputs import Source, Texts, arranged, source_of
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes, matching
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import Profile, profile_for
@@ -64,6 +64,7 @@ def explain(
     panel: Mapping[str, object] | None = None,
     profile: str | Profile | None = None,
     near: float = NEAR,
+    corpus: object = None,
 ) -> Explanation:
     """Explain one query.
 
@@ -76,6 +77,7 @@ def explain(
             that asks no model.
         profile: as for `evaluate`.
         near: how far from its threshold a score is a near one.
+        corpus: as for `evaluate`; what has a text is shown with it, whatever the matcher.
 
     Raises:
         UsageError: there is no such query, or an argument is wrong.
@@ -84,7 +86,8 @@ def explain(
     resolved = profile_for(profile, None)
     defaults = resolved.match_options
     matcher = matchers.matcher(resolved.match if match is None else match, defaults)
-    source = source_of(dataset, run, resolved)
+    # Of other queries ids may lack texts.
+    source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
     item = arranged(_item(source, query_id), resolved)
     query = (source.name, item.query.id, item.query.text, item.status)
     if matcher.needs_pool([item]):

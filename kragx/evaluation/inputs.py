@@ -4,11 +4,13 @@ from collections import Counter, UserDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from kragx.data import (
+    NO_CORPUS,
+    Corpus,
     Doc,
     GoldDataset,
     Mender,
@@ -16,6 +18,7 @@ from kragx.data import (
     Reading,
     Retrieved,
     Run,
+    as_corpus,
     hash_of,
     is_source,
     nothing_retrieved,
@@ -26,7 +29,7 @@ from kragx.data import (
 )
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.matchers import BaseMatcher, MatchItem, Notes, matching
+from kragx.matchers import METHODS, BaseMatcher, MatchItem, Notes, matching
 from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
 from kragx.metrics import MatchTable, Profile, RankedList
 
@@ -197,8 +200,70 @@ class _IdArraysSettings(UserDict[str, Any]):
         return repr(dict(self))
 
 
-def source_of(dataset: object, run: object, profile: Profile, *, by_id: bool = False) -> Source:
-    """What to evaluate; `by_id` where ids alone are compared, which needs no documents."""
+@dataclass(frozen=True)
+class Texts:
+    """Where the texts of ids come from, and who cannot do without.
+
+    Attributes:
+        corpus: has them; may be no corpus at all.
+        needed_by: the match method for which an id without text is an error; None for nobody.
+        sides: whose texts it compares.
+    """
+
+    corpus: Corpus = NO_CORPUS
+    needed_by: str | None = None
+    sides: tuple[str, ...] = ("gold", "retrieved")
+
+    @classmethod
+    def of(cls, corpus: object, matcher: BaseMatcher, *, looks: bool = False) -> Self:
+        """The texts of a corpus, as far as a matcher, or a metric that `looks` at them, needs any.
+
+        Without a corpus only the built-in methods are known to compare every text; whatever else
+        lacks one says so itself.
+        """
+        known = as_corpus(corpus)
+        if matcher.reads == "ids":
+            return cls(known) if looks else cls()
+        compares_all = matcher.name in METHODS and not matcher.judges and matcher.inner is None
+        needed = matcher.name or matcher.class_name
+        return cls(
+            known,
+            needed if compares_all or known.source is not None else None,
+            ("gold", "retrieved") if matcher.uses_gold and matcher.pool is None else ("retrieved",),
+        )
+
+    def gold(self, dataset: GoldDataset) -> GoldDataset:
+        """A gold set with its texts, as `Corpus.gold`."""
+        return self.corpus.gold(dataset, self.needed_by if "gold" in self.sides else None)
+
+    def filled(
+        self, pairs: Iterable[tuple[Query, Retrieved | None]]
+    ) -> Iterator[tuple[Query, Retrieved | None]]:
+        """Queries and what was retrieved with their texts, as `Corpus.filled`."""
+        return self.corpus.filled(pairs, self.needed_by, self.sides)
+
+
+NO_TEXTS = Texts()
+"""Nothing is filled in, and nothing is needed."""
+
+
+def source_of(
+    dataset: object,
+    run: object,
+    profile: Profile,
+    *,
+    by_id: bool = False,
+    texts: Texts = NO_TEXTS,
+) -> Source:
+    """What to evaluate.
+
+    Args:
+        dataset: as for `evaluate`.
+        run: as for `evaluate`.
+        profile: says which queries are left out.
+        by_id: whether ids alone are compared, which needs no documents.
+        texts: fills in those of ids.
+    """
     if by_id and profile.missing == "empty":
         read = read_id_arrays(dataset, run)
         if read is not None:
@@ -206,15 +271,16 @@ def source_of(dataset: object, run: object, profile: Profile, *, by_id: bool = F
             if source.n_extra < len(read.run):
                 return source
     if run is not None:
-        gold = read_dataset(dataset)
-        return _joined(gold, as_run(run, gold), profile)
+        gold = texts.gold(read_dataset(dataset))  # before a retriever is asked
+        return _joined(gold, as_run(run, gold), profile, texts)
     if not is_source(dataset):
         raise UsageError(
             "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
             "retriever), or a results file alone, by its path or as rows"
         )
     reading = Reading(dataset, strict=True)
-    return Source(_answered(reading), reading.name, reading.name, reading.problems.mender)
+    pairs = texts.filled(_answered(reading))
+    return Source(pairs, reading.name, reading.name, reading.problems.mender)
 
 
 def _answered(reading: Reading) -> Iterator[tuple[Query, Retrieved | None]]:
@@ -226,7 +292,7 @@ def _answered(reading: Reading) -> Iterator[tuple[Query, Retrieved | None]]:
         raise nothing_retrieved(reading.problems.file)
 
 
-def _joined(gold: GoldDataset, run: Run, profile: Profile) -> Source:
+def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Source:
     extra = [query_id for query_id in run if query_id not in gold]
     if extra and profile.missing == "left_out":
         raise DataError(
@@ -240,7 +306,7 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile) -> Source:
         )
     mender = Mender()
     mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
-    pairs = ((query, run.results.get(query.id)) for query in gold)
+    pairs = texts.filled((query, run.results.get(query.id)) for query in gold)
     return Source(pairs, run.name, gold.name, mender, run.settings, gold, len(extra))
 
 

@@ -12,7 +12,7 @@ from math import inf
 from statistics import median
 from typing import Annotated, Any, Literal, TypeVar
 
-from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, as_docs
+from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, as_corpus, as_docs
 from kragx.errors import DataError, KragxError
 from kragx.evaluation.retriever_adapters import (
     Call,
@@ -69,6 +69,7 @@ def retrieve(
     *,
     name: str | None = None,
     progress: bool | None = None,
+    corpus: object = None,
     **asking: Any,
 ) -> Run:
     """Ask a retriever every question of a gold set.
@@ -79,6 +80,8 @@ def retrieve(
         dataset: the questions.
         name: names the run; default: the retriever's own name or class.
         progress: whether to show a progress bar; None for only on a terminal or in a notebook.
+        corpus: has the texts of documents that the retriever names by id alone, as for `evaluate`;
+            an id that it lacks stays without.
         asking: the fields of `Asking`: concurrency (1), timeout, retries, on_error, warmup, repeat,
             callbacks and others.
 
@@ -92,8 +95,9 @@ def retrieve(
     """
     asking = {"concurrency": 1, **asking}
     interview = _interview(retriever, dataset, name, asking, blocking=True)
+    known = as_corpus(corpus)  # refused before anything is asked
     answers = interview.run(progress)
-    return _run_coroutine(answers) if interview.awaited else _finished(answers)
+    return known.run(_run_coroutine(answers) if interview.awaited else _finished(answers))
 
 
 async def aretrieve(
@@ -102,6 +106,7 @@ async def aretrieve(
     *,
     name: str | None = None,
     progress: bool | None = None,
+    corpus: object = None,
     **asking: Any,
 ) -> Run:
     """`retrieve` for asynchronous code; a synchronous retriever is asked in threads.
@@ -109,7 +114,9 @@ async def aretrieve(
     Unless told otherwise it asks 8 questions at once.
     """
     asking = {"concurrency": 8, **asking}
-    return await _interview(retriever, dataset, name, asking, blocking=False).run(progress)
+    known = as_corpus(corpus)
+    interview = _interview(retriever, dataset, name, asking, blocking=False)
+    return known.run(await interview.run(progress))
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,8 @@ class OfflineRetrievalEvaluators:
         averaging_method: which averages of recall, precision and F1 are returned.
         matching_criteria: whether a hit needs all gold documents or any.
         profile: ``kragx`` or ``krag``.
+        corpus: has the texts of documents that are named by id alone (``{"id": "c7"}``): a path,
+            texts by id, or documents.
 
     Matching happens once, on the first question; every metric and k reads the same table. Setting
     an attribute anew starts over.
@@ -109,6 +111,7 @@ class OfflineRetrievalEvaluators:
     matching_criteria: Criteria = MatchingCriteria.ALL
     _: KW_ONLY
     profile: ProfileName = "kragx"
+    corpus: Any = None
     _evaluation: Evaluation | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -154,6 +157,7 @@ class OfflineRetrievalEvaluators:
                 match=self._match,
                 metrics=metrics,
                 profile=self.profile,
+                corpus=self.corpus,
             )
             if self._evaluation is None
             else self._evaluation.with_metrics(metrics)
@@ -263,7 +267,7 @@ class RougeOfflineRetrievalEvaluators(OfflineRetrievalEvaluators):
         tokenizer: a `TokenizerType`, or any tokenizer of `kragx.data.tokenizers`; None for the
             profile's: ``unicode`` under kragx, Kiwi (extra `korean`) under krag.
         measure: ``fmeasure``, ``precision``, ``recall`` or ``overlap``; under krag the first only.
-        actual_docs, predicted_docs, averaging_method, matching_criteria, profile: as for
+        actual_docs, predicted_docs, averaging_method, matching_criteria, profile, corpus: as for
             `OfflineRetrievalEvaluators`.
     """
 

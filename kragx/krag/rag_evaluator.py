@@ -42,6 +42,8 @@ class RAGEvaluator:
             name or a mapping of options; None for the environment's KRAGX_JUDGE_MODEL.
         mode: for ``llm``: ``support`` (of the gold texts), ``relevance`` (to the queries), or None
             for support where there is gold.
+        corpus: has the texts of documents that are named by id alone, as for
+            `OfflineRetrievalEvaluators`.
 
     Raises:
         UsageError: an argument is wrong.
@@ -57,6 +59,7 @@ class RAGEvaluator:
     _: KW_ONLY
     judge: Any = None
     mode: str | None = None
+    corpus: Any = None
     _matcher: Any = field(default=None, init=False)
     _evaluator: OfflineRetrievalEvaluators | None = field(default=None, init=False)
 
@@ -126,6 +129,7 @@ class RAGEvaluator:
             "averaging_method": self.averaging_method,
             "matching_criteria": self.matching_criteria,
             "profile": self.profile,
+            "corpus": self.corpus,
         }
         if self.match_method == "llm":
             dataset = self._judged(actual_docs, predicted_docs, queries)

@@ -69,6 +69,7 @@ class CombinedMatcher(BaseMatcher):
             name=self.kind,
             members=members,
             judges=any(member.judges for member in members),
+            reads="texts" if any(member.reads == "texts" for member in members) else "ids",
             yes_or_no=not filters,
             threshold=members[-1].threshold if filters else 1.0,
         )

@@ -408,7 +408,7 @@ def test_a_cache_that_is_something_else_is_refused(tmp_path: Path, content: byte
 def test_texts_without_a_text_are_named():
     """A document or gold item without text is the same error as for every matcher of texts."""
     chosen = EmbeddingMatcher(PATH, 0.5)
-    with pytest.raises(DataError, match=r"rank 1.*'d1' has no text.*'embedding' compares texts"):
+    with pytest.raises(DataError, match=r"no text: 'd1' .*rank 1.*'embedding' compares texts"):
         evaluate([["gold"]], [[{"id": "d1"}]], match=chosen)
 
 

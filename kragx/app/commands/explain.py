@@ -23,17 +23,20 @@ def explain(
     retriever: Annotated[
         str | None, typer.Option(help="Of a folder: only this retriever (default: each).")
     ] = None,
+    corpus: opt.Corpus = None,
     full: Annotated[bool, typer.Option("--full", help="Whole texts, however long.")] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Show why each document of a query matched or did not."""
     spec = match_spec(match)
     if results.is_dir():
-        explanations = pipeline.explain_folder(results, query, match=spec, retriever=retriever)
+        explanations = pipeline.explain_folder(
+            results, query, match=spec, retriever=retriever, corpus=corpus
+        )
     elif retriever is not None:
         raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
     else:
-        explanations = [explain_query(str(results), query_id=query, match=spec)]
+        explanations = [explain_query(str(results), query_id=query, match=spec, corpus=corpus)]
     show(
         format,
         lambda: _parts(explanations, full=full),

@@ -30,7 +30,7 @@ def validate(
     ],
     corpus: Annotated[
         Path | None,
-        typer.Option(help="Corpus file from which all gold must come (JSON Lines of id, text)."),
+        typer.Option(help="File or folder (id, text) from which all gold must come."),
     ] = None,
     gold_format: Annotated[
         str | None, typer.Option("--input-format", help="Of the gold set (default: recognised).")

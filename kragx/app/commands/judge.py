@@ -62,7 +62,7 @@ def probe(
     )
     result = agreement.probe(
         tested,
-        pipeline.load_dataset(loaded),
+        pipeline.corpus_of(loaded).gold(pipeline.load_dataset(loaded)),
         passages=passages,
         asks=asks,
         models=_models_of(loaded) | opt.given(reranker=reranker, generator=generator),

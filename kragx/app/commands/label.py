@@ -14,7 +14,7 @@ from kragx.agreement.sample import from_run, from_store, read_sample, sample_pat
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import say
 from kragx.app.commands.store import existing
-from kragx.data import GoldDataset, Run, read_corpus, read_dataset, read_rows, read_run
+from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.judging.rubric import built_in
 from kragx.printing import console
@@ -44,7 +44,7 @@ def label(
     ] = None,
     dataset: Annotated[Path | None, typer.Option(help="Of --run: the questions.")] = None,
     corpus: Annotated[
-        Path | None, typer.Option(help="Of --run: the texts (JSON Lines of id, text).")
+        Path | None, typer.Option(help="Of --run: file or folder with the texts (id, text).")
     ] = None,
     pairs: Annotated[int, typer.Option(help="How many pairs to draw.")] = 50,
     queries: Annotated[
@@ -123,16 +123,8 @@ def _with_texts(
         return sources
     if run is None or dataset is None or corpus is None:
         raise UsageError("--run, --dataset and --corpus belong together; one is missing")
-    texts = {doc.id: doc.text for doc in read_corpus(corpus)}
-    ranked = read_run(run)
-    with_texts = {
-        query: replace(
-            retrieved,
-            documents=tuple(replace(doc, text=texts.get(doc.id)) for doc in retrieved.documents),
-        )
-        for query, retrieved in ranked.results.items()
-    }
-    return [*sources, (read_dataset(dataset), replace(ranked, results=with_texts))]
+    texts = as_corpus(corpus)
+    return [*sources, (texts.gold(read_dataset(dataset)), texts.run(read_run(run)))]
 
 
 def _candidates(

@@ -40,6 +40,13 @@ MoreRuns = Annotated[
     list[Path] | None,
     argument(metavar="RUN", help="More runs, after --runs."),
 ]
+Corpus = Annotated[
+    Path | None,
+    typer.Option(
+        help="File or folder with the texts of ids (id, text), for gold and documents without "
+        "one; a folder of kragx run has its config's."
+    ),
+]
 StoreFile = Annotated[Path, typer.Option("--store", help="The judgement store (SQLite).")]
 
 # What is computed, and how sure it is

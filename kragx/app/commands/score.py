@@ -46,6 +46,7 @@ def score(
     gold_id_key: by.GoldIdKey = None,
     direction: by.Direction = None,
     casefold: by.Casefold = None,
+    corpus: opt.Corpus = None,
     metric: opt.Metrics = None,
     profile: Annotated[
         str | None, typer.Option(help=f"Whose numbers: {by.listed(PROFILES)} (default: kragx).")
@@ -80,6 +81,7 @@ def score(
                 metrics=metric,
                 profile=profile,
                 no_gold=no_gold,  # type: ignore[arg-type]  # evaluate checks it
+                corpus=corpus,
             )
             for system in ([None] if qrels is None else read_runs(run or []))
         ]
@@ -111,10 +113,14 @@ def match(
     gold_id_key: by.GoldIdKey = None,
     direction: by.Direction = None,
     casefold: by.Casefold = None,
+    corpus: opt.Corpus = None,
+    texts: Annotated[
+        bool, typer.Option("--texts/--no-texts", help="Write question and texts beside decisions.")
+    ] = True,
 ) -> None:
-    """Write every pair's score and decision.
+    """Write every pair's score and decision, with the texts.
 
-    JSON Lines, a line for each query.
+    JSON Lines, a line for each query; correct "matched" by hand, and it holds labels.
     """
     spec = _spec(
         "overlap" if match is None else match,
@@ -127,7 +133,7 @@ def match(
         direction=direction,
         casefold=casefold,
     )
-    write_records(match_pairs(str(file), match=spec), out or "-")
+    write_records(match_pairs(str(file), match=spec, corpus=corpus, texts=texts), out or "-")
 
 
 def _spec(method: str | None, profile: str | None, **options: Any) -> object:

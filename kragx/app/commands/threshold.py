@@ -34,6 +34,7 @@ def sweep(
     results: opt.Results,
     metric: opt.Metrics = None,
     match: MatchSpec = None,
+    corpus: opt.Corpus = None,
     from_: Annotated[float, typer.Option("--from", help="The least threshold.")] = FIRST,
     to: Annotated[float, typer.Option(help="The greatest threshold.")] = LAST,
     step: Annotated[float, typer.Option(help="From one threshold to the next.")] = STEP,
@@ -51,7 +52,7 @@ def sweep(
     """Show metrics against the threshold, and where they are stable."""
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")
-    evaluations = _varying(_evaluations(results, match_spec(match), metric))
+    evaluations = _varying(_evaluations(results, match_spec(match), metric, corpus))
     grid = None if (from_, to, step) == (FIRST, LAST, STEP) else _grid(from_, to, step)
 
     def thresholds(evaluation: Evaluation) -> Any:
@@ -73,11 +74,13 @@ def sweep(
         written([plot])
 
 
-def _evaluations(results: Path, spec: object, metrics: list[str] | None) -> list[Evaluation]:
+def _evaluations(
+    results: Path, spec: object, metrics: list[str] | None, corpus: Path | None
+) -> list[Evaluation]:
     """The evaluations of a results file, or of a folder, by another matcher if one is named."""
     if not results.is_dir():
-        return [evaluate(str(results), match=spec, metrics=metrics)]
-    return list(evaluate_folder(results, match=spec, metrics=metrics))
+        return [evaluate(str(results), match=spec, metrics=metrics, corpus=corpus)]
+    return list(evaluate_folder(results, match=spec, metrics=metrics, corpus=corpus))
 
 
 def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
@@ -153,6 +156,7 @@ def calibrate(
             "--match", help="A further candidate, as a method or mapping; repeat for more."
         ),
     ] = None,
+    corpus: opt.Corpus = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the match block to this YAML file.")
     ] = None,
@@ -166,6 +170,7 @@ def calibrate(
         by=by,
         folds=folds,
         more=[match_spec(candidate) for candidate in match or ()],
+        corpus=corpus,
         **opt.given(tokenizers=tokenizer),
     )
     if out is not None:

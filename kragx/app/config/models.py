@@ -97,7 +97,9 @@ class DatasetConfig(_Model):
     )
     encoding: str | None = Field(default=None, description="of CSV; default: utf-8, then cp949")
     corpus: LocalPath | None = Field(
-        default=None, description="for 'kragx gold validate': where gold texts and ids come from"
+        default=None,
+        description="file or folder with the texts of ids, for gold and documents without one; "
+        "'kragx gold validate' checks that gold comes from it",
     )
     targets: dict[str, dict[str, float]] | None = Field(
         default=None,

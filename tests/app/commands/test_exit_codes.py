@@ -120,11 +120,11 @@ LINES = {
     "NaN score": ('{"query_id": "q2", "retrieved": [{"id": "d", "score": NaN}]}', "finite"),
     "no gold text": (
         '{"query_id": "q2", "gold": [{"id": "g"}], "retrieved": []}',
-        "query 'q2', gold 1: 'g' has no text",
+        "gold: 1 id has no text: 'g' (query 'q2', gold 1)",
     ),
     "no document text": (
         '{"query_id": "q2", "gold": [{"text": "some text"}], "retrieved": [{"id": "d"}]}',
-        "query 'q2', rank 1: document 'd' has no text",
+        "retrieved: 1 id has no text: 'd' (query 'q2', rank 1)",
     ),
 }
 

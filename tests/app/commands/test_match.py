@@ -26,13 +26,16 @@ ALTERNATIVES = {
 MISSING = {"query_id": "missing", "gold": [{"text": "never asked for this"}]}
 NO_GOLD = {"query_id": "no gold", "retrieved": [{"id": "d", "text": "something or other"}]}
 KEYS = {"query_id", "retrieved_ids", "gold_ids", "scores", "matched"}
+TEXTS = {"query", "retrieved_texts", "gold_texts"}
 
 
 def test_a_line_per_query(kragx, jsonl):
-    """Each query gives one line, in order, with exactly the five fields of the design."""
-    lines = kragx("match", jsonl(TWO_BY_TWO, ALTERNATIVES, MISSING)).lines()
+    """Each query gives one line, in order, with its decisions, and the texts unless told not to."""
+    path = jsonl(TWO_BY_TWO, ALTERNATIVES, MISSING)
+    lines = kragx("match", path).lines()
     assert [line["query_id"] for line in lines] == ["two", "alternatives", "missing"]
-    assert all(set(line) == KEYS for line in lines)
+    assert all(set(line) == KEYS | TEXTS for line in lines)
+    assert all(set(line) == KEYS for line in kragx("match", path, "--no-texts").lines())
 
 
 def test_scores_and_decisions(kragx, jsonl):
@@ -73,6 +76,9 @@ def test_missing_and_empty(kragx, jsonl, record):
         "gold_ids": [None],
         "scores": [],
         "matched": [],
+        "query": None,
+        "retrieved_texts": [],
+        "gold_texts": [["never asked for this"]],
     }
 
 

@@ -1,0 +1,352 @@
+"""Corpora: documents by id, which give a text to gold and results that are named by ids alone.
+
+`Corpus.filled` is the one place where texts are filled in: whoever reads gold passes a corpus on.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from operator import is_
+from pathlib import Path
+from typing import Any
+
+from kragx.data.documents import Doc, as_doc, clean_id
+from kragx.data.formats import tabular
+from kragx.data.formats.jsonl import ending, first_line, read_records, read_whole
+from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.problems import Problems
+from kragx.data.runs import Retrieved, Run
+from kragx.data.text import Mender
+from kragx.errors import DataError, UsageError, shorten
+
+_SHOWN = 3  # ids that an error names
+
+_SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d+)-(?P<end>\d+)")
+
+_TABLES = {
+    ".csv": tabular.read_csv,
+    ".tsv": tabular.read_csv,
+    ".xlsx": tabular.read_excel,
+    ".xls": tabular.read_excel,
+    ".parquet": tabular.read_parquet,
+}
+_FILES = (".jsonl", ".ndjson", ".json", *_TABLES)
+
+Pair = tuple[Query, Retrieved | None]
+"""A query and what was retrieved for it."""
+
+_Entries = Iterator[tuple[str, Doc]]
+"""Documents, each with the place where it stands."""
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Documents by id; read when a text is first asked for.
+
+    Attributes:
+        source: what `as_corpus` was given; None for no corpus at all.
+        name: in messages.
+    """
+
+    source: object = None
+    name: str = ""
+
+    @cached_property
+    def docs(self) -> Mapping[str, Doc]:
+        """The documents by id, all with texts.
+
+        Raises:
+            DataError: as `read_corpus`.
+        """
+        if self.source is None:
+            return {}
+        return _unique(_entries(self.source, self.name), self.name)
+
+    def text(self, doc_id: str) -> str | None:
+        """The text of an id; None if there is none.
+
+        An id in another Unicode form (NFD, as macOS writes file names) is the same id, unless the
+        corpus has both forms; ``document:start-end`` is a stretch of a document.
+        """
+        doc = self.docs.get(doc_id)
+        if doc is None and self.docs:
+            doc = self._composed.get(unicodedata.normalize("NFC", doc_id))
+        if doc is not None:
+            return doc.text
+        span = _SPAN.fullmatch(doc_id)
+        whole = self.text(span["doc"]) if span else None
+        if span is None or whole is None:
+            return None
+        start, end = int(span["start"]), int(span["end"])
+        return whole[start:end] if start < end <= len(whole) else None
+
+    @cached_property
+    def _composed(self) -> Mapping[str, Doc | None]:
+        """The documents by their ids in NFC; None where two ids become one."""
+        composed: dict[str, Doc | None] = {}
+        for doc_id, doc in self.docs.items():
+            key = unicodedata.normalize("NFC", doc_id)
+            composed[key] = None if key in composed else doc
+        return composed
+
+    def filled(
+        self,
+        pairs: Iterable[Pair],
+        needed_by: str | None = None,
+        sides: tuple[str, ...] = ("gold", "retrieved"),
+    ) -> Iterator[Pair]:
+        """Queries and what was retrieved, with a text for each id that the corpus knows.
+
+        What has a text keeps it, whatever its id: beside a text an id may be of anything.
+
+        Args:
+            pairs: a stream; nothing of it is kept.
+            needed_by: what cannot do without texts, for the error; None lets ids without one pass.
+            sides: whose texts it needs.
+
+        Raises:
+            DataError: ids without a text, once all of them are counted.
+        """
+        lacking = _Lacking(self)
+        for bare_query, bare in pairs:
+            query, retrieved = self._of_query(bare_query), bare and self._of_retrieved(bare)
+            if needed_by is not None:
+                if "gold" in sides:
+                    lacking.note_gold(query)
+                if "retrieved" in sides and retrieved is not None:
+                    lacking.note_retrieved(query, retrieved)
+            if not lacking:
+                yield query, retrieved
+        if lacking:
+            raise lacking.error(needed_by or "")
+
+    def gold(self, dataset: GoldDataset, needed_by: str | None = None) -> GoldDataset:
+        """A gold set with texts; as `filled`."""
+        pairs = ((query, None) for query in dataset)
+        queries = tuple(query for query, _ in self.filled(pairs, needed_by))
+        is_same = all(map(is_, queries, dataset))  # and so is its hash, once it is known
+        return dataset if is_same else replace(dataset, queries=queries)
+
+    def run(self, run: Run, needed_by: str | None = None) -> Run:
+        """A run with texts; as `filled`."""
+        # What was retrieved alone is looked at, so the queries need no more than their ids.
+        pairs = ((Query(query_id), retrieved) for query_id, retrieved in run.results.items())
+        filled = self.filled(pairs, needed_by)
+        return replace(run, results={query.id: found for query, found in filled if found})
+
+    def _of_query(self, query: Query) -> Query:
+        if self.source is None or not any(_textless(gold) for gold in query.gold):
+            return query
+        return replace(query, gold=tuple(map(self._of_gold, query.gold)))
+
+    def _of_gold(self, gold: Gold) -> Gold:
+        others = tuple(map(self._of_doc, gold.alternatives))
+        text = self.text(gold.id) if gold.text is None and gold.id is not None else gold.text
+        return replace(gold, text=text, alternatives=others)
+
+    def _of_retrieved(self, retrieved: Retrieved) -> Retrieved:
+        if self.source is None:
+            return retrieved
+        for doc in retrieved.documents:
+            if doc.text is None:
+                return replace(retrieved, documents=tuple(map(self._of_doc, retrieved.documents)))
+        return retrieved
+
+    def _of_doc(self, doc: Doc) -> Doc:
+        if doc.text is not None or doc.id is None:
+            return doc
+        return Doc(doc.id, self.text(doc.id), doc.metadata, doc.score)
+
+
+NO_CORPUS = Corpus()
+
+
+def _textless(gold: Gold) -> bool:
+    return gold.text is None or any(other.text is None for other in gold.alternatives)
+
+
+@dataclass
+class _Lacking:
+    """Ids without a text, each with the first place that names it."""
+
+    corpus: Corpus
+    gold: dict[str | None, str] = field(default_factory=dict)
+    retrieved: dict[str | None, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.gold or self.retrieved)
+
+    def note_gold(self, query: Query) -> None:
+        for number, gold in enumerate(query.gold, start=1):
+            items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
+            # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
+            if self.corpus.source is None and any(item.text is not None for item in items):
+                continue
+            for item in items:
+                if item.text is None and (item.id is not None or item is gold):
+                    if item.id is None and any(other.text is not None for other in items):
+                        continue  # a gold item that is its alternatives
+                    self.gold.setdefault(item.id, f"query {query.id!r}, gold {number}")
+
+    def note_retrieved(self, query: Query, retrieved: Retrieved) -> None:
+        for rank, doc in enumerate(retrieved.documents, start=1):
+            if doc.text is None:
+                self.retrieved.setdefault(doc.id, f"query {query.id!r}, rank {rank}")
+
+    def error(self, needed_by: str) -> DataError:
+        """The error that counts them and names a few."""
+        sides = {"gold": self.gold, "retrieved": self.retrieved}
+        (first, problem), *more = ((side, self._said(ids)) for side, ids in sides.items() if ids)
+        problem += "".join(f"; {side}: {said}" for side, said in more)
+        add = "add them to it, name the corpus that has them"
+        if self.corpus.source is None:
+            add = "add 'text', name the corpus that has them"
+        compared = f"; {needed_by!r} compares texts" if needed_by else ""
+        return DataError(problem + compared, field=first, remedy=f"{add}, or match by 'id'")
+
+    def _said(self, ids: Mapping[str | None, str]) -> str:
+        shown = [f"{shorten(one)} ({place})" for one, place in list(ids.items())[:_SHOWN]]
+        rest = [f"{len(ids) - _SHOWN:,} more"] if len(ids) > _SHOWN else []
+        have, are = ("id has", "is") if len(ids) == 1 else ("ids have", "are")
+        where = ""
+        if self.corpus.source is not None:
+            known = next(iter(self.corpus.docs), None)
+            where = f" and {are} not in the corpus {self.corpus.name} (whose first is {known!r})"
+        return f"{len(ids):,} {have} no text{where}: {', '.join([*shown, *rest])}"
+
+
+def as_corpus(value: object) -> Corpus:
+    """The corpus that a value stands for.
+
+    Args:
+        value: a `Corpus`; the path of a file or folder (`read_corpus`); texts or documents by id;
+            a list of documents with id and text (LangChain documents, mappings, `Doc`); or a
+            DataFrame with the columns id and text. None is no corpus.
+
+    Raises:
+        UsageError: it is nothing of the kind.
+        DataError: there is no such file.
+    """
+    match value:
+        case None:
+            return NO_CORPUS
+        case Corpus():
+            return value
+        case str() | Path():
+            # Read late, but refused at once.
+            if str(value) != "-" and not Path(value).exists():
+                raise DataError("cannot be read: no such file or folder", path=str(value))
+            return Corpus(value, str(value))
+        case Mapping() | Iterable() if not isinstance(value, bytes):
+            return Corpus(value, "corpus")
+    raise UsageError(
+        f"{type(value).__name__} is none; pass a path, texts by id, or documents with id and text",
+        field="corpus",
+    )
+
+
+def read_corpus(path: str | Path) -> list[Doc]:
+    """Read a corpus: a file, or all such files of a folder.
+
+    JSON Lines (also .gz) and JSON hold ``{"id", "text", "metadata"?}``; CSV, TSV, Excel and Parquet
+    have these as columns, and all their other columns are metadata.
+
+    Raises:
+        DataError: there is no document, one has no id or no text, or an id stands twice.
+        MissingExtraError: the file needs a package that is not installed.
+    """
+    return [*_unique(_entries(path, str(path)), str(path)).values()]
+
+
+def _unique(entries: _Entries, name: str) -> dict[str, Doc]:
+    docs: dict[str, Doc] = {}
+    places: dict[str, str] = {}
+    for place, doc in entries:
+        if doc.id is None or doc.text is None:
+            raise DataError(f"{place}: a document of a corpus needs 'id' and 'text'")
+        if doc.id in docs:
+            raise DataError(
+                f"{place}: id {doc.id!r} stands twice (first in {_first(places[doc.id], place)}); "
+                "give each document its own"
+            )
+        docs[doc.id], places[doc.id] = doc, place
+    if not docs:
+        raise DataError(f"{name}: the corpus is empty; one JSON object a line is expected")
+    return docs
+
+
+def _first(place: str, other: str) -> str:
+    """A place as it is said beside another one: of the same file only the line."""
+    path, _, line = place.rpartition(":")
+    return f"line {line}" if path and path == other.rpartition(":")[0] else place
+
+
+def _entries(source: object, name: str) -> _Entries:
+    """The documents of whatever a corpus may be made of."""
+    mender = Mender()
+    match source:
+        case str() | Path():
+            for file in _files(Path(source)) if Path(source).is_dir() else [source]:
+                yield from _of_records(_records(file), str(file))
+        case Mapping():
+            for key, value in source.items():
+                doc = as_doc(value, mender)
+                yield f"{name}: {key!r}", replace(doc, id=clean_id(key, mender))
+        case _ if tabular.is_frame(source):
+            rows = tabular.filled(tabular.rows_of_frame(source))
+            yield from _of_records(((number, _of_row(row)) for number, row in rows), name)
+        case Iterable():
+            yield from _of_records(enumerate(source, start=1), name)
+
+
+def _files(folder: Path) -> list[Path]:
+    files = sorted(path for path in folder.iterdir() if ending(path) in _FILES and path.is_file())
+    if not files:
+        raise DataError(
+            f"the folder holds no corpus; files ending in {', '.join(_FILES)} are read",
+            path=str(folder),
+        )
+    return files
+
+
+def _records(path: str | Path) -> Iterator[tuple[int, Any]]:
+    problems = Problems(str(path), strict=True)
+    if ending(path) in _TABLES:
+        rows = tabular.filled(_TABLES[ending(path)](path, problems))
+        return ((line, _of_row(row)) for line, row in rows)
+    first = first_line(path) if ending(path) == ".json" else ""
+    whole = read_whole(path, first, problems.mender) if first else None
+    if whole is None:
+        return read_records(path, problems)
+    value, lines = whole
+    objects = value if isinstance(value, list) else [value]
+    return ((lines.get((number,), 1), item) for number, item in enumerate(objects))
+
+
+def _of_records(records: Iterable[tuple[int, object]], path: str) -> _Entries:
+    mender = Mender()
+    for number, record in records:
+        place = f"{path}:{number}"
+        try:
+            yield place, as_doc(record, mender, strings=False)
+        except DataError as error:
+            raise error.within(path=place) from None
+
+
+def _of_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a table as a document; columns that are no field of one are metadata."""
+    record = {name: cell for name, cell in row.items() if name in ("id", "text", "page_content")}
+    metadata = row.get("metadata")
+    if isinstance(metadata, str):
+        with suppress(ValueError):
+            metadata = json.loads(metadata)
+    record["metadata"] = (dict(metadata) if isinstance(metadata, dict) else {}) | {
+        name.removeprefix("metadata."): cell
+        for name, cell in row.items()
+        if cell is not None and name not in record
+    }
+    return record
