@@ -271,8 +271,12 @@ def source_of(
             if source.n_extra < len(read.run):
                 return source
     if run is not None:
-        gold = texts.gold(read_dataset(dataset))  # before a retriever is asked
-        return _joined(gold, as_run(run, gold), profile, texts)
+        gold = read_dataset(dataset)
+        if is_retriever(run):
+            gold = texts.gold(gold)  # before it is asked
+            return _joined(gold, as_run(run, gold), profile, texts)
+        answers = as_run(run, gold)  # a file that is no run is the greater mistake
+        return _joined(texts.gold(gold), answers, profile, texts)
     if not is_source(dataset):
         raise UsageError(
             "run: nothing to evaluate; pass what was retrieved (a Run, lists of documents, or a "
