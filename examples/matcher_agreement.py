@@ -1,6 +1,10 @@
 """How well does a matcher agree with the truth? Precision, recall, F1 and kappa over pairs.
 
     python examples/matcher_agreement.py RESULTS.jsonl TRUTH.jsonl [--match overlap] ...
+    python examples/matcher_agreement.py --card
+
+The second command prints the card of docs/matchers.md anew: texts in eight languages that
+`examples/evidence` makes, with the truth known from where each gold text was put.
 
 TRUTH.jsonl has a line for each query of RESULTS.jsonl, in one of two forms:
 
@@ -73,14 +77,23 @@ def agreement(pairs: list[tuple[bool, bool]]) -> dict[str, float]:
 def main() -> None:
     """Print a line for each matcher."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path)
-    parser.add_argument("truth_file", type=Path, metavar="truth")
+    parser.add_argument("results", type=Path, nargs="?")
+    parser.add_argument("truth_file", type=Path, metavar="truth", nargs="?")
+    parser.add_argument("--card", action="store_true", help="print the card of evidence")
     parser.add_argument("--truth", choices=["location", "anywhere"], default="location")
     parser.add_argument(
         "--match", action="append", help='a name, or JSON such as \'{"method": "rouge1"}\''
     )
     parser.add_argument("--corpus", type=Path, help="file or folder with the texts of ids")
     args = parser.parse_args()
+    if args.card:
+        from evidence import card, cases  # noqa: PLC0415  # it stands beside this file
+
+        for line in card.lines(cases(), card.MATCHERS):
+            print(line, flush=True)
+        return
+    if args.truth_file is None:
+        parser.error("RESULTS.jsonl and TRUTH.jsonl, or --card")
     offsets = "overlap_chars" if args.truth == "location" else "overlap_chars_any"
     with args.truth_file.open(encoding="utf-8") as lines:
         records = [json.loads(line) for line in lines]

@@ -214,6 +214,16 @@ class TestMatcherAgreement:
         assert anywhere == {"overlap": [1, 1, 1, 1], strict: [0, 0, 0, 0]}
 
 
+def test_matcher_agreement_needs_files_or_the_card(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without results and truth, and without --card, it says what it needs."""
+    monkeypatch.setattr(sys, "argv", ["matcher_agreement.py"])
+    with pytest.raises(SystemExit):
+        example("matcher_agreement")["main"]()
+    assert "RESULTS.jsonl and TRUTH.jsonl, or --card" in capsys.readouterr().err
+
+
 def test_ngram_embeddings(capsys: pytest.CaptureFixture[str]) -> None:
     """A text is most like itself, then like one that says the same in other words."""
     itself, paraphrase, other = example("ngram_embeddings")["main"]()
