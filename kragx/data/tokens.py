@@ -54,7 +54,8 @@ class TokenCorpus:
     @property
     def words(self) -> Sequence[str]:
         """The token that each number stands for."""
-        self._words += itertools.islice(self._numbers, len(self._words), None)
+        if len(self._words) < len(self._numbers):  # going past those that are there takes time
+            self._words += itertools.islice(self._numbers, len(self._words), None)
         return self._words
 
     @property

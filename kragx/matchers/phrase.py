@@ -7,7 +7,7 @@ pair. So gold of a few tokens either stands in a document as it is, or does not 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from kragx.matchers.base import MatchItem, Notes, Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.broken import BrokenTexts
 from kragx.matchers.rouge import rouge
+from kragx.matchers.siblings import Lookout, agreeing
 from kragx.metrics import Bools, Floats, Profile
 from kragx.metrics.spans.reading import plain
+from kragx.metrics.threshold import matches
 from kragx.plugins import whole
 
 
@@ -96,11 +98,14 @@ class OverlapMatcher(TokenMatcher):
         threshold: the least share of the pairs of the shorter text that is a match, in (0, 1].
         short: gold of at most so many tokens is looked for as a phrase, 1 or 0; three characters
             are a token in scripts that write without spaces. 0 for none.
+        siblings: ``apart`` counts no pairs where both texts have other words between words that
+            are the same, as texts made from one template have (`kragx.matchers.siblings`).
         tokenizer: a name, mapping, import path or `Tokenizer`.
     """
 
     threshold: Threshold = 0.5
     short: Annotated[int, whole(0, 1000)] = SHORT
+    siblings: Literal["alike", "apart"] = "alike"
     tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
     name = "overlap"
 
@@ -159,8 +164,46 @@ class OverlapMatcher(TokenMatcher):
         for of_docs, of_golds in zip(docs, golds):
             pieces = self.corpus.pieces(of_docs), self.corpus.pieces(of_golds)
             scores = rouge("rouge2", "overlap", *pieces, self.corpus)
+            if self.siblings == "apart":
+                doc_tokens, gold_tokens = self.corpus.of(of_docs), self.corpus.of(of_golds)
+                for row, column in zip(*scores.nonzero()):
+                    scores[row, column] = agreeing(
+                        doc_tokens[row], gold_tokens[column], self.corpus
+                    )
             columns = [column for column, gold in enumerate(of_golds) if self.is_phrase(gold)]
             if columns and of_docs:
                 short = self.corpus.of(of_golds[column] for column in columns)
                 scores[:, columns] = phrases(self.corpus.of(of_docs), short, self.corpus)
             yield scores
+
+    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
+        """Yield n x t scores in [0, 1], and warn where texts were made from templates."""
+        if self.siblings == "apart":
+            yield from super().scores(items, notes)
+            return
+        lookout = Lookout(self.corpus)
+        waiting: deque[MatchItem] = deque()
+
+        def handed_out() -> Iterator[MatchItem]:
+            for item in items:
+                waiting.append(item)
+                yield item
+
+        for scores in super().scores(handed_out(), notes):
+            item = waiting.popleft()
+            if lookout.due():
+                self._look(item, scores, lookout)
+            yield scores
+        lookout.warn()
+
+    def _look(self, item: MatchItem, scores: Floats, lookout: Lookout) -> None:
+        matched = matches(scores, self.threshold)
+        rows = matched.any(axis=1).nonzero()[0]
+        if not rows.size:
+            return
+        column = int(scores[rows[-1]].argmax())
+        gold = self.read(item.targets[column].text or "")
+        if not self.is_phrase(gold):
+            rows = matched[:, column].nonzero()[0]
+            docs = [self.read(item.docs[row].text or "") for row in rows]
+            lookout.look(item.query.id, gold, docs, scores[rows, column])

@@ -52,8 +52,8 @@ def matcher(
 
     An object that is no `BaseMatcher` but has `threshold` and `scores` is wrapped in one.
 
-    >>> matcher("overlap")
-    OverlapMatcher(threshold=0.5, short=5, tokenizer=UnicodeTokenizer(casefold=True))
+    >>> matcher("phrase")
+    PhraseMatcher(casefold=True, tokenizer=UnicodeTokenizer(casefold=True))
     >>> matcher({"method": "id", "id_key": "metadata.parent_id"})
     IdMatcher(id_key='metadata.parent_id', gold_id_key=None)
 

@@ -1,0 +1,199 @@
+"""Texts made from one template, and what tells them apart: other words in the midst of the same.
+
+A policy and its sibling for another company share nearly all pairs of tokens, so their overlap is
+high. But a chunk that was cut from where the gold text was cut agrees with it from one end of what
+they share to the other, and a sibling has another name or number there. So the two texts are laid
+side by side where most of their pairs of tokens meet. Other words in both, between words that are
+the same, make them *differ* there, and what they share counts only where they do not.
+
+Nothing is asked about other texts: the score of a pair depends on no company and no order.
+"""
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from kragx.data import TokenCorpus
+from kragx.data.tokens import Tokens
+from kragx.matchers.base import MatchWarning
+from kragx.metrics import Floats
+
+_OFFSETS = 3
+"""At how many offsets two texts are laid side by side: those at which most pairs meet."""
+
+_OTHER_TEXT = 4
+"""From so many tokens on, what differs at an end is no other word for the same: a heading, say."""
+
+_DRIFT = 8
+"""So many tokens more are read at either end: what one text has more shifts what comes after it."""
+
+_MOST_PLACES = 32
+"""So many places of a pair of tokens in the gold text are looked at, so that a sentence repeated a
+thousand times does not meet itself a million times."""
+
+# Of texts that nobody made from templates hardly any question has such a pair; over templates it is
+# 20 to 80 in a hundred wherever it matters (examples/template_corpora.py).
+_MANY = 0.15
+_AT_LEAST = 5
+
+# A look costs as much as matching the question does.
+_ALL_OF_FIRST = 32
+_THEN_EACH = 8
+
+
+def agreeing(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> float:
+    """The share of the shorter text's pairs of tokens that both have where they do not differ.
+
+    Args:
+        doc: the token numbers of a document.
+        gold: those of a gold text.
+        corpus: where the numbers come from.
+
+    Returns:
+        In [0, 1], never above the overlap coefficient of pairs.
+    """
+    pairs = min(len(doc), len(gold)) - 1
+    best = 0
+    for offset in _offsets(doc, gold):
+        start, end = max(0, -offset), min(len(gold), len(doc) - offset)
+        if end - start - 1 > best:
+            side, other = doc[start + offset : end + offset], gold[start:end]
+            if len(side) > 2 and np.array_equal(side[1:-1], other[1:-1]):
+                found = _agreeing_but_for_ends(side, other, corpus)
+            else:
+                start, end = max(0, start - _DRIFT), end + _DRIFT
+                side = doc[max(0, start + offset) : end + offset]
+                found = _agreeing(side, gold[start:end], corpus)
+            best = max(best, found)
+    return best / pairs if best else 0.0
+
+
+def _offsets(doc: Tokens, gold: Tokens) -> list[int]:
+    """Where the gold text's first token comes to stand in the document, the best places first."""
+    in_doc, in_gold = doc.tolist(), gold.tolist()
+    places: dict[tuple[int, int], list[int]] = {}
+    for place, pair in enumerate(pairwise(in_gold)):
+        found = places.setdefault(pair, [])
+        if len(found) < _MOST_PLACES:
+            found.append(place)
+    meetings = Counter(
+        place - there
+        for place, pair in enumerate(pairwise(in_doc))
+        if pair in places
+        for there in places[pair]
+    )
+    return [offset for offset, _ in meetings.most_common(_OFFSETS)]
+
+
+def _agreeing_but_for_ends(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> int:
+    """`_agreeing` of texts of one length that have all but the first and last token in common."""
+    first, last = bool(doc[0] == gold[0]), bool(doc[-1] == gold[-1])
+    if not first and not _cut(doc[:1], gold[:1], corpus, at_end=False):
+        return 0
+    if not last and not _cut(doc[-1:], gold[-1:], corpus, at_end=True):
+        return 0
+    return len(doc) - 3 + first + last
+
+
+def _agreeing(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> int:
+    """How many pairs of tokens two sides have in common in order; 0 if they differ."""
+    shared = at_doc = at_gold = 0
+    for in_doc, in_gold, length in _runs(doc, gold, corpus):
+        gap = doc[at_doc:in_doc], gold[at_gold:in_gold]
+        if at_doc == at_gold == 0 and not shared:
+            if not _may_begin_or_end(*gap, corpus, at_end=False):
+                return 0
+        elif min(map(len, gap)) and _letters(gap[0], corpus) != _letters(gap[1], corpus):
+            return 0
+        shared += length - 1
+        at_doc, at_gold = in_doc + length, in_gold + length
+    if not _may_begin_or_end(doc[at_doc:], gold[at_gold:], corpus, at_end=True):
+        return 0
+    return shared
+
+
+def _runs(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> Iterator[tuple[int, int, int]]:
+    """Where both have the same two or more tokens in a row: in document, in gold, how many."""
+    from rapidfuzz.distance import LCSseq
+
+    blocks = LCSseq.opcodes(corpus.string(doc), corpus.string(gold)).as_matching_blocks()
+    return ((block.a, block.b, block.size) for block in blocks if block.size > 1)
+
+
+def _may_begin_or_end(doc: Tokens, gold: Tokens, corpus: TokenCorpus, *, at_end: bool) -> bool:
+    """Whether what differs at an end is nothing, a word that a chunk's end cut, or other text."""
+    least = min(len(doc), len(gold))
+    return not 0 < least < _OTHER_TEXT or _cut(doc, gold, corpus, at_end=at_end)
+
+
+def _cut(doc: Tokens, gold: Tokens, corpus: TokenCorpus, *, at_end: bool) -> bool:
+    """Whether one is what is left of the other where a chunk begins, or ends."""
+    one, other = _letters(doc, corpus), _letters(gold, corpus)
+    if at_end:
+        return one.startswith(other) or other.startswith(one)
+    return one.endswith(other) or other.endswith(one)
+
+
+def _letters(tokens: Tokens, corpus: TokenCorpus) -> str:
+    words = corpus.words
+    return "".join(words[token] for token in tokens.tolist())
+
+
+@dataclass
+class Lookout:
+    """Finds out whether an evaluation's texts were made from templates, and warns of it.
+
+    It looks at the first 32 questions and every eighth after them: whether the last document that
+    matches a gold text differs from it amid what they share, and the best one does not. Where the
+    best one does too, the texts were edited or badly read, and other things help.
+
+    Attributes:
+        corpus: where token numbers come from.
+        n_questions: how many came by.
+        n_looked: at how many of them, those with a match, it looked.
+        n_siblings: in how many of these a sibling matched.
+        example: the id of one of them.
+    """
+
+    corpus: TokenCorpus
+    n_questions: int = 0
+    n_looked: int = 0
+    n_siblings: int = 0
+    example: str = ""
+
+    def due(self) -> bool:
+        """Whether to look at the next question."""
+        number = self.n_questions
+        self.n_questions += 1
+        return number < _ALL_OF_FIRST or number % _THEN_EACH == 0
+
+    def look(self, query_id: str, gold: str, docs: Sequence[str], scores: Floats) -> None:
+        """Look at a gold text and the documents that match it, with their overlaps."""
+        self.n_looked += 1
+        best = int(scores.argmax())
+        if self._differ(docs[-1], gold, scores[-1]) and not self._differ(
+            docs[best], gold, scores[best]
+        ):
+            self.n_siblings += 1
+            self.example = self.example or query_id
+
+    def _differ(self, doc: str, gold: str, score: float) -> bool:
+        of_doc, of_gold = self.corpus.of([doc, gold])
+        return agreeing(of_doc, of_gold, self.corpus) < score / 2
+
+    def warn(self) -> None:
+        """Say what was found, where it is too much for chance."""
+        if self.n_siblings >= max(_AT_LEAST, _MANY * self.n_looked):
+            warnings.warn(
+                "the texts seem to be made from templates: in "
+                f"{self.n_siblings} of {self.n_looked} questions looked at (for example "
+                f"{self.example!r}) a document matches beside the right one that has other words, "
+                "such as names or numbers, amid those of the gold text; match: {method: overlap, "
+                "siblings: apart} counts these as no match",
+                MatchWarning,
+                stacklevel=3,
+            )
