@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import chain, islice
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -26,6 +26,18 @@ SHORT_GOLD = "n_queries_short_gold"
 """Counts questions with gold that is looked for as a phrase because it is short."""
 ALL_LOST = "n_queries_unmatchable"
 """Counts questions none of whose gold can match anything."""
+
+
+class Watcher(Protocol):
+    """Sees each question's scores on the way, and warns at the end of what they mean."""
+
+    def see(self, item: MatchItem, scores: Floats) -> None:
+        """Look at a question and its scores, n x t."""
+        ...
+
+    def warn(self) -> None:
+        """Warn, if there is something to warn of."""
+        ...
 
 
 class BatchMatcher(BaseMatcher):
@@ -58,6 +70,10 @@ class BatchMatcher(BaseMatcher):
         """Yield for each query of a batch the scores of its documents (down) and gold texts."""
         raise NotImplementedError
 
+    def watchers(self) -> Sequence[Watcher]:
+        """What looks at the scores of an evaluation."""
+        return ()
+
     def remedy(self, text: str) -> str:
         """Why a gold text can match nothing, and what would match it."""
         raise NotImplementedError
@@ -65,6 +81,7 @@ class BatchMatcher(BaseMatcher):
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield n x t scores in [0, 1]; 0 for a target without text."""
         stream = iter(items)
+        watchers = self.watchers()
         lost: dict[str, tuple[str, str]] = {}  # the first question and text of each count
         while batch := list(islice(stream, _BATCH)):
             docs = [list(map(self.read, item.doc_texts(self.name))) for item in batch]
@@ -94,7 +111,11 @@ class BatchMatcher(BaseMatcher):
                     notes[ALL_LOST] += 1
                 scores = np.zeros(item.shape)
                 scores[:, list(columns)] = scored
+                for watcher in watchers:
+                    watcher.see(item, scores)
                 yield scores
+        for watcher in watchers:
+            watcher.warn()
         for count, what in ((DOCS_LOST, "retrieved texts"), (GOLD_LOST, "gold")):
             if count not in lost:
                 continue

@@ -46,8 +46,10 @@ class BrokenTexts:
         """Whether no more queries are looked at."""
         return self._n_queries >= QUERIES or self._n_compared >= PAIRS
 
-    def add(self, item: MatchItem, scores: Floats) -> None:
+    def see(self, item: MatchItem, scores: Floats) -> None:
         """Look at one query and its scores by words, n x t."""
+        if self.enough:
+            return
         self._n_queries += 1
         for column, target in enumerate(item.targets):
             gold = target.text or ""

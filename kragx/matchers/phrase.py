@@ -4,7 +4,6 @@ ROUGE-2 counts pairs of tokens, and one token has none; half of the pairs of thr
 pair. So gold of a few tokens either stands in a document as it is, or does not match.
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
@@ -15,8 +14,8 @@ from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.phrases import SHORT, is_short, phrase_starts
 from kragx.data.tokens import Tokens, joined
 from kragx.errors import UsageError
-from kragx.matchers.base import MatchItem, Notes, Threshold, TokenizerOption
-from kragx.matchers.batches import TokenMatcher
+from kragx.matchers.base import MatchItem, Threshold, TokenizerOption
+from kragx.matchers.batches import TokenMatcher, Watcher
 from kragx.matchers.broken import BrokenTexts
 from kragx.matchers.rouge import rouge
 from kragx.matchers.siblings import Lookout, agreeing
@@ -119,25 +118,11 @@ class OverlapMatcher(TokenMatcher):
         """A text without its markup."""
         return plain(text)
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """As any matcher of tokens; and texts whose words are broken are warned of."""
+    def watchers(self) -> Sequence[Watcher]:
+        """Texts whose words are broken, or that were made from templates, are warned of."""
         if not isinstance(self.tokenizer, UnicodeTokenizer):
-            yield from super().scores(items, notes)
-            return
-        waiting: deque[MatchItem] = deque()  # handed out, not yet answered
-        broken = BrokenTexts()
-
-        def handed_out() -> Iterator[MatchItem]:
-            for item in items:
-                if not broken.enough:
-                    waiting.append(item)
-                yield item
-
-        for scores in super().scores(handed_out(), notes):
-            if waiting and not broken.enough:
-                broken.add(waiting.popleft(), scores)
-            yield scores
-        broken.warn()
+            return ()
+        return BrokenTexts(), *([SiblingWatcher(self)] if self.siblings == "alike" else [])
 
     def is_phrase(self, gold: str) -> bool:
         """Whether a gold text that was tokenised is looked for as a phrase."""
@@ -176,34 +161,32 @@ class OverlapMatcher(TokenMatcher):
                 scores[:, columns] = phrases(self.corpus.of(of_docs), short, self.corpus)
             yield scores
 
-    def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield n x t scores in [0, 1], and warn where texts were made from templates."""
-        if self.siblings == "apart":
-            yield from super().scores(items, notes)
+
+@dataclass
+class SiblingWatcher:
+    """Shows a `Lookout` the gold text that the last matching document matches best."""
+
+    matcher: OverlapMatcher
+
+    def __post_init__(self) -> None:
+        self._lookout = Lookout(self.matcher.corpus)
+
+    def see(self, item: MatchItem, scores: Floats) -> None:
+        """Look at a question, where it is due, and at the documents that match one gold text."""
+        if not self._lookout.due():
             return
-        lookout = Lookout(self.corpus)
-        waiting: deque[MatchItem] = deque()
-
-        def handed_out() -> Iterator[MatchItem]:
-            for item in items:
-                waiting.append(item)
-                yield item
-
-        for scores in super().scores(handed_out(), notes):
-            item = waiting.popleft()
-            if lookout.due():
-                self._look(item, scores, lookout)
-            yield scores
-        lookout.warn()
-
-    def _look(self, item: MatchItem, scores: Floats, lookout: Lookout) -> None:
-        matched = matches(scores, self.threshold)
+        matched = matches(scores, self.matcher.threshold)
         rows = matched.any(axis=1).nonzero()[0]
         if not rows.size:
             return
         column = int(scores[rows[-1]].argmax())
-        gold = self.read(item.targets[column].text or "")
-        if not self.is_phrase(gold):
+        read = self.matcher.read
+        gold = read(item.targets[column].text or "")
+        if not self.matcher.is_phrase(gold):
             rows = matched[:, column].nonzero()[0]
-            docs = [self.read(item.docs[row].text or "") for row in rows]
-            lookout.look(item.query.id, gold, docs, scores[rows, column])
+            docs = [read(item.docs[row].text or "") for row in rows]
+            self._lookout.look(item.query.id, gold, docs, scores[rows, column])
+
+    def warn(self) -> None:
+        """Say what was found."""
+        self._lookout.warn()
