@@ -33,7 +33,13 @@ import numpy as np
 from kragx import evaluate
 
 KS = (1, 3, 5, 10)
-WORD = re.compile(r"[^\W_]+")
+# Words as the tokenizer has them: numbers whole, and a character each of Chinese, kana and Thai.
+APART = (
+    "\u0e00-\u0e4f\u0e5a-\u0eff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
+WORD = re.compile(
+    rf"[{APART}](?<=\w)|(?:[^\W_{APART}]|(?<=\d)\.(?=\d)|(?<=\d),(?<!\d{{4}},)(?=\d{{3}}(?!\d)))+"
+)
 Span = tuple[Any, int, int]
 
 

@@ -45,6 +45,7 @@ class Reader:
         return {
             "run": how.run,
             "bridge": how.bridge,
+            "short": how.short,
             "wrappers": how.wrappers,
             "tokenizer": describe(self._corpus.tokenizer),
             "offsets": how.offsets,
@@ -132,11 +133,17 @@ class Reader:
         streams = Rows.of([np.concatenate((_NO_TOKENS, *of)) for of in doc_tokens])
         item_query, text_item, stream_of = _items_of([golds for golds, _ in batch])
         cells = align(
-            gold_rows, streams, stream_of, corpus.words, run=self._how.run, bridge=self._how.bridge
+            gold_rows,
+            streams,
+            stream_of,
+            corpus,
+            run=self._how.run,
+            bridge=self._how.bridge,
+            short=self._how.short,
         )
         lengths = [np.fromiter(map(len, of), np.int64, len(of)) for of in doc_tokens]
-        repeats = repetitions(streams, self._how.run)
-        twin = twins(gold_rows, stream_of, self._how.run)
+        repeats = repetitions(streams, self._how.run, corpus)
+        twin = twins(gold_rows, stream_of, self._how.run, corpus)
         return Part(cells, repeats, twin, gold_rows.lengths, text_item, item_query, lengths)
 
     def _located(self, golds: GoldTexts, of_gold: Sequence[Placed], docs: Sequence[Placed]) -> Part:

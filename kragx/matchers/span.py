@@ -1,19 +1,23 @@
 """Aligned spans: a share of the chunk, or of the gold text, is the other's own words."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
 from kragx.data import UnicodeTokenizer
+from kragx.data.phrases import SHORT, UNSPACED_FOR_ONE, is_short
+from kragx.data.tokens import Tokens
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.shares import Of, lengths, shared_part
 from kragx.metrics import Floats, Ints
 from kragx.metrics.spans.align import align
 from kragx.metrics.spans.reading import reading
-from kragx.metrics.spans.rows import RUN, SEPARATOR, Rows
+from kragx.metrics.spans.rows import RUN, SEPARATOR, Rows, weights
 from kragx.plugins import whole
 
 Wrappers = Literal["removed", "kept"]
@@ -32,6 +36,8 @@ class SpanMatcher(TokenMatcher):
         threshold: the least share that is a match, in (0, 1].
         run: the least run that counts, in tokens.
         bridge: the longest gap within a run, in tokens.
+        short: gold of at most so many tokens is looked for as a phrase; three characters are a
+            token in scripts that write without spaces. 0 for none.
         wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
         tokenizer: a name, mapping, import path or `Tokenizer`.
     """
@@ -40,6 +46,7 @@ class SpanMatcher(TokenMatcher):
     threshold: Threshold = 0.5
     run: Annotated[int, whole(2, 1000)] = RUN
     bridge: Annotated[int, whole(0, 1000)] = 0
+    short: Annotated[int, whole(0, 1000)] = SHORT
     wrappers: Wrappers = "removed"
     tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
     name = "span"
@@ -55,42 +62,115 @@ class SpanMatcher(TokenMatcher):
         doc_tokens = [tokens for texts in docs for tokens in self.corpus.of(texts)]
         gold_tokens = [tokens for texts in golds for tokens in self.corpus.of(texts)]
         n_docs, n_golds = lengths(docs), lengths(golds)
-        # So many separators that no bridge reaches from one document into the next.
-        between = np.full(self.bridge + 1, SEPARATOR, np.int32)
-        parts = Rows.of([np.concatenate((between, tokens, between)) for tokens in doc_tokens])
-        first_doc = np.concatenate(([0], np.cumsum(n_docs)))
-        streams = Rows(parts.tokens, parts.start[first_doc])
-        rows = Rows.of(gold_tokens)
-        query_of = np.repeat(np.arange(len(golds)), n_golds)
-        words = self.corpus.words
-        cells = align(rows, streams, query_of, words, run=self.run, bridge=self.bridge, apart=True)
+        first_doc, first_gold = _firsts(n_docs), _firsts(n_golds)
+        query_of_doc, query_of_gold = _numbered(n_docs), _numbered(n_golds)
+        first_pair = _firsts(n_docs * n_golds)
+        size = np.array([*map(len, self.corpus.words), 0], np.float64)  # -1, a separator, is last
 
-        doc, gold = parts.row[cells.stream], rows.row[cells.gold]
-        query = query_of[gold]
-        first_gold = np.cumsum(n_golds) - n_golds
-        first_pair = np.cumsum(n_docs * n_golds) - n_docs * n_golds
-        n_pairs = int((n_docs * n_golds).sum())
-        pair = (
-            first_pair[query]
-            + (doc - first_doc[query]) * n_golds[query]
-            + (gold - first_gold[query])
-        )
-        size = np.array([*map(len, words), 0], np.float64)  # -1, a separator, is the last
-        in_doc, in_gold = (
-            _sums(pair, place, size[tokens], n_pairs)
-            for place, tokens in ((cells.stream, parts.tokens), (cells.gold, rows.tokens))
-        )
-        doc_size = np.bincount(parts.row, size[parts.tokens], len(doc_tokens))
-        gold_size = np.bincount(rows.row, size[rows.tokens], len(gold_tokens))
+        def shared(doc: Found, gold: Found) -> tuple[Floats, Floats]:
+            """For each pair how many characters of the document are shared, and of the gold."""
+            query = query_of_gold[gold.row]
+            pair = (
+                first_pair[query]
+                + (doc.row - first_doc[query]) * n_golds[query]
+                + (gold.row - first_gold[query])
+            )
+            sizes = (_sums(pair, of.place, size[of.tokens], first_pair[-1]) for of in (doc, gold))
+            return next(sizes), next(sizes)
+
+        gold, doc = self._aligned(gold_tokens, query_of_gold, doc_tokens, first_doc)
+        in_doc, in_gold = shared(doc, gold)
+        doc_size = np.array([size[tokens].sum() for tokens in doc_tokens])
+        gold_size = np.array([size[tokens].sum() for tokens in gold_tokens])
+
+        # The other way round for documents that are shorter than a run.
+        few = [tokens if self._is_few(tokens) else tokens[:0] for tokens in doc_tokens]
+        if any(map(len, few)):
+            passages = [
+                tokens[:0] if is_short(tokens, self.corpus, self.short) else tokens
+                for tokens in gold_tokens
+            ]
+            doc, gold = self._aligned(few, query_of_doc, passages, first_gold)
+            of_doc, of_gold = shared(doc, gold)
+            query = _numbered(n_docs * n_golds)
+            whole = doc_size[
+                first_doc[query]
+                + (np.arange(len(query)) - first_pair[query]) // np.maximum(n_golds[query], 1)
+            ]
+            is_whole = (of_doc > 0) & (of_doc == whole)
+            in_doc = np.where(is_whole, whole, in_doc)
+            in_gold = np.where(is_whole, np.maximum(of_gold, in_gold), in_gold)
+
         for row, (n, m) in enumerate(zip(n_docs.tolist(), n_golds.tolist())):
-            own = slice(first_pair[row], first_pair[row] + n * m)
+            own = slice(first_pair[row], first_pair[row + 1])
             yield shared_part(
                 self.of,
                 in_doc[own].reshape(n, m),
                 in_gold[own].reshape(n, m),
-                doc_size[first_doc[row] : first_doc[row] + n],
-                gold_size[first_gold[row] : first_gold[row] + m],
+                doc_size[first_doc[row] : first_doc[row + 1]],
+                gold_size[first_gold[row] : first_gold[row + 1]],
             )
+
+    def _aligned(
+        self, texts: Sequence[Tokens], query_of: Ints, others: Sequence[Tokens], first: Ints
+    ) -> tuple[Found, Found]:
+        """What texts and the other texts of their query share, in the one and in the other.
+
+        Args:
+            texts: the tokens of each text, which is looked for.
+            query_of: the query of each text.
+            others: the tokens of each text in which it is looked for.
+            first: the first of `others` of each query, and how many there are.
+        """
+        rows = Rows.of(texts)
+        # So many separators that no bridge reaches from one text into the next.
+        between = np.full(self.bridge + 1, SEPARATOR, np.int32)
+        parts = Rows.of([np.concatenate((between, tokens, between)) for tokens in others])
+        cells = align(
+            rows,
+            Rows(parts.tokens, parts.start[first]),
+            query_of,
+            self.corpus,
+            run=self.run,
+            bridge=self.bridge,
+            short=self.short,
+            apart=True,
+        )
+        return (
+            Found(rows.tokens, cells.gold, rows.row[cells.gold]),
+            Found(parts.tokens, cells.stream, parts.row[cells.stream]),
+        )
+
+    def _is_few(self, tokens: Tokens) -> bool:
+        """Whether a document is shorter than a run, but more than one word."""
+        most = self.run * UNSPACED_FOR_ONE
+        if len(tokens) >= most:
+            return False
+        return UNSPACED_FOR_ONE < int(weights(tokens, self.corpus).sum()) < most
+
+
+class Found(NamedTuple):
+    """Tokens of texts that are shared.
+
+    Attributes:
+        tokens: of all texts, one after another.
+        place: where the shared ones stand in `tokens`.
+        row: the text of each of those.
+    """
+
+    tokens: Tokens
+    place: Ints
+    row: Ints
+
+
+def _firsts(lengths: Ints) -> Ints:
+    """Where each of several lists begins that stand one after another, and where the last ends."""
+    return np.concatenate(([0], np.cumsum(lengths)))
+
+
+def _numbered(lengths: Ints) -> Ints:
+    """For each element of lists of these lengths the number of its list."""
+    return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def _sums(pair: Ints, place: Ints, size: Floats, n: int) -> Floats:

@@ -243,7 +243,8 @@ def _tokenizer(text: str) -> str:
 
 OPTIONS = {
     "run": Option(SpanOptions.run, read=_whole(2)),
-    "bridge": Option(0, read=_whole(0)),
+    "bridge": Option(SpanOptions.bridge, read=_whole(0)),
+    "short": Option(SpanOptions.short, read=_whole(0)),
     "offsets": Option("auto", ("auto", "off", "only")),
     "wrappers": Option("removed", ("removed", "kept")),
     "tokenizer": Option("unicode", read=_tokenizer),

@@ -57,8 +57,64 @@ def test_six_tokens_count_where_the_chunk_ends():
 
 def test_no_run_reaches_from_one_document_into_the_next():
     """Documents side by side are compared one by one, bridged or not."""
-    docs = ["aa bb cc dd ee", "ff gg hh ii jj"]
+    docs = ["x aa bb cc dd ee", "ff gg hh ii jj x"]
     assert not scores(SpanMatcher(bridge=5), docs, [GOLD]).any()
+
+
+@pytest.mark.parametrize(
+    ("chunk", "score"),
+    [
+        ("cc dd ee ff gg", 1.0),
+        ("dd ee", 1.0),
+        ("dd", 0.0),
+        ("dd ff", 0.0),
+        ("cc dd ee ff gg x", 0.0),
+    ],
+)
+def test_a_chunk_shorter_than_a_run(chunk, score):
+    """It is found where it stands wholly inside the gold, unless it is a single word."""
+    assert scores(SpanMatcher("chunk", bridge=2), [chunk], [GOLD]).item() == score
+
+
+def test_a_short_chunk_is_a_small_share_of_the_gold():
+    """Of the gold's 20 characters it is 10."""
+    assert scores(SpanMatcher("gold"), ["cc dd ee ff gg"], [GOLD, "zz yy"]).tolist() == [[0.5, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("gold", "doc", "found"),
+    [
+        ("3월 15일", "회의는 3월 15일에 열린다", True),
+        ("1919", "1919년에 있었다", True),
+        ("1919", "번호는 11919 또는 19190", False),
+        ("Seoul", "It was held in Seoul.", True),
+        ("New York", "New flights to York", False),
+        ("one two three four five", "one two three NEW four five", False),
+        ("서울", "서\u00ad울에서", True),
+        ("東京", "会議は東京で開かれた。", True),
+        ("東京", "東の京", False),
+        ("กรุงเทพ", "เขาอยู่ที่กรุงเทพมาก่อน", True),
+        ("3월 15일", "3월", False),
+    ],
+)
+def test_short_gold_is_a_phrase(gold, doc, found):
+    """Gold of at most five tokens stands in a document or does not, as under `overlap`."""
+    doc = f"처음 {doc} 끝" if doc != "3월" else doc
+    assert scores(SpanMatcher(bridge=2), [doc], [gold]).item() == found
+    assert scores(matcher("phrase"), [doc], [gold]).item() == found
+
+
+def test_short_gold_that_is_not_looked_for_as_a_phrase():
+    """`short: 0` compares tokens alone, in runs."""
+    assert scores(SpanMatcher(short=0), ["회의는 3월 15일에 열린다"], ["3월 15일"]).item() == 0.0
+
+
+def test_runs_of_characters():
+    """Where words are not written apart three characters count as a token of a run."""
+    gold = "商品在运输途中损坏的应当在签收之后二十四小时之内拍照并且联系本店的客服人员"
+    inside = gold[4:28]
+    assert scores(SpanMatcher("gold"), [f"他说{inside}吗"], [gold]).item() == pytest.approx(24 / 37)
+    assert scores(SpanMatcher("gold"), [f"他说{inside[:-1]}吗"], [gold]).item() == 0.0
 
 
 words = st.lists(st.sampled_from(["a", "b", "c", "가나", "다라마바"]), max_size=14)
@@ -118,6 +174,7 @@ def test_in_an_evaluation():
         "threshold": 0.9,
         "run": 8,
         "bridge": 0,
+        "short": 5,
         "wrappers": "removed",
         "tokenizer": None,
     }

@@ -163,3 +163,18 @@ def test_judged():
     result = evaluate(dataset, run, match="id", metrics=["judged@1", "judged@2", "judged@9"])
     assert list(result.mean.values()) == pytest.approx([1.0, 0.5, 2 / 3])
     assert measured("judged@5")["judged@5"] is None
+
+
+@pytest.mark.parametrize("match", ["overlap", "span", "phrase"])
+def test_short_facts_are_phrases(match):
+    """A fact of a few words stands in a document or does not, whichever matcher compares texts."""
+    facts = ["3월 15일", "서울 시청", "15일 회의"]
+    dataset = GoldDataset(
+        (Query("q", gold=(Gold(text="회의 날짜와 장소"),), metadata={"facts": facts}),)
+    )
+    run = Run(
+        {"q": Retrieved((Doc(text="회의는 3월 15일에 열린다"), Doc(text="서울 시청에서 열린다")))}
+    )
+    names = ["context_completeness@1", "context_completeness@2"]
+    result = evaluate(dataset, run, match=match, metrics=names)
+    assert list(result.mean.values()) == pytest.approx([1 / 3, 2 / 3])

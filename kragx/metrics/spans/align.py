@@ -5,8 +5,12 @@ may have gaps of a few tokens on either side. It counts if it is too long to be 
 
 * ``run`` tokens, or the whole gold text if that is shorter;
 * less, if it holds the first or the last token of the gold text, because there a chunk's end has
-  cut off the rest: `EDGE` tokens, or two that hold `SYLLABLES` syllables of Hangul, kana or Chinese
-  characters, each of which says more than a Latin letter.
+  cut off the rest: `EDGE` tokens, or two that hold `SYLLABLES` syllables of Hangul, each of which
+  says more than a Latin letter.
+
+In scripts that write without spaces a character is a token, and three of them count as one; seven
+are enough at the gold text's end. Short gold texts are looked for as phrases
+(`kragx.data.phrases`).
 
 Where one retrieved text ends and the next begins makes no difference, so cutting a chunk in two
 changes nothing. A gold text that was itself cut within a word begins or ends with a part of it;
@@ -23,9 +27,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kragx.data import TokenCorpus
+from kragx.data.phrases import SHORT, is_short, phrase_starts
 from kragx.metrics.match_table import Bools, Ints
 from kragx.metrics.spans.diagonals import Diagonals, diagonals
-from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, Rows, ranges
+from kragx.metrics.spans.rows import EDGE, NEVER, RUN, SEPARATOR, Least, Rows, ranges, weights
 
 SEED = 3
 """Tokens in a row that a bridged run has somewhere."""
@@ -52,10 +58,11 @@ def align(
     golds: Rows,
     streams: Rows,
     stream_of: Ints,
-    words: Sequence[str],
+    corpus: TokenCorpus,
     *,
     run: int = RUN,
     bridge: int = 0,
+    short: int = SHORT,
     apart: bool = False,
 ) -> Cells:
     """Find every run that counts between each gold text and its stream.
@@ -64,20 +71,65 @@ def align(
         golds: a row for each gold text.
         streams: a row for each stream.
         stream_of: for each gold text the row of its stream.
-        words: the word of each token number.
+        corpus: where the token numbers come from.
         run: the least run, in tokens.
         bridge: the longest gap that is bridged, in tokens.
+        short: gold texts of at most so many tokens are looked for as phrases.
         apart: `SEPARATOR` stands before and after each retrieved text, and a run at the gold text's
             end counts only if it is the retrieved text's end that cuts it off.
     """
-    least = Least.of(golds, words, run)
+    is_phrase = [is_short(tokens, corpus, short) for tokens in golds.texts()]
+    if not any(is_phrase):
+        return _runs(golds, streams, stream_of, corpus, run, bridge, apart)
+    is_long = ~np.array(is_phrase)
+    token_is_long = is_long[golds.row]
+    starts = np.concatenate(([0], np.cumsum(golds.lengths[is_long])))
+    long = Rows(golds.tokens[token_is_long], starts)
+    runs = _runs(long, streams, stream_of[is_long], corpus, run, bridge, apart)
+    found = _phrases(golds, np.flatnonzero(is_phrase), streams, stream_of, corpus)
+    return Cells(
+        np.concatenate((np.flatnonzero(token_is_long)[runs.gold], found.gold)),
+        np.concatenate((runs.stream, found.stream)),
+        np.concatenate((runs.known, found.known)),
+        np.concatenate((runs.equal, found.equal)),
+    )
+
+
+def _phrases(golds: Rows, rows: Ints, streams: Rows, stream_of: Ints, corpus: TokenCorpus) -> Cells:
+    """The tokens of some gold texts wherever all of them stand one after the other."""
+    empty = np.empty(0, np.int64)
+    gold, stream, known = [empty], [empty], [empty]
+    for row in rows.tolist():
+        first, behind = golds.start[row : row + 2].tolist()
+        begin, end = streams.start[stream_of[row] : stream_of[row] + 2].tolist()
+        starts = phrase_starts(streams.tokens[begin:end], golds.tokens[first:behind], corpus)
+        if starts.size:
+            size = behind - first
+            gold.append(np.tile(np.arange(first, behind), len(starts)))
+            stream.append((starts[:, None] + np.arange(begin, begin + size)).ravel())
+            known.append(np.repeat(starts + begin + size - 1, size))
+    places = np.concatenate(stream)
+    return Cells(np.concatenate(gold), places, np.concatenate(known), np.ones(len(places), bool))
+
+
+def _runs(
+    golds: Rows,
+    streams: Rows,
+    stream_of: Ints,
+    corpus: TokenCorpus,
+    run: int,
+    bridge: int,
+    apart: bool,
+) -> Cells:
+    least = Least.of(golds, corpus, run)
     seed = min(SEED if bridge else EDGE, run)
     portions = diagonals(golds, streams, stream_of, least, seed, bridge).portions()
     parts = _Parts.joined(_parts(golds, streams, portion, bridge) for portion in portions)
-    parts = _with_cut_words(parts, golds, streams, stream_of, words, seed)
+    parts = _with_cut_words(parts, golds, streams, stream_of, corpus.words, seed)
     order, chain = _chains(parts, bridge)
     cells, chain, row = _cells(parts, order, chain)
-    return _counted(cells, chain, row, golds, streams, least, apart=apart)
+    weight = weights(golds.tokens, corpus)
+    return _counted(cells, chain, row, golds, streams, least, weight, apart=apart)
 
 
 # -- what is there ---------------------------------------------------------------------------
@@ -265,7 +317,15 @@ def _cells(parts: _Parts, order: Ints, chain: Ints) -> tuple[Cells, Ints, Ints]:
 
 
 def _counted(
-    cells: Cells, chain: Ints, row: Ints, golds: Rows, streams: Rows, least: Least, *, apart: bool
+    cells: Cells,
+    chain: Ints,
+    row: Ints,
+    golds: Rows,
+    streams: Rows,
+    least: Least,
+    weight: Ints,
+    *,
+    apart: bool,
 ) -> Cells:
     if not chain.size:
         return cells
@@ -283,12 +343,15 @@ def _counted(
         last, first = cells.stream[end - 1], cells.stream[begin]
         at_start &= near[last + 1] | near[np.minimum(last + 2, len(near) - 1)]
         at_end &= near[first - 1] | near[np.maximum(first - 2, 0)]
-    long = total >= least.anywhere[row]
-    need = np.where(long, least.anywhere[row], np.where(at_end, total, NEVER))
+    # The weights of equal tokens, added up, say how long a run is and where it is long enough.
+    places = np.flatnonzero(cells.equal)
+    sums = np.concatenate(([0], np.cumsum(weight[cells.gold[places]])))
+    before = sums[matched[begin]]
+    long = sums[matched[end]] - before >= least.anywhere[row]
+    need = np.searchsorted(sums, before + least.anywhere[row]) - matched[begin]
+    need = np.where(long, need, np.where(at_end, total, NEVER))
     need = np.where(at_start, np.minimum(need, least.at_start[row]), need)
     counts = at_start | at_end | long
-    # The place of the token with which the run has as many as it needs.
-    places = np.flatnonzero(cells.equal)
     enough = np.zeros(len(begin), np.int64)
     enough[counts] = cells.stream[places[matched[begin[counts]] + need[counts] - 1]]
     # A gap is bridged once the token behind it has been read.

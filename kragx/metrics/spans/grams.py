@@ -3,8 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from kragx.data import TokenCorpus
+from kragx.data.phrases import UNSPACED_FOR_ONE
 from kragx.metrics.match_table import Bools, Ints
-from kragx.metrics.spans.rows import NEVER, Rows, ranges
+from kragx.metrics.spans.rows import NEVER, Rows, ranges, weights
 from kragx.metrics.table_view import order_within
 
 Hashes = NDArray[np.uint64]
@@ -64,39 +66,64 @@ def _thin_out(count: Ints, hashes: Hashes) -> None:
     count[often[number > np.maximum(_PAIRS // count[often], 1)]] = 0
 
 
-def repetitions(streams: Rows, run: int) -> Ints:
+def repetitions(streams: Rows, run: int, corpus: TokenCorpus) -> Ints:
     """For each token of a stream the place up to which one has to read to know it said before.
 
     A token is said before if it stands in `run` tokens in a row that stand earlier in the stream;
     for others the place is beyond every stream.
     """
     known = np.full(len(streams.tokens), NEVER)
-    again, _ = repeated(Grams(streams, np.arange(len(streams.start))), run)
-    for step in range(run):  # what is known first is written last
-        known[again + step] = again + run - 1
+    grams = Grams(streams, np.arange(len(streams.start)))
+    for n, long in _long(streams, run, corpus).items():
+        again, _ = repeated(grams, n)
+        again = again[long[again]]
+        said = np.full(len(known), NEVER)
+        for step in range(n):  # what is known first is written last
+            said[again + step] = again + n - 1
+        np.minimum(known, said, out=known)
     return known
 
 
-def twins(golds: Rows, stream_of: Ints, run: int) -> Ints:
+def twins(golds: Rows, stream_of: Ints, run: int, corpus: TokenCorpus) -> Ints:
     """For each token of gold the first of the same stream's gold texts that says the same.
 
     Tokens say the same in `run` tokens in a row, or in a whole gold text that is shorter, that both
     stand in; a token without another is its own.
     """
     lengths = golds.lengths
+    weight = np.bincount(golds.row, weights(golds.tokens, corpus), len(lengths))
+    is_short = (lengths > 0) & (weight < run * UNSPACED_FOR_ONE)
+    long = _long(golds, run, corpus)
     twin = np.arange(len(golds.tokens))
     grams = Grams(golds, stream_of)
-    for n in sorted({run, *lengths[(lengths > 0) & (lengths < run)].tolist()}):
+    for n in sorted({*long, *lengths[is_short].tolist()}):
         again, first = repeated(grams, n)
-        if n < run:
-            hashes = grams.of(n)
-            whole = np.isin(hashes[again], hashes[golds.start[:-1][lengths == n]])
-            again, first = again[whole], first[whole]
+        hashes = grams.of(n)
+        same = np.isin(hashes[again], hashes[golds.start[:-1][is_short & (lengths == n)]])
+        if n in long:
+            same |= long[n][again]
+        again, first = again[same], first[same]
         for step in range(n):
             twin[again + step] = np.minimum(twin[again + step], first + step)
     while ((root := twin[twin]) != twin).any():
         twin = root
     return twin
+
+
+def _long(texts: Rows, run: int, corpus: TokenCorpus) -> dict[int, Bools]:
+    """How many tokens in a row are as long as `run` words, and from which places on.
+
+    `run`, or three times as many where one of them is a character of a script that writes without
+    spaces.
+    """
+    unspaced = corpus.unspaced[texts.tokens]
+    if not unspaced.any():
+        return {run: texts.fit(run)}
+    before = np.concatenate(([0], np.cumsum(unspaced)))
+    place = np.arange(len(unspaced))
+    has = before[np.minimum(place + run, len(unspaced))] > before[place]
+    longer = run * UNSPACED_FOR_ONE
+    return {run: texts.fit(run) & ~has, longer: texts.fit(longer) & has}
 
 
 def repeated(grams: Grams, n: int) -> tuple[Ints, Ints]:

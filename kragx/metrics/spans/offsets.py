@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kragx.data import value_at
+from kragx.data.words import unspaced
 from kragx.metrics.match_table import Ints
 from kragx.metrics.spans.align import Cells
 from kragx.metrics.spans.reading import SpanOptions, inside
@@ -43,8 +44,18 @@ def placed(text: str | None, metadata: Mapping[str, Any], how: SpanOptions) -> P
     end = _at(metadata, how.end)
     if _is_place(end) and end - start != len(inner):
         return None
-    words = ((start + word.start(), start + word.end()) for word in _WORD.finditer(inner))
-    return Placed(str(source), tuple(words))
+    return Placed(str(source), tuple((start + a, start + b) for a, b in _words(inner)))
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    """Where each word begins and ends; a character where words are not written apart."""
+    words = [word.span() for word in _WORD.finditer(text)]
+    single = set(filter(unspaced, set(text)))
+    if not single:
+        return words
+    cuts = {place + step for place, char in enumerate(text) if char in single for step in (0, 1)}
+    parts = ([a, *(cut for cut in range(a + 1, b) if cut in cuts), b] for a, b in words)
+    return [part for cut in parts for part in pairwise(cut)]
 
 
 def _is_place(value: Any) -> bool:

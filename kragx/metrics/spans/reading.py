@@ -16,6 +16,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from kragx.data.phrases import SHORT
 from kragx.metrics.spans.markup import without_markup
 from kragx.metrics.spans.rows import RUN
 
@@ -76,7 +77,7 @@ class SpanOptions:
     ``start_index|start``, the first that is there counts.
 
     Attributes:
-        run, bridge: as for `kragx.metrics.spans.align.align`.
+        run, bridge, short: as for `kragx.metrics.spans.align.align`.
         offsets: exact spans where metadata have them (``auto``), never (``off``), or an error where
             they are missing (``only``).
         wrappers: what a pipeline put around texts, and markup, is ``removed`` or ``kept``.
@@ -90,6 +91,7 @@ class SpanOptions:
 
     run: int = RUN
     bridge: int = 0
+    short: int = SHORT
     offsets: str = "auto"
     wrappers: str = "removed"
     tokenizer: str = "unicode"

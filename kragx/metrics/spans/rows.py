@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
+from kragx.data import TokenCorpus
+from kragx.data.phrases import UNSPACED_FOR_ONE
 from kragx.data.tokens import Tokens
 from kragx.metrics.match_table import Bools, Ints
 
 RUN = 8
-"""The least run, in tokens."""
+"""The least run, in tokens; three characters of a script that writes without spaces are one."""
 
 EDGE, SYLLABLES = 6, 7
 """At the gold text's end: so many tokens, or two that have so many syllables (docs/coverage.md)."""
@@ -37,6 +40,10 @@ class Rows:
         lengths = np.fromiter(map(len, texts), np.int64, len(texts))
         tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)
         return cls(tokens, np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths))))
+
+    def texts(self) -> list[Tokens]:
+        """The tokens of each row."""
+        return [self.tokens[a:b] for a, b in pairwise(self.start.tolist())]
 
     @property
     def lengths(self) -> Ints:
@@ -63,6 +70,15 @@ def ranges(lengths: Ints) -> Ints:
 # -- how long a run has to be ----------------------------------------------------------------
 
 
+def weights(tokens: Tokens, corpus: TokenCorpus) -> Ints:
+    """What each token counts: a word 3, a character where words are not written apart 1."""
+    unspaced = corpus.unspaced
+    if not unspaced.any():
+        return np.full(len(tokens), UNSPACED_FOR_ONE, np.int64)
+    # -1, a separator, takes the last, and is never asked for.
+    return np.where(unspaced, 1, UNSPACED_FOR_ONE)[tokens]
+
+
 def syllables(tokens: Tokens, words: Sequence[str]) -> Ints:
     """For each token how many characters of Hangul, kana or Chinese its word has."""
     numbers, which = np.unique(tokens, return_inverse=True)
@@ -75,26 +91,40 @@ def syllables(tokens: Tokens, words: Sequence[str]) -> Ints:
 
 @dataclass(frozen=True)
 class Least:
-    """How many tokens of each gold text a run needs: anywhere, at its start, at its end."""
+    """How much of each gold text a run needs: anywhere, at its start, at its end.
+
+    Attributes:
+        anywhere: in weights of tokens.
+        at_start, at_end: in tokens.
+    """
 
     anywhere: Ints
     at_start: Ints
     at_end: Ints
 
     @classmethod
-    def of(cls, golds: Rows, words: Sequence[str], run: int) -> Least:
+    def of(cls, golds: Rows, corpus: TokenCorpus, run: int) -> Least:
         """What the gold texts need, by their length and their first and last words."""
         lengths = golds.lengths
         first, last = golds.start[:-1], golds.start[1:] - 1
+        weight = weights(golds.tokens, corpus)
+        total = np.bincount(golds.row, weight, len(lengths)).astype(np.int64)
+        enough = np.minimum(total, min(EDGE, run) * UNSPACED_FOR_ONE)
 
         def edge(outermost: Ints, step: int) -> Ints:
-            need, spoken = np.ones_like(lengths), np.zeros_like(lengths)
-            for n in range(1, min(EDGE, run)):
-                inside = lengths >= n
+            need, spoken, held = np.ones_like(lengths), np.zeros_like(lengths), np.zeros_like(total)
+            for n in range(1, min(EDGE, run) * UNSPACED_FOR_ONE):
+                inside = np.flatnonzero((lengths >= n) & (need == n))
+                if not inside.size:
+                    break
                 place = outermost[inside] + step * (n - 1)
-                spoken[inside] += syllables(golds.tokens[place], words)
+                of_word = syllables(golds.tokens[place], corpus.words)
+                spoken[inside] += np.maximum(of_word, weight[place] < UNSPACED_FOR_ONE)
+                held[inside] += weight[place]
                 # One token alone is never enough, however many syllables it has.
-                need += (spoken < SYLLABLES) | (n == 1)
+                said = (spoken[inside] >= SYLLABLES) & (n > 1)
+                need[inside] += ~said & (held[inside] < enough[inside])
             return np.minimum(need, lengths)
 
-        return cls(np.minimum(run, lengths), edge(first, 1), edge(last, -1))
+        anywhere = np.minimum(total, run * UNSPACED_FOR_ONE)
+        return cls(anywhere, edge(first, 1), edge(last, -1))

@@ -110,19 +110,98 @@ def test_a_gold_text_cut_within_words():
     ("gold", "found"),
     [
         ("반품 기간은 14일", 1.0),
-        ("기간은 14일", 0.0),
-        ("심이면 반품 기간은 14일", 1.0),
-        ("품 기간은 14일", 0.0),
-        ("반품 기간은 1", 1.0),
+        ("기간은 14일", 1.0),
+        ("14일", 1.0),
+        ("심이면 반품 기간은 14일", 0.0),
+        ("반품 기간은 1", 0.0),
         ("간은 14일", 0.0),
+        ("14", 1.0),
+        ("4일", 0.0),
+        ("반품 14일", 0.0),
     ],
 )
-def test_a_short_gold_text_cut_within_words(gold, found):
-    """Beside two equal words a part of a word completes a short gold text, beside one not.
+def test_a_short_gold_text_is_a_phrase(gold, found):
+    """Its tokens stand one after the other, and the last may go on in Hangul.
 
     In Korean this is the usual case: a particle stands behind the last word.
     """
-    assert values([gold], ["단순 변심이면 반품 기간은 14일이며"], "coverage") == [found]
+    docs = ["단순 변심이면 반품 기간은 14일이며"]
+    assert values([gold], docs, "coverage", "coverage(bridge=2)") == [found] * 2
+    beside = (5 - len(gold.split())) / 5
+    assert values([gold], docs, "density") == [pytest.approx(1 - beside if found else 0.0)]
+
+
+def test_a_phrase_over_the_end_of_a_chunk():
+    """A chunk cut in two covers what it covered, once both parts are read."""
+    docs = ["the answer is New", "York City"]
+    assert values(["New York"], docs, "coverage@1", "coverage@2", "density@2") == pytest.approx(
+        [0.0, 1.0, 2 / 6]
+    )
+
+
+def test_a_phrase_that_stands_several_times():
+    """Each place is gold: the one word between them is beside the point."""
+    assert values(["1919"], ["1919년 또는 1919년"], "coverage", "density") == [1.0, 0.5]
+
+
+def test_short_gold_beside_a_passage():
+    """Each gold item is read by its own rule."""
+    docs = [f"{TEN} and 15일에"]
+    names = ("coverage", "density", "coverage(short=0)")
+    assert values([TEN, "15일"], docs, *names) == pytest.approx([1.0, 11 / 12, 0.5])
+
+
+def test_runs_where_words_are_not_written_apart():
+    """24 characters within are evidence, 7 at an end; a few are none. Marks stay with letters."""
+    chinese = "商品在运输途中损坏的应当在签收之后二十四小时之内拍照并且联系本店的客服人员"
+    assert len(chinese) == 37
+    thai = "ลูกค้าสามารถขอคืนสินค้าได้ภายในเจ็ดวันนับจากวันที่"
+    for gold, docs, covered in (
+        (chinese, [f"他{chinese[4:28]}吗"], 24 / 37),
+        (chinese, [f"他{chinese[4:27]}吗"], 0.0),
+        (chinese, [f"他说{chinese[:7]}吗"], 7 / 37),
+        (chinese, [f"他说{chinese[:6]}吗"], 0.0),
+        (chinese, [chinese[:20], chinese[20:]], 1.0),
+        ("三月十五日", ["会议在三月十五日召开"], 1.0),
+        ("三月十五日", ["会议在三月二十五日召开"], 0.0),
+        (thai, [f"แต่{thai}นี้"], 1.0),
+    ):
+        assert values([gold], docs, "coverage") == [pytest.approx(covered)], (gold, docs)
+
+
+def test_repetitions_where_words_are_not_written_apart():
+    """24 characters said again count once, eight count again."""
+    first = "商品在运输途中损坏的应当在签收之后二十四小时之内"
+    gold = "无理由退货的运费由顾客承担本店在三日内进行检查"
+    assert len(first) == 24
+    again, short = (
+        values([gold], [f"{gold}。{first}", f"另{first}"], "density"),
+        values([gold], [f"{gold}。{first[:8]}", f"另{first[:8]}"], "density"),
+    )
+    assert again == [pytest.approx(23 / (23 + 25))]
+    assert short == [pytest.approx(23 / (23 + 17))]
+
+
+def test_offsets_where_words_are_not_written_apart():
+    """Each character has its own place."""
+    text = "商品损坏的应当拍照。iPhone也是"
+    parts = [
+        {"text": text[a:b], "metadata": {"source": "s", "start": a}}
+        for a, b in ((0, len(text)), (0, 5), (5, 12))
+    ]
+    found = evaluate(
+        [parts[:1]], [parts[1:]], match="text", metrics=["coverage@1(offsets=only)", "coverage"]
+    )
+    # Nine characters, iPhone, two characters; "iP" is a part of a word.
+    assert list(found.mean.values()) == pytest.approx([5 / 12, 9 / 12])
+
+
+def test_many_short_gold_texts():
+    """Ten thousand answers, each with its own documents, keep their own values."""
+    golds = [[f"{n}"] for n in range(10_000)]
+    docs = [[f"it was {n + n % 2}년"] for n in range(10_000)]
+    result = evaluate(golds, docs, match="text", metrics=["coverage"])
+    assert result["coverage"] == 0.5
 
 
 def test_bridges_close_together():
