@@ -182,9 +182,9 @@ def test_in_an_evaluation():
 
 def test_texts_without_tokens():
     """They are counted and said."""
-    with pytest.warns(MatchWarning, match=r"no token.*: 1, for example '!!!'"):
+    with pytest.warns(MatchWarning, match="nothing by 'span' in 1 question, for example '!!!'"):
         result = evaluate([[GOLD]], [["!!!"]], match="span", metrics=["recall"])
-    assert result.counts["n_texts_without_tokens"] == 1
+    assert result.counts["n_queries_docs_unmatchable"] == 1
 
 
 @pytest.mark.parametrize(
