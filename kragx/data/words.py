@@ -24,7 +24,7 @@ _POINT = re.compile(r"\.(?<=\d\.)\d")
 _COMMA = re.compile(r",(?<=\d,)\d")
 _SPACE_IN_NUMBER = re.compile("[\u00a0\u202f](?<=\\d.)(?=\\d{3}(?!\\d))")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|\d{1,3}(?:\.\d{3})+,\d+")
+_DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|0,\d+|\d{1,3}(?:\.\d{3})+,\d+")
 _PLUS = re.compile(r"\+\+(?<=\b[cC]\+\+)")
 _SHARP = re.compile(r"#(?<=\b[cCfFjJ]#)")
 _ARABIC = {0x66B: ".", 0x66C: ","}
