@@ -87,7 +87,7 @@ def most_alike(misses: Misses, texts: Mapping[str, str]) -> dict[int, tuple[int,
         )
         if gold and ranked.docs and all(doc.text is not None for doc in ranked.docs):
             items[row] = MatchItem(Query(ranked.query.id, gold=gold), ranked.docs)
-    overlap = matchers.matcher("overlap")
+    overlap = matchers.matcher({"method": "overlap", "short": 0})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MatchWarning)  # nobody asked for this matcher
         matrices = zip(items, overlap.scores(items.values(), Notes()), strict=True)

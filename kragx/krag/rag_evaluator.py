@@ -143,14 +143,18 @@ class RAGEvaluator:
             return OfflineRetrievalEvaluators(
                 actual_docs, predicted_docs, self.match_method, **common
             )
-        overlap = self.match_method == "overlap"
+        if self.match_method == "overlap":
+            spec = {"method": "overlap", "threshold": self.rouge_threshold}
+            if self.tokenizer is not None:
+                spec["tokenizer"] = self.tokenizer
+            return OfflineRetrievalEvaluators(actual_docs, predicted_docs, spec, **common)
         return RougeOfflineRetrievalEvaluators(
             actual_docs,
             predicted_docs,
-            "rouge2" if overlap else self.match_method,
+            self.match_method,
             threshold=self.rouge_threshold,
             tokenizer=self.tokenizer,
-            measure="overlap" if overlap else self.measure,
+            measure=self.measure,
             **common,
         )
 

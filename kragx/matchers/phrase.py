@@ -6,7 +6,7 @@ pair. So gold of a few tokens either stands in a document as it is, or does not 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from kragx.matchers.siblings import Lookout, agreeing
 from kragx.metrics import Bools, Floats, Profile
 from kragx.metrics.spans.reading import plain
 from kragx.metrics.threshold import matches
-from kragx.plugins import whole
+from kragx.plugins import one_of, optional, whole
 
 
 def phrases(docs: Sequence[Tokens], golds: Sequence[Tokens], corpus: TokenCorpus) -> Bools:
@@ -104,7 +104,7 @@ class OverlapMatcher(TokenMatcher):
 
     threshold: Threshold = 0.5
     short: Annotated[int, whole(0, 1000)] = SHORT
-    siblings: Literal["alike", "apart"] = "alike"
+    siblings: Annotated[str | None, optional(one_of("apart"))] = None
     tokenizer: TokenizerOption = field(default_factory=UnicodeTokenizer)
     name = "overlap"
 
@@ -122,7 +122,7 @@ class OverlapMatcher(TokenMatcher):
         """Texts whose words are broken, or that were made from templates, are warned of."""
         if not isinstance(self.tokenizer, UnicodeTokenizer):
             return ()
-        return BrokenTexts(), *([SiblingWatcher(self)] if self.siblings == "alike" else [])
+        return BrokenTexts(), *([SiblingWatcher(self)] if self.siblings is None else [])
 
     def is_phrase(self, gold: str) -> bool:
         """Whether a gold text that was tokenised is looked for as a phrase."""

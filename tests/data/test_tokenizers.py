@@ -25,6 +25,7 @@ def split_at_commas(text: str) -> list[str]:
     return text.split(",")
 
 
+UNICODE = f"2 (Unicode {unicodedata.unidata_version})"
 NFD = unicodedata.normalize("NFD", "각각 다르다")
 
 
@@ -34,7 +35,7 @@ NFD = unicodedata.normalize("NFD", "각각 다르다")
         ("unicode", "서울(Seoul)은 2024년에", ["서울", "seoul", "은", "2024년에"]),
         ("unicode", NFD, ["각각", "다르다"]),
         ("unicode", "state_of-the art", ["state", "of", "the", "art"]),
-        ("unicode", "Ελλάδα 東京タワー", ["ελλάδα", "東京タワー"]),
+        ("unicode", "Ελλάδα 東京タワー", ["ελλάδα", *"東京タワー"]),
         ("unicode", "", []),
         ("unicode", "?! _ …", []),
         ("rouge", "Seoul's 25 districts", ["seoul", "s", "25", "districts"]),
@@ -77,7 +78,7 @@ def test_many_texts_at_once_keep_their_order(spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        ("unicode", {"name": "unicode", "version": unicodedata.unidata_version}),
+        ("unicode", {"name": "unicode", "version": UNICODE, "casefold": True}),
         (
             {"name": "rouge", "stemmer": True},
             {"name": "rouge", "version": version("rouge-score"), "stemmer": True},

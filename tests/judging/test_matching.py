@@ -200,7 +200,7 @@ def test_cascade_asks_only_in_between(client, judge):
         found,
         match={
             "cascade": [
-                {"method": "overlap", "accept": 0.8, "reject": 0.2},
+                {"method": "overlap", "short": 0, "accept": 0.8, "reject": 0.2},
                 {"method": "llm", "judge": judge},
             ]
         },

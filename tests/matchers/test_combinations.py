@@ -23,6 +23,8 @@ from .support import item, scored
 
 DOCS = ["a b c d", "a b c d e f g h", "a b x y", "q r s t", "A B C D"]
 GOLDS = ["a b c d", "c d e f g h", "q r"]
+PAIRS = {"method": "overlap", "short": 0}
+"""Pairs of tokens alone, of gold of any length."""
 EMBEDDING = {"method": "embedding", "embeddings": NgramEmbeddings()}
 
 leaves = st.sampled_from(
@@ -143,7 +145,7 @@ def check_parts(reason: Reason) -> None:
 
 def test_which_member_decided_is_said_with_its_score():
     """By hand: overlap accepts the first pair, rejects the last, and leaves the middle to text."""
-    spec = {"cascade": [{"method": "overlap", "accept": 0.9, "reject": 0.2}, "text"]}
+    spec = {"cascade": [{**PAIRS, "accept": 0.9, "reject": 0.2}, "text"]}
     grid = reasons(matcher(spec), item(DOCS, ["a b c z"]))
     first, second, third = grid[0][0], grid[2][0], grid[3][0]
     assert [each.method for each in first.deciding()] == ["text"]  # overlap 2/3: in between
@@ -151,14 +153,14 @@ def test_which_member_decided_is_said_with_its_score():
     assert first.parts[0].verdict == "open"
     assert first.parts[0].distance == pytest.approx(2 / 3 - 0.9)
     assert [each.method for each in second.deciding()] == ["text"]
-    assert [(each.method, each.score) for each in third.deciding()] == [("rouge2", 0.0)]
+    assert [(each.method, each.score) for each in third.deciding()] == [("overlap", 0.0)]
     assert third.parts[0].verdict == "no match"
     assert third.distance is None
     assert third.parts[0].distance == pytest.approx(-0.2)
     (sure,) = reasons(matcher(spec), item(["a b c z"], ["a b c z"]))[0]
-    assert [(each.method, each.verdict) for each in sure.deciding()] == [("rouge2", "match")]
+    assert [(each.method, each.verdict) for each in sure.deciding()] == [("overlap", "match")]
     assert sure.to_dict()["of"][0] == {
-        "method": "rouge2",
+        "method": "overlap",
         "score": 1.0,
         "verdict": "match",
         "decides": True,
@@ -172,7 +174,7 @@ def test_the_alternative_that_matches_speaks_for_its_gold_item():
     """Of a gold item's alternatives, the best one's reason is taken."""
     gold = {"text": "nothing of it", "alternatives": [{"text": "a b c d"}, {"text": "a b c x"}]}
     asked = item(DOCS, [gold, "q r"])
-    grid = reasons(matcher("overlap"), asked)
+    grid = reasons(matcher(PAIRS), asked)
     assert best_targets(asked, grid) == [[1, 3], [1, 3], [1, 3], [0, 3], [1, 3]]
 
 
@@ -226,7 +228,7 @@ def test_a_cascade_that_filters_keeps_the_score_of_one_that_may_not_know():
 
 def test_a_combination_within_a_cascade_says_yes_or_no_itself():
     """It has its own threshold, whatever the limits are by which the cascade goes on."""
-    spec = {"cascade": [{"any": ["exact", "contains"], "accept": 1}, "overlap"]}
+    spec = {"cascade": [{"any": ["exact", "contains"], "accept": 1}, PAIRS]}
     (reason,) = reasons(matcher(spec), item(["a b c d"], ["a b c e"]))[0]
     inner, last = reason.parts
     assert (inner.verdict, inner.accept, inner.reject) == ("no match", None, None)
@@ -260,7 +262,7 @@ def test_nested_combinations_work_from_a_config(tmp_path: Path, monkeypatch: pyt
             "exact",
             {
                 "all": [
-                    "overlap",
+                    PAIRS,
                     {
                         "cascade": [
                             {

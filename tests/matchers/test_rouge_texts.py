@@ -7,13 +7,13 @@ import warnings
 
 import pytest
 
-from kragx import evaluate, match_pairs
+from kragx import DataError, evaluate, match_pairs
 from kragx.matchers import MatchWarning, RougeMatcher
 
 from .support import scored
 
 METHODS = ("rouge1", "rouge2", "rougeL")
-NOTE = "n_texts_without_tokens"
+GOLD, DOCS = "n_queries_gold_unmatchable", "n_queries_docs_unmatchable"
 
 
 @pytest.mark.parametrize("measure", ["fmeasure", "precision", "recall", "overlap"])
@@ -24,14 +24,17 @@ def test_identical_korean_texts_score_one(method: str, measure: str) -> None:
     assert scored(RougeMatcher(method, measure), [text], [text]).item() == 1.0
 
 
+@pytest.mark.filterwarnings("ignore::kragx.matchers.MatchWarning")
 @pytest.mark.parametrize("method", METHODS)
 def test_the_stock_tokenizer_finds_nothing_in_korean_and_says_so(method: str) -> None:
-    """With rouge-score's tokenizer identical Korean texts score 0, counted and warned about."""
+    """With rouge-score's tokenizer no Korean question can match: an error with what would work."""
     text = "경복궁은 조선의 으뜸 궁궐이다"
-    with pytest.warns(MatchWarning, match=r"no (tokens|pairs) .*'rouge'.*: 1, .*경복궁"):
-        result = evaluate([[text]], [[text]], match={"method": method, "tokenizer": "rouge"})
-    assert result["recall@10"] == 0.0
-    assert result.counts[NOTE] == 1
+    match = {"method": method, "tokenizer": "rouge"}
+    with pytest.raises(DataError, match=r"no question can match.*경복궁.*'rouge'.*use 'unicode'"):
+        evaluate([[text]], [[text]], match=match)
+    result = evaluate([[text], ["a b"]], [[text], ["a b"]], match=match)
+    assert result["recall@10"] == 0.5
+    assert result.counts[GOLD] == result.counts[DOCS] == 1
 
 
 def test_a_shared_number_is_not_a_match_of_unrelated_korean_texts() -> None:
@@ -52,16 +55,17 @@ def test_decomposed_korean_equals_composed(method: str, name: str) -> None:
     assert scored(RougeMatcher(method, tokenizer=name), [decomposed], [text]).item() == 1.0
 
 
-def test_texts_without_tokens_are_counted_once_each() -> None:
-    """A text without tokens is counted once however often it is retrieved, and warned of once."""
+def test_questions_with_texts_without_tokens_are_counted() -> None:
+    """A question counts once however many such texts it has, and all are warned of at once."""
     gold = [["바다"], ["바다"], ["강"]]
-    retrieved = [["...", "", "바다"], ["...", "강"], ["!!!", "..."]]
+    retrieved = [["...", "", "바다"], ["...", "강"], ["강"]]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = evaluate(gold, retrieved, match="rouge1")
     assert [warning.category for warning in caught] == [MatchWarning]
-    assert "match nothing: 3, for example" in str(caught[0].message)
-    assert result.counts[NOTE] == 3
+    assert "match nothing by 'rouge1' in 2 questions, for example '...'" in str(caught[0].message)
+    assert result.counts[DOCS] == 2
+    assert GOLD not in result.counts
 
 
 def test_a_text_without_tokens_matches_nothing() -> None:
@@ -73,15 +77,20 @@ def test_a_text_without_tokens_matches_nothing() -> None:
 
 def test_texts_with_tokens_are_not_warned_about() -> None:
     """Without such texts there is neither a warning nor a count."""
-    assert NOTE not in evaluate([["바다 위의 달"]], [["산 위의 달"]], match="rouge2").counts
+    counts = evaluate([["바다 위의 달"]], [["산 위의 달"]], match="rouge2").counts
+    assert not {GOLD, DOCS} & counts.keys()
 
 
+@pytest.mark.filterwarnings("ignore:retrieved texts:kragx.matchers.MatchWarning")
 def test_one_word_has_no_pair_of_tokens() -> None:
-    """ROUGE-2 of one-word texts is 0, counted, and the warning recommends what would work."""
-    with pytest.warns(MatchWarning, match=r"no pairs.*match nothing: 1, .*'세종대왕'.*rouge1"):
-        result = evaluate([["세종대왕"]], [["세종대왕", "세종대왕 동상"]], match="rouge2")
-    assert result.counts[NOTE] == 1
-    assert result["recall@10"] == 0.0
+    """ROUGE-2 of one-word gold is 0, counted, and the warning names what would find it."""
+    gold, retrieved = [["세종대왕"], ["왕의 이름"]], [["세종대왕", "세종대왕 동상"], ["왕의 이름"]]
+    with pytest.warns(MatchWarning, match=r"in 1 question, .*'세종대왕'.*'overlap' or 'phrase'"):
+        result = evaluate(gold, retrieved, match="rouge2")
+    assert result.counts[GOLD] == 1
+    assert result["recall@10"] == 0.5
+    for method in ("overlap", "phrase"):
+        assert evaluate(gold, retrieved, match=method)["recall@10"] == 1.0
 
 
 @pytest.mark.parametrize("method", ["rouge1", "rougeL"])
@@ -93,9 +102,9 @@ def test_one_word_is_enough_for_single_tokens(method: str) -> None:
 def test_a_second_evaluation_counts_its_own_texts() -> None:
     """A matcher used twice warns of the second evaluation's texts, not of all it has ever seen."""
     chosen = RougeMatcher("rouge1")
-    with pytest.warns(MatchWarning, match=r"match nothing: 1, for example '\?'"):
+    with pytest.warns(MatchWarning, match=r"in 1 question, for example '\?'"):
         evaluate([["봄"]], [["?", "여름"]], match=chosen)
-    with pytest.warns(MatchWarning, match="match nothing: 1, for example '!'"):
+    with pytest.warns(MatchWarning, match="in 1 question, for example '!'"):
         evaluate([["가을"]], [["!"]], match=chosen)
 
 

@@ -16,8 +16,9 @@ from kragx.matchers import (
     TextMatcher,
     method_class,
 )
+from kragx.matchers.phrase import OverlapMatcher
 
-UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version}
+UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version, "casefold": True}
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version}
         ("rouge1", RougeMatcher("rouge1", "fmeasure", 0.5)),
         ("rouge2", RougeMatcher("rouge2", "fmeasure", 0.5)),
         ("rougeL", RougeMatcher("rougeL", "fmeasure", 0.5)),
-        ("overlap", RougeMatcher("rouge2", "overlap", 0.5)),
+        ("overlap", OverlapMatcher(0.5, 5)),
         ({"method": "id", "id_key": "page", "gold_id_key": "id"}, IdMatcher("page", "id")),
         ({"method": "exact", "casefold": True}, ExactMatcher(casefold=True)),
         (
@@ -39,7 +40,7 @@ UNICODE = {"name": "unicode", "version": UnicodeTokenizer().version}
         ),
         (
             {"method": "overlap", "threshold": 1, "tokenizer": {"name": "char", "n": 3}},
-            RougeMatcher("rouge2", "overlap", 1.0, CharTokenizer(3)),
+            OverlapMatcher(1.0, tokenizer=CharTokenizer(3)),
         ),
     ],
     ids=str,
@@ -154,7 +155,7 @@ def test_every_threshold_in_range_is_taken(threshold: float) -> None:
         ("contains", {"method": "contains", "direction": "either", "casefold": False}),
         (
             "overlap",
-            {"method": "rouge2", "measure": "overlap", "threshold": 0.5, "tokenizer": UNICODE},
+            {"method": "overlap", "threshold": 0.5, "short": 5, "tokenizer": UNICODE},
         ),
         (
             {"method": "rougeL", "threshold": 0.7, "tokenizer": {"name": "char", "n": 3}},

@@ -95,7 +95,7 @@ def test_a_run_keeps_who_decided_for_the_page(kragx, here, config):
     for command in (("run", "config.yaml"), ("report", "out", "--format", "html")):
         assert kragx(*command).code == 0
         data = parts(here / "out" / "report.html")
-        assert data["index"]["matches"][0]["members"] == [["rouge2 overlap", 0.8, None]]
+        assert data["index"]["matches"][0]["members"] == [["overlap", 0.8, None]]
         assert data["detail-0"][0]["decided"] == [[[[0, 0, "m", [0, 1.0, "m", 1]]]]]
 
 

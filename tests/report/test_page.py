@@ -79,7 +79,8 @@ def run():
 def written(tmp_path, gold, run, **options):
     """The data of the page of an evaluation."""
     path = tmp_path / "page.html"
-    result = evaluate(gold, run, match="overlap", metrics=["ndcg@5", "recall@5"])
+    match = {"method": "overlap", "short": 0}
+    result = evaluate(gold, run, match=match, metrics=["ndcg@5", "recall@5"])
     write_html([result], path, runs={"one": run}, **options)
     return parts(path), path.read_text(encoding="utf-8")
 

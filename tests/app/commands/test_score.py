@@ -9,6 +9,8 @@ import unicodedata
 
 import pytest
 
+from kragx.data import UnicodeTokenizer
+
 FOUND = {
     "query_id": "found",
     "gold": [{"id": "g1", "text": "the quick brown fox jumps"}],
@@ -41,7 +43,7 @@ def test_table_says_how_matches_were_decided(kragx, jsonl):
     assert first.startswith("match: ")
     assert "overlap" in first
     assert "threshold 0.5" in first
-    assert f"tokenizer unicode {unicodedata.unidata_version}" in first
+    assert f"tokenizer unicode {UnicodeTokenizer.version}" in first
     assert "profile: kragx" in out
 
 
@@ -82,10 +84,10 @@ def test_json_settings(kragx, jsonl):
     assert settings["profile"]["name"] == "kragx"
     assert settings["deviations"] == {}
     assert settings["match"] == {
-        "method": "rouge2",
-        "measure": "overlap",
+        "method": "overlap",
         "threshold": 0.5,
-        "tokenizer": {"name": "unicode", "version": unicodedata.unidata_version},
+        "short": 5,
+        "tokenizer": {"name": "unicode", "version": UnicodeTokenizer.version, "casefold": True},
     }
     assert settings["metrics"] == ["mrr@10", "recall@10"]
     assert settings["dataset"]["name"] == settings["run"]["name"] == "mine"
@@ -226,10 +228,14 @@ def test_only_queries_without_gold(kragx, jsonl):
 
 
 def test_texts_without_tokens_are_warned_about(kragx, jsonl):
-    """Korean under the ASCII-only tokenizer matches nothing: counted, and warned about once."""
+    """Korean under the ASCII-only tokenizer matches nothing: an error, with what would match."""
     record = {"query_id": "q", "gold": [{"text": KOREAN}], "retrieved": [{"text": KOREAN + "."}]}
     args = ("--match", "rouge1", "--tokenizer", "rouge", "--format", "json")
     outcome = kragx("score", jsonl(record), *args)
-    assert outcome.json()["counts"]["n_texts_without_tokens"] == 2
-    assert outcome.err.startswith("kragx: warning: ")
-    assert outcome.err.count("\n") == 1
+    assert outcome.code == 3
+    assert "no question can match: gold that can match nothing by 'rouge1'" in outcome.err
+    assert "use 'unicode'" in outcome.err
+    english = {"query_id": "p", "gold": [{"text": "a b"}], "retrieved": [{"text": "a b"}]}
+    outcome = kragx("score", jsonl(record, english), *args)
+    assert outcome.json()["counts"]["n_queries_gold_unmatchable"] == 1
+    assert outcome.err.count("kragx: warning: ") == 2

@@ -29,7 +29,7 @@ def hit(kragx, path, *options):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ("", True),
+        ("", False),  # five words are looked for as a phrase
         ("--match overlap --threshold 0.51", False),
         ("--match rouge2", False),
         ("--match rouge2 --threshold 0.3", True),
@@ -57,7 +57,7 @@ def test_match_measure_and_threshold(kragx, jsonl, options, expected):
     ("options", "recorded"),
     [
         ("--match rouge1 --measure recall", {"method": "rouge1", "measure": "recall"}),
-        ("--threshold 0.25", {"method": "rouge2", "measure": "overlap", "threshold": 0.25}),
+        ("--threshold 0.25", {"method": "overlap", "short": 5, "threshold": 0.25}),
         ("--match exact --casefold", {"method": "exact", "casefold": True}),
         ("--match contains", {"direction": "either", "casefold": False}),
     ],

@@ -232,8 +232,8 @@ def test_explain_a_file(kragx, results):
     assert done.code == 0, done.err
     assert "1. [a1] matches gold 1" in done.out
     assert "«환불 one two three four five» six" in done.out
-    assert "gold 1: rouge2 0.5000 (match from 0.5, +0.0000 from the limit) -> match" in done.out
-    assert "a near match: rank 2, gold 1: rouge2 0.5000, limit 0.5" in done.out
+    assert "gold 1: overlap 0.5000 (match from 0.5, +0.0000 from the limit) -> match" in done.out
+    assert "a near match: rank 2, gold 1: overlap 0.5000, limit 0.5" in done.out
     plain = kragx("explain", results, "-q", "q1", "--format", "json").json()
     assert plain["pairs"][0]["matched"] is True
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from kragx import Evaluation, evaluate
+from kragx import DataError, Evaluation, evaluate
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import MatchWarning
 from kragx.metrics import MetricWarning
@@ -136,10 +136,13 @@ def test_two_identical_korean_texts_are_equal():
     assert RougeScorer(["rouge1"]).score(SAME, SAME)["rouge1"].fmeasure == 0.0
     match: dict[str, Any] = {"method": "rouge1", "threshold": 1.0}
     assert evaluate([[SAME]], [[SAME]], match=match, metrics=["mrr"])["mrr"] == 1.0
-    with pytest.warns(MatchWarning, match="no tokens with the tokenizer 'rouge'"):
-        stock = evaluate([[SAME]], [[SAME]], match={**match, "tokenizer": "rouge"}, metrics=["mrr"])
-    assert stock["mrr"] == 0.0
-    assert stock.counts["n_texts_without_tokens"] == 1
+    stock = {**match, "tokenizer": "rouge"}
+    with (
+        pytest.warns(MatchWarning, match="gold that can match nothing by 'rouge1'"),
+        pytest.warns(MatchWarning, match="retrieved texts that can match nothing by 'rouge1'"),
+        pytest.raises(DataError, match="no question can match"),
+    ):
+        evaluate([[SAME]], [[SAME]], match=stock, metrics=["mrr"])
 
 
 def test_two_unrelated_korean_texts_that_share_a_number_differ():

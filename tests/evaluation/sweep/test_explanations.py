@@ -143,13 +143,13 @@ def test_a_combination_says_who_decided():
     spec = {"cascade": [{"method": "rouge1", "accept": 0.9, "reject": 0.3}, "overlap"]}
     explanation = explained(match=spec)
     reason = explanation.pair(2, 2).reason
-    assert [part.method for part in reason.parts] == ["rouge1", "rouge2"]
-    assert [part.method for part in reason.deciding()] == ["rouge2"]
+    assert [part.method for part in reason.parts] == ["rouge1", "overlap"]
+    assert [part.method for part in reason.deciding()] == ["overlap"]
     shown = printed(explanation)
     assert (
         "rouge1: 0.5714 (none below 0.3; match from 0.9, +0.2714 from the limit) -> left" in shown
     )
-    assert "rouge2: 0.4000 (match from 0.5, -0.1000 from the limit) -> no match, decides" in shown
+    assert "overlap: 0.4000 (match from 0.5, -0.1000 from the limit) -> no match, decides" in shown
 
 
 def judged(tmp_path: Path, asked: bool, gold: bool = True) -> Explanation:
