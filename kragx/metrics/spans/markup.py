@@ -6,7 +6,7 @@ Left out, wherever they stand in a text:
   touch a letter (``**서울**은``), footnotes (``[^1]``), definitions of links;
 * HTML and XML: tags, comments, scripts and style sheets; entities become their characters. A tag
   that a chunk's end has cut is left out too;
-* citation marks: ``[12]``, ``[3, 4]``, ``[citation needed]`` and raised numbers after a word;
+* citation marks at the end of a word: ``[12]``, ``[3, 4]``, ``[citation needed]``, raised numbers;
 * hyphens at line ends, with the line end.
 
 Code stays as it is, between backticks and outside: ``List<String>``, ``a < b and c > d``,
@@ -114,7 +114,7 @@ _CUT_ADDRESS = re.compile(r"\A(?=\S*(?:/|\?\w+=|%[0-9A-F]{2}))[^\s()\[\]<>{}\"';
 
 _NUMBERS = r"\d{1,3}(?:\s?[,;\u2013-]\s?\d{1,3})*"
 _CITATION = re.compile(
-    rf"[ ]?(?:\[(?:{_NUMBERS}|citation needed|출처 필요|(?:각주|주|note)\s?\d+|\^[\w-]{{1,30}})\])+"
+    rf"(?:\[(?:{_NUMBERS}|citation needed|출처 필요|(?:각주|주|note)\s?\d+|\^[\w-]{{1,30}})\])+"
     r"(?![*+?{(\[=])",
 )
 _PROSE_WORDS = 8
