@@ -39,10 +39,20 @@ def phrase_starts(tokens: Tokens, phrase: Tokens, corpus: TokenCorpus) -> Ints:
     behind = len(phrase) - 1
     if not 0 <= behind < len(tokens):
         return np.empty(0, np.int64)
-    # From the last token, which may have several forms, back to the first.
-    forms = corpus.with_particles(int(phrase[-1]))
-    ends = tokens[behind:]
-    starts: Ints = (np.isin(ends, forms) if len(forms) > 1 else ends == forms[0]).nonzero()[0]
+    starts: Ints = np.arange(len(tokens) - behind)
     for offset, token in enumerate(phrase[:-1]):
         starts = starts[tokens[starts + offset] == token]
-    return starts
+    ends = tokens[starts + behind]
+    words, last = corpus.words, corpus.words[phrase[-1]]
+    known = np.unique(ends[ends >= 0]).tolist()
+    forms = [token for token in known if _is_form(words[token], last)]
+    return starts[np.isin(ends, forms)]
+
+
+def _is_form(word: str, of: str) -> bool:
+    """Whether a word is another one, or that one going on in Hangul.
+
+    A particle stands in one word with its noun, and so do units and endings: ``15일에`` and
+    ``1919년`` are forms of ``15일`` and ``1919``.
+    """
+    return word.startswith(of) and (len(word) == len(of) or "가" <= word[len(of)] <= "힣")

@@ -43,8 +43,6 @@ class TokenCorpus:
         self._pieces: dict[str, Tokens] = {}
         self._words: list[str] = []
         self._unspaced = np.empty(0, bool)
-        self._stems: defaultdict[str, list[int]] = defaultdict(list)
-        self._n_stemmed = 0
 
     @property
     def n_distinct_tokens(self) -> int:
@@ -67,28 +65,36 @@ class TokenCorpus:
         new = self.words[len(self._unspaced) :]
         if new:
             more = [
-                unspaced(word) and not any(map(str.isalnum, word[1:]))  # only marks behind it
+                # Most words are known by their first letter to be of another script.
+                word[:1] >= "\u0e00"
+                and not "가" <= word[0] <= "힣"
+                and unspaced(word)
+                and not any(map(str.isalnum, word[1:]))  # only marks behind it
                 for word in new
             ]
             self._unspaced = np.concatenate((self._unspaced, more))
         return self._unspaced
 
-    def pieces(self, texts: Iterable[str]) -> list[Tokens]:
+    def pieces(self, texts: Sequence[str]) -> list[Tokens]:
         """The token numbers of each text of the latest batch, characters in overlapping pieces.
 
         A character of a script that writes without spaces says less than a word: by chance alone
         a long text has many pairs of those of another. So their runs are cut into pieces of
         `PIECE` characters, one from each character on; shorter runs stay as they are.
         """
-        unspaced = self.unspaced
+        tokens, unspaced = self.of(texts), self.unspaced
+        if not tokens or not unspaced[np.concatenate(tokens)].any():
+            return tokens
         return [
-            self._cut(text, tokens, unspaced[tokens]) if unspaced[tokens].any() else tokens
-            for text, tokens in ((text, self._tokens[text]) for text in texts)
+            self._cut(text, row, unspaced[row]) if unspaced[row].any() else row
+            for text, row in zip(texts, tokens)
         ]
 
     def _cut(self, text: str, tokens: Tokens, characters: NDArray[np.bool_]) -> Tokens:
         if text not in self._pieces:
             whole = np.convolve(characters, np.ones(PIECE, np.int64))[PIECE - 1 :] == PIECE
+            if not whole.any():  # as of a few characters amid Hangul
+                return tokens
             inside = np.convolve(whole, np.ones(PIECE, np.int64))[: len(tokens)] > 0
             words = self.words
             self._pieces[text] = np.array(
@@ -102,20 +108,6 @@ class TokenCorpus:
                 np.int32,
             )
         return self._pieces[text]
-
-    def with_particles(self, token: int) -> Sequence[int]:
-        """The tokens that are this one, or begin with it and go on in Hangul.
-
-        A particle stands in one word with its noun, and so do units and endings: ``15일에`` and
-        ``1919년`` are such words of ``15일`` and ``1919``.
-        """
-        words = self.words
-        for number in range(self._n_stemmed, len(words)):
-            for place, char in enumerate(words[number]):
-                if place and "가" <= char <= "힣":
-                    self._stems[words[number][:place]].append(number)
-        self._n_stemmed = len(words)
-        return [token, *self._stems.get(words[token], ())]
 
     def add(self, texts: Iterable[str]) -> None:
         """Tokenise the texts that are new, as one batch."""

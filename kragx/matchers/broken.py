@@ -16,7 +16,7 @@ from kragx.matchers.base import MatchItem, MatchWarning
 from kragx.metrics import Floats
 from kragx.metrics.spans.reading import plain
 
-QUERIES, PAIRS = 100, 200
+QUERIES, PAIRS = 100, 80
 """How many queries are looked at, and how many of their pairs are compared by characters."""
 
 GAP, GAP_HANGUL = 0.1, 0.055

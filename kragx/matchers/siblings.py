@@ -42,7 +42,7 @@ _AT_LEAST = 5
 
 # A look costs as much as matching the question does.
 _ALL_OF_FIRST = 32
-_THEN_EACH = 8
+_THEN_EACH = 32
 
 
 def agreeing(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> float:
@@ -147,7 +147,7 @@ def _letters(tokens: Tokens, corpus: TokenCorpus) -> str:
 class Lookout:
     """Finds out whether an evaluation's texts were made from templates, and warns of it.
 
-    It looks at the first 32 questions and every eighth after them: whether the last document that
+    It looks at the first 32 questions and every 32nd after them: whether the last document that
     matches a gold text differs from it amid what they share, and the best one does not. Where the
     best one does too, the texts were edited or badly read, and other things help.
 
