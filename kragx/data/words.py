@@ -22,7 +22,6 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
 # Begun by one literal, these are found many times as fast as `_NUMBER`.
 _POINT = re.compile(r"\.(?<=\d\.)\d")
 _COMMA = re.compile(r",(?<=\d,)\d")
-_SPACE_IN_NUMBER = re.compile("[\u00a0\u202f](?<=\\d.)(?=\\d{3}(?!\\d))")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|0,\d+|\d{1,3}(?:\.\d{3})+,\d+")
 _PLUS = re.compile(r"\+\+(?<=\b[cC]\+\+)")
@@ -66,8 +65,6 @@ def words(text: str, *, casefold: bool = True, apart: bool = True) -> list[str]:
     """
     if text.isascii():
         return _keeping(text).translate(_ASCII_FOLDED if casefold else _ASCII).split()
-    if "\u00a0" in text or "\u202f" in text:
-        text = _SPACE_IN_NUMBER.sub("", text)
     if "\u066b" in text or "\u066c" in text:
         text = text.translate(_ARABIC)
     folded = unicodedata.normalize("NFKC", text)

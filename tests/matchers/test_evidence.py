@@ -18,10 +18,8 @@ BARS = {"ko": 0.98, "en": 0.98, "zh": 0.97, "ja": 0.97, "th": 0.97, "ar": 0.97, 
 """The least F1 of the default on answers."""
 
 _MARKED = {"zh": pytest.mark.xfail(reason="without spaces nothing tells a word from a longer one")}
-_NUMBERS = {
-    code: pytest.mark.xfail(reason="a number in square brackets is taken for a citation mark")
-    for code in ("ko", "en", "th", "ar", "hi", "ru")
-}
+
+_SPACED = {"ru": pytest.mark.xfail(reason="a space parts thousands there, so 480 is in 12 480")}
 
 all_languages = pytest.mark.parametrize("language", LANGUAGES.values(), ids=list(LANGUAGES))
 
@@ -36,7 +34,7 @@ def test_answers_are_found_as_often_as_the_bar_asks(code: str) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("code", [pytest.param(c, marks=_NUMBERS.get(c, ())) for c in LANGUAGES])
+@pytest.mark.parametrize("code", [pytest.param(c, marks=_SPACED.get(c, ())) for c in LANGUAGES])
 def test_a_number_never_matches_inside_a_longer_one(code: str) -> None:
     """1919 is found wherever it was put, and not in 11919, 19190, 1919.5, 0.1919 or 1,919.5."""
     language = LANGUAGES[code]
