@@ -13,6 +13,7 @@ import numpy as np
 
 from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Notes, Trace, adapted
 from kragx.metrics import Bools
+from kragx.metrics.threshold import matches
 
 Verdict = Literal["match", "no match", "open", "unknown"]
 
@@ -126,7 +127,7 @@ def _verdict(trace: Trace, score: float) -> Verdict:
     accept, reject = trace.limits or (trace.matcher.threshold, None)
     if np.isnan(score):
         return "unknown"
-    if accept is not None and score >= accept:
+    if accept is not None and matches(score, accept):
         return "match"
     if trace.limits is None or (reject is not None and score < reject):
         return "no match"

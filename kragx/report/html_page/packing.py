@@ -12,6 +12,7 @@ from typing import Any
 
 from kragx.data import Mender
 from kragx.data.formats.jsonl import to_json
+from kragx.metrics.threshold import matches
 
 _BLOCK_CHARACTERS = 100_000
 
@@ -87,6 +88,7 @@ def rounded_score(score: float, threshold: float) -> float | None:
     if isnan(score):
         return None
     rounded = round(score, 4)
-    if (rounded >= threshold) != (score >= threshold):
-        return threshold if score >= threshold else floor(score * 10_000) / 10_000
+    is_match = matches(score, threshold)
+    if matches(rounded, threshold) != is_match:
+        return threshold if is_match else floor(score * 10_000) / 10_000
     return rounded
