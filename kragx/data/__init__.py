@@ -1,6 +1,6 @@
 """Documents, gold sets and runs, the files that hold them, and how texts become tokens."""
 
-from kragx.data.corpus import NO_CORPUS, Corpus, as_corpus, read_corpus
+from kragx.data.corpus import NO_CORPUS, Corpus, Lacking, as_corpus, read_corpus
 from kragx.data.documents import Doc, as_docs, clean_number, value_at
 from kragx.data.gold import Gold, GoldDataset, Query, hash_of, query_hash
 from kragx.data.reading import (
@@ -37,6 +37,7 @@ __all__ = [
     "Gold",
     "GoldDataset",
     "KragTokenizer",
+    "Lacking",
     "Mender",
     "Query",
     "Reading",

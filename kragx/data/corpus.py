@@ -111,14 +111,14 @@ class Corpus:
         Raises:
             DataError: ids without a text, once all of them are counted.
         """
-        lacking = _Lacking(self)
+        lacking = Lacking(self)
         for bare_query, bare in pairs:
             query, retrieved = self._of_query(bare_query), bare and self._of_retrieved(bare)
             if needed_by is not None:
                 if "gold" in sides:
                     lacking.note_gold(query)
                 if "retrieved" in sides and retrieved is not None:
-                    lacking.note_retrieved(query, retrieved)
+                    lacking.note_retrieved(query, retrieved.documents)
             if not lacking:
                 yield query, retrieved
         if lacking:
@@ -170,7 +170,7 @@ def _textless(gold: Gold) -> bool:
 
 
 @dataclass
-class _Lacking:
+class Lacking:
     """Ids without a text, each with the first place that names it."""
 
     corpus: Corpus
@@ -181,6 +181,7 @@ class _Lacking:
         return bool(self.gold or self.retrieved)
 
     def note_gold(self, query: Query) -> None:
+        """Note the gold items of a query that have no text."""
         for number, gold in enumerate(query.gold, start=1):
             items: tuple[Gold | Doc, ...] = (gold, *gold.alternatives)
             # Only with a corpus is an alternative without text a mistake: the corpus lacks it.
@@ -192,8 +193,9 @@ class _Lacking:
                         continue  # a gold item that is its alternatives
                     self.gold.setdefault(item.id, f"query {query.id!r}, gold {number}")
 
-    def note_retrieved(self, query: Query, retrieved: Retrieved) -> None:
-        for rank, doc in enumerate(retrieved.documents, start=1):
+    def note_retrieved(self, query: Query, docs: Iterable[Doc]) -> None:
+        """Note the documents of a query, best first, that have no text."""
+        for rank, doc in enumerate(docs, start=1):
             if doc.text is None:
                 self.retrieved.setdefault(doc.id, f"query {query.id!r}, rank {rank}")
 

@@ -218,17 +218,18 @@ class Texts:
     def of(cls, corpus: object, matcher: BaseMatcher, *, looks: bool = False) -> Self:
         """The texts of a corpus, as far as a matcher, or a metric that `looks` at them, needs any.
 
-        Without a corpus only the built-in methods are known to compare every text; whatever else
-        lacks one says so itself.
+        Without a corpus only the built-in methods are known to compare every text; for whatever
+        else lacks one `matching.match` counts them.
         """
         known = as_corpus(corpus)
         if matcher.reads == "ids":
             return cls(known) if looks else cls()
-        compares_all = matcher.name in METHODS and not matcher.judges and matcher.inner is None
-        needed = matcher.name or matcher.class_name
+        needed = next(_comparing_all(matcher), None)
+        if needed is None and known.source is not None:
+            needed = matcher.name or matcher.class_name
         return cls(
             known,
-            needed if compares_all or known.source is not None else None,
+            needed,
             ("gold", "retrieved") if matcher.uses_gold and matcher.pool is None else ("retrieved",),
         )
 
@@ -241,6 +242,15 @@ class Texts:
     ) -> Iterator[tuple[Query, Retrieved | None]]:
         """Queries and what was retrieved with their texts, as `Corpus.filled`."""
         return self.corpus.filled(pairs, self.needed_by, self.sides)
+
+
+def _comparing_all(matcher: BaseMatcher) -> Iterator[str]:
+    """The built-in methods that compare every text, whatever the other members say."""
+    for member in matcher.members:
+        yield from _comparing_all(member)
+    is_built_in = matcher.name in METHODS and matcher.inner is None
+    if is_built_in and matcher.reads == "texts" and not matcher.judges:
+        yield matcher.name
 
 
 NO_TEXTS = Texts()

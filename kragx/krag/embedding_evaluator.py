@@ -45,7 +45,7 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
         embeddings: any langchain-core `Embeddings`, or an import path, instead of a type.
         cache: an SQLite file that keeps vectors for later runs.
         actual_docs, predicted_docs, match_method, averaging_method, matching_criteria, tokenizer,
-            measure, profile: as for `RougeOfflineRetrievalEvaluators`.
+            measure, profile, corpus: as for `RougeOfflineRetrievalEvaluators`.
     """
 
     def __init__(
@@ -65,6 +65,7 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
         cache: str | Path | None = None,
         measure: str = "fmeasure",
         profile: str = "kragx",
+        corpus: Any = None,
     ) -> None:
         super().__init__(
             actual_docs,
@@ -76,6 +77,7 @@ class EmbeddingRougeOfflineRetrievalEvaluators(RougeOfflineRetrievalEvaluators):
             tokenizer,
             measure=measure,
             profile=profile,
+            corpus=corpus,
         )
         self.similarity_threshold = similarity_threshold
         args = embedding_config

@@ -27,6 +27,16 @@ class MatchWarning(UserWarning):
     """Something about the texts makes matches less than they seem; said once per evaluation."""
 
 
+class TextlessError(DataError):
+    """A document or gold item has no text, and the matcher compares texts.
+
+    Attributes:
+        method: the name of the match method.
+    """
+
+    method: str = ""
+
+
 class Notes(Counter[str]):
     """Counts of a match that belong into its result; what judging took stands in `judging`.
 
@@ -115,11 +125,13 @@ class MatchItem(RankedList):
                 raise self._textless(f"gold {position + 1}: {gold.id!r}", method)
         return texts
 
-    def _textless(self, place: str, method: str) -> DataError:
-        return DataError(
+    def _textless(self, place: str, method: str) -> TextlessError:
+        error = TextlessError(
             f"query {self.query.id!r}, {place} has no text, and the match method {method!r} "
             "compares texts; add it, or match by 'id'"
         )
+        error.method = method
+        return error
 
 
 @runtime_checkable

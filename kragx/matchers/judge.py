@@ -10,7 +10,8 @@ import numpy as np
 
 from kragx.data import Gold, normalise
 from kragx.errors import DataError, JudgingError, UsageError
-from kragx.matchers.base import BaseMatcher, MatchItem, Notes
+from kragx.matchers.base import BaseMatcher, MatchItem, Notes, TextlessError
+from kragx.matchers.matching import lacking
 from kragx.metrics import Bools, Floats, MatchTable
 from kragx.plain import plain
 from kragx.plugins import optional, whole
@@ -142,8 +143,8 @@ class JudgeMatcher(BaseMatcher):
                 "add 'query' to the gold file, or pass queries=[...]"
             )
         rubric = self.judge.rubric_for("relevance", query.text)
-        docs = item.docs[: self.depth]
-        for doc, text in zip(docs, replace(item, docs=docs).doc_texts(self.name)):
+        item = self._top(item)
+        for doc, text in zip(item.docs, item.doc_texts(self.name)):
             yield Question(
                 rubric,
                 text,
@@ -152,6 +153,10 @@ class JudgeMatcher(BaseMatcher):
                 query_id=query.id,
                 document_id=doc.id,
             )
+
+    def _top(self, item: MatchItem) -> MatchItem:
+        """A query with the documents that are pooled."""
+        return replace(item, docs=item.docs[: self.depth])
 
     def said(
         self, items: Iterable[MatchItem], *, relevance: bool = False
@@ -223,7 +228,7 @@ class JudgeMatcher(BaseMatcher):
         """The matcher with the pool of several runs over the same queries as gold.
 
         Raises:
-            DataError: a query or a document has no text.
+            DataError: a query has no text, or documents have none; these are counted.
             JudgingError: as for `scores`.
         """
         from kragx.judging.pool import Pool
@@ -231,11 +236,14 @@ class JudgeMatcher(BaseMatcher):
 
         places: dict[tuple[str, str], Question] = {}
         judgements: dict[str, dict[str, Judgement]] = {}
-        for items in runs:
+        items = [item for of_run in runs for item in of_run]
+        try:
             for item in items:
                 judgements[item.query.id] = {}
                 for question in self._relevance(item):
                     places.setdefault((item.query.id, normalise(question.document)), question)
+        except TextlessError as error:
+            raise lacking(map(self._top, items), error, uses_gold=False) from None
         tally = Tally()
         for (query_id, text), judgement in zip(
             places, self._judge(list(places.values()), tally), strict=True

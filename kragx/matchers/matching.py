@@ -3,13 +3,14 @@
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kragx.data import Doc
+from kragx.data import NO_CORPUS, Doc, Lacking
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Notes, adapted
+from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Notes, TextlessError, adapted
 from kragx.metrics import Floats, Ints, MatchTable
 from kragx.metrics.threshold import matches
 
@@ -23,7 +24,8 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTa
         notes: the matcher adds its counts here.
 
     Raises:
-        DataError: what the matcher gave does not fit the items.
+        DataError: what the matcher gave does not fit the items, or it compares texts and ids have
+            none; these are counted.
     """
     matcher = adapted(matcher)
     n_docs: list[int] = []
@@ -49,7 +51,7 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTa
             f"{matcher.class_name}.threshold: {matcher.threshold!r} must be a number above 0"
         )
     stream = handed_out()
-    for matrix in matcher.scores(stream, notes):
+    for matrix in _counting(matcher.scores(stream, notes), chain(waiting, stream), matcher):
         if not waiting:
             raise DataError(f"{matcher.class_name}.scores gave more answers than queries")
         item = waiting.popleft()
@@ -81,6 +83,26 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTa
         threshold=matcher.threshold,
         top=1.0 if matcher.top is None else float(matcher.top),
     )
+
+
+def _counting(
+    answers: Iterable[ArrayLike], unanswered: Iterable[MatchItem], matcher: BaseMatcher
+) -> Iterator[ArrayLike]:
+    """The answers; where a text is missing, an error that counts all ids without one."""
+    try:
+        yield from answers
+    except TextlessError as error:
+        raise lacking(unanswered, error, uses_gold=matcher.uses_gold) from None
+
+
+def lacking(items: Iterable[MatchItem], error: TextlessError, *, uses_gold: bool) -> DataError:
+    """The error that counts the ids without text of all queries, for that of the first one."""
+    ids = Lacking(NO_CORPUS)
+    for item in items:
+        if uses_gold:
+            ids.note_gold(item.query)
+        ids.note_retrieved(item.query, item.docs)
+    return ids.error(error.method) if ids else error
 
 
 def repeats(docs: Iterable[Doc]) -> list[bool]:

@@ -10,9 +10,20 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import DataError, Doc, UsageError, evaluate, read_corpus, read_dataset, read_gold
+from kragx import (
+    DataError,
+    Doc,
+    UsageError,
+    evaluate,
+    match_pairs,
+    read_corpus,
+    read_dataset,
+    read_gold,
+)
 from kragx.data import GoldDataset, Retrieved, Run, as_corpus
 from kragx.data.validation import validate
+from kragx.judging import Judge
+from kragx.testing import ScriptedClient
 from tests.thoroughness import examples
 
 TEXTS = {"c1": "the ferry leaves at nine", "c2": "tickets are sold on board", "c3": "no dogs"}
@@ -79,6 +90,53 @@ def test_without_a_corpus_they_are_counted_too():
         evaluate(gold, run, match="overlap")
     with pytest.raises(DataError, match=r"^retrieved: 1 id has no text: 'c1'"):
         evaluate([["a"], ["b"]], run, match="overlap")
+
+
+class OwnWords:
+    """Somebody's matcher: a document matches if it begins with the gold text."""
+
+    threshold = 1.0
+
+    def scores(self, items, notes):
+        """1 or 0 for each pair."""
+        for item in items:
+            golds = item.target_texts("words")
+            docs = item.doc_texts("words")
+            yield [[float(doc.startswith(gold)) for gold in golds.values()] for doc in docs]
+
+
+@pytest.mark.parametrize(
+    ("match", "n_hits"),
+    [
+        ({"any": ["id", "overlap"]}, 1498),
+        ({"cascade": [{"method": "id", "accept": 1}, "text"]}, 1498),
+        ({"any": [{"all": ["id", "phrase"]}, "id"]}, 0),
+        (OwnWords(), 1498),
+        ({"any": ["id", OwnWords()]}, 1498),
+    ],
+    ids=["any", "cascade", "nested", "own", "any with an own one"],
+)
+def test_combinations_and_own_matchers_count_them_too(match, n_hits):
+    """Whoever compares texts, all ids without one are counted, not the first alone."""
+    gold = {"q0": {"c0": 1}} | {f"q{number}": {"c1": 1} for number in range(1, 1500)}
+    run = {query: [{"id": "d0", "text": "a text"}] for query in gold} | {"q1499": [{"id": "d1"}]}
+    with pytest.raises(DataError, match=r"^gold: 2 ids have no text: 'c0' \(query 'q0', gold 1\)"):
+        evaluate(gold, run, match=match)
+    with pytest.raises(DataError, match=r"2 ids have no text.*add 'text', name the corpus"):
+        list(match_pairs(gold, run, match=match))
+    texts = {"c0": "one", "c1": "a text", "d1": "other"}
+    found = evaluate(gold, run, match=match, corpus=texts, metrics=["hit_rate@1"])
+    assert found.mean["hit_rate@1"] == pytest.approx(n_hits / 1500)
+
+
+def test_a_judge_of_relevance_counts_documents_within_its_depth(tmp_path):
+    """Neither the gold nor what stands below its depth is read, so neither is counted."""
+    judge = Judge(ScriptedClient([]), store=tmp_path / "judgements.sqlite")
+    match = {"method": "llm", "mode": "relevance", "depth": 2, "judge": judge}
+    gold = GoldDataset.from_documents([[], []], queries=["one?", "two?"])
+    run = [[{"id": name} for name in names] for names in ("abx", "cdy")]
+    with pytest.raises(DataError, match=r"^retrieved: 4 ids have no text: 'a' .*'llm' compares"):
+        evaluate(gold, run, match=match, metrics=["precision@2"])
 
 
 def test_an_alternative_that_the_corpus_lacks_is_an_error():

@@ -129,6 +129,20 @@ def test_krag_embeds_each_text_as_a_query():
         assert TwoSided.asked == {method}
 
 
+def test_a_corpus_has_the_texts_of_ids():
+    """With `corpus=` documents that are named by id alone count as with their texts."""
+    texts = {"c1": "선물 카드는 만료되지 않습니다", "c2": "배송은 이틀이 걸립니다"}
+    options = {"embeddings": NgramEmbeddings(), "rouge_threshold": 0.5}
+    evaluator = EmbeddingRougeOfflineRetrievalEvaluators(
+        [[{"id": "c1"}]], [[{"id": "c2"}, {"id": "c1"}]], corpus=texts, **options
+    )
+    by_text = EmbeddingRougeOfflineRetrievalEvaluators(
+        [[texts["c1"]]], [[texts["c2"], texts["c1"]]], **options
+    )
+    assert evaluator.evaluate_all([1, 2]) == by_text.evaluate_all([1, 2])
+    assert evaluator.calculate_mrr() == {"mrr": 0.5}
+
+
 def test_it_is_the_cascade_of_a_config():
     """The class gives what evaluate gives for the cascade, profile krag included."""
     case = next(case for case in CASES if case["tokenizer"] == "whitespace")
