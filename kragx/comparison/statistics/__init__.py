@@ -22,6 +22,7 @@ from kragx.comparison.statistics.paired import (
     sign_flip_p,
     tally,
 )
+from kragx.comparison.statistics.wilson import wilson_interval
 
 __all__ = [
     "CONFIDENCE",
@@ -42,4 +43,5 @@ __all__ = [
     "sign_flip_p",
     "student_t",
     "tally",
+    "wilson_interval",
 ]
