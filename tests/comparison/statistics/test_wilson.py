@@ -11,7 +11,7 @@ from kragx.errors import UsageError
 
 
 def test_by_hand():
-    """Of n hits of n the low end is n / (n + z^2): .9499 at 72, .9506 at 73; two of two say little."""
+    """Of n hits of n the low end is n / (n + z^2), from 73 on above .95; two of two say little."""
     assert wilson_interval(1, 72) == pytest.approx((72 / 75.84146, 1), abs=1e-6)
     assert wilson_interval(1, 73)[0] > 0.95 > wilson_interval(1, 72)[0]
     assert wilson_interval(1, 2)[0] == pytest.approx(0.3424, abs=1e-4)
