@@ -5,7 +5,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
@@ -42,23 +42,33 @@ def load(path: str) -> Any:
     return value
 
 
-def maker(path: str, args: Mapping[str, Any] | None) -> Callable[[], Any]:
+def maker(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") -> Callable[[], Any]:
     """Load an import path; what is returned makes, when it is called, what the path stands for.
 
-    A class makes something, and so does a class method; a function does if arguments are given
-    (an empty mapping is enough), and is itself what is meant if they are not (None).
+    A class makes something, and so do a class method and a function that is given arguments. A
+    function without them that takes one thing is used as it is where that may be meant
+    (`input_name`), and one without parameters is called. Any other object is itself what is meant.
+    No arguments and empty ones are the same.
+
+    Args:
+        path: the import path.
+        args: its arguments.
+        input_name: what a function takes that is used as it is: ``question``, ``text``; empty where
+            a function can only make something.
 
     Raises:
-        UsageError: it cannot be loaded, or does not take these arguments; when it is called: it
-            fails with them.
+        UsageError: it cannot be loaded, or does not take these arguments; or whether a function
+            makes something or is meant itself cannot be told; when it is called: it fails.
     """
-    value = load(path)
+    value, arguments = load(path), dict(args or {})
+    is_function = inspect.isroutine(value) or isinstance(value, partial)
     makes = inspect.isclass(value) or inspect.isclass(getattr(value, "__self__", None))
-    if args is None and not makes:
+    if not makes and not arguments and not is_function:
         return lambda: value
-    arguments = args or {}
     if not callable(value):
         raise UsageError(f"{path}: takes no arguments; it is not a class or function")
+    if is_function and not (makes or arguments) and _is_meant_itself(value, path, input_name):
+        return lambda: value
     check_arguments(value, arguments, path)
 
     def make() -> Any:
@@ -72,13 +82,39 @@ def maker(path: str, args: Mapping[str, Any] | None) -> Callable[[], Any]:
     return make
 
 
-def build(path: str, args: Mapping[str, Any] | None) -> Any:
+def _is_meant_itself(function: Callable[..., Any], path: str, input_name: str) -> bool:
+    """Whether a function that is given no arguments is used as it is, instead of being called.
+
+    Raises:
+        UsageError: that cannot be told.
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some C functions have none
+        return True
+    any_number = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = [p for p in signature.parameters.values() if p.kind not in any_number]
+    needed = [parameter for parameter in named if parameter.default is parameter.empty]
+    if not input_name or not signature.parameters:
+        return bool(needed)
+    if len(needed) == 1 and needed[0].kind is not inspect.Parameter.KEYWORD_ONLY:
+        return True
+    example = ", ".join(f"{parameter.name}: ..." for parameter in needed or named[:1]) or "..."
+    raise UsageError(
+        f"{path}: cannot tell whether {path.rpartition(':')[2]}{signature} makes something or "
+        f"takes the {input_name} itself; if it makes something, give it arguments: "
+        f"{{class: {path!r}, args: {{{example}}}}}; if it takes the {input_name}, name a function "
+        f"with that parameter alone: def ask({input_name}): ..."
+    )
+
+
+def build(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") -> Any:
     """What an import path stands for, made with these arguments; see `maker`.
 
     Raises:
         UsageError: as `maker`, and what it returns.
     """
-    return maker(path, args)()
+    return maker(path, args, input_name=input_name)()
 
 
 def options(value: object) -> dict[str, Any]:

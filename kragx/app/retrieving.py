@@ -67,8 +67,9 @@ def _makers(name: str, config: RetrieverConfig, problems: list[str]) -> list[Cal
     for spec in specs:
         # A callback is an object by import path, or what a class or function makes.
         path, args = (spec, None) if isinstance(spec, str) else (spec.factory, spec.args)
+        asked = "question" if spec is config else ""
         try:
-            makers.append(plugins.maker(path, filled(args)))
+            makers.append(plugins.maker(path, filled(args), input_name=asked))
         except UsageError as error:
             problems.append(str(error.within(f"retrievers.{name}")))
     return makers

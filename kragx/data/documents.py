@@ -1,8 +1,8 @@
 """Documents: the text, id and metadata of anything that is document-shaped."""
 
-from collections.abc import Callable, Iterable, KeysView, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeGuard, TypeVar
 
 from kragx.data.text import Mender, normalise
 from kragx.errors import DataError, nearest, shorten
@@ -67,7 +67,7 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
             )
         case _:
             raise DataError(
-                f"{type(value).__name__} is not a document; "
+                f"{named(value)} is not a document; "
                 "pass a LangChain Document, a mapping with 'text' or 'id', or a string"
             )
     doc = Doc(*clean_fields(fields, _FIELDS, mender), clean_number(fields.get("score"), "score"))
@@ -81,11 +81,33 @@ def as_docs(
 ) -> tuple[Doc, ...]:
     """`as_doc` for a ranked list; an error says `where` it happened and at which rank.
 
-    Without `where`, its field is the position in the list: ``[0].score``.
+    In Python an entry may as well be a pair of document and score, as LangChain's
+    ``similarity_search_with_score`` gives them. Without `where`, an error's field is the position
+    in the list: ``[0].score``.
     """
-    return clean_each(
-        values, lambda value: as_doc(value, mender, strings), where and f"{where}, rank"
-    )
+
+    def ranked(value: object) -> Doc:
+        if strings and is_pair(value):
+            document, score = value
+            return replace(as_doc(document, mender), score=clean_number(score, "score"))
+        return as_doc(value, mender, strings)
+
+    return clean_each(values, ranked, where and f"{where}, rank")
+
+
+def is_pair(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether a value is a pair of something and a score: a number of any kind, or None."""
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        return False
+    score = value[1]
+    return score is None or (hasattr(score, "__float__") and not isinstance(score, bool))
+
+
+def named(value: object) -> str:
+    """A value for an error message: its type, and what it is, in one line."""
+    if value is None:
+        return "None"
+    return f"{type(value).__name__} {' '.join(shorten(value).split())}"
 
 
 def clean_each(

@@ -294,7 +294,7 @@ def _tokenizer(spec: object) -> Tokenizer:
         case _:
             raise UsageError(f"{spec!r} is not a tokenizer", remedy=nearest("", TOKENIZERS))
     if ":" in name:
-        return _tokenizer(plugins.build(name, options or None))
+        return _tokenizer(plugins.build(name, options, input_name="text"))
     factory = TOKENIZERS.get(name)
     if factory is None:
         raise UsageError(f"unknown name {name!r}", remedy=nearest(name, TOKENIZERS))

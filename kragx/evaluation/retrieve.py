@@ -12,8 +12,9 @@ from math import inf
 from statistics import median
 from typing import Annotated, Any, Literal, TypeVar
 
-from kragx.data import Doc, GoldDataset, Mender, Query, Retrieved, Run, as_corpus, as_docs
+from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, as_corpus
 from kragx.errors import DataError, KragxError
+from kragx.evaluation.answers import documents_of
 from kragx.evaluation.retriever_adapters import (
     Call,
     asynchronous,
@@ -181,7 +182,7 @@ class _Interview:
                 continue
             seconds = time.perf_counter() - started
             try:
-                return Retrieved(_documents(answer, self.mender), seconds)
+                return Retrieved(documents_of(answer, self.mender), seconds)
             except DataError as error:
                 return _failed(error, seconds)
         return retrieved
@@ -271,14 +272,6 @@ def _at_once(
         return [future.result() for future in answers]
     finally:
         waiting.clear()
-
-
-def _documents(answer: Any, mender: Mender) -> tuple[Doc, ...]:
-    if isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence):
-        raise DataError(
-            f"the retriever returned {type(answer).__name__}; a list of documents is expected"
-        )
-    return as_docs(answer, mender, "retrieved")
 
 
 def _failed(error: Exception | SystemExit, seconds: float) -> Retrieved:

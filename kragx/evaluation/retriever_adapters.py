@@ -3,12 +3,13 @@
 import asyncio
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any
 
 from kragx.errors import UsageError
+from kragx.evaluation.answers import collected
 
 Call = Callable[[Any], Any]
 
@@ -47,7 +48,11 @@ def synchronous(retriever: Any, callbacks: Sequence[Any], timeout: float | None)
     if not hasattr(retriever, "invoke") and (hasattr(retriever, "ainvoke") or _is_async(retriever)):
         return None
     check_retriever(retriever)
-    call = _with_callbacks(getattr(retriever, "invoke", retriever), retriever, callbacks)
+    asked = _with_callbacks(getattr(retriever, "invoke", retriever), retriever, callbacks)
+
+    def call(question: Any) -> Any:
+        return collected(asked(question))  # what a generator does is part of answering
+
     if timeout is None:
         return call
 
@@ -80,7 +85,10 @@ def asynchronous(
         async def within_time(question: Any) -> Any:
             try:
                 async with asyncio.timeout(timeout) as limit:
-                    return await call(question)
+                    answer = call(question)
+                    if isinstance(answer, AsyncIterator):
+                        return [document async for document in answer]
+                    return collected(await answer)
             except TimeoutError:
                 if timeout is not None and limit.expired():
                     raise _too_late(timeout) from None
@@ -134,8 +142,10 @@ def _takes_config(call: Call) -> bool:
 
 
 def _is_async(retriever: Any) -> bool:
-    call = getattr(type(retriever), "__call__", None)  # noqa: B004  # the method itself is meant
-    return inspect.iscoroutinefunction(retriever) or inspect.iscoroutinefunction(call)
+    calls = (retriever, getattr(type(retriever), "__call__", None))  # noqa: B004  # the method itself
+    return any(
+        inspect.iscoroutinefunction(call) or inspect.isasyncgenfunction(call) for call in calls
+    )
 
 
 def _too_late(seconds: float) -> TimeoutError:

@@ -20,13 +20,13 @@ from kragx.data import (
     Doc,
     Mender,
     Tokenizer,
-    as_docs,
     chunking,
     clean_number,
     read_corpus,
     tokenizer,
 )
-from kragx.errors import DataError, UsageError, needing
+from kragx.errors import DataError, UsageError, inside, needing
+from kragx.evaluation.answers import collected, documents_of
 
 
 class Bm25Index:
@@ -177,7 +177,8 @@ class ReciprocalRankFusion(BaseRetriever):
                 answered = retriever.invoke(query, config={"callbacks": callbacks})
             else:
                 answered = retriever(query)
-            lists.append(as_docs(answered, mender, f"retriever {number}"))
+            with inside(path=f"retriever {number}"):
+                lists.append(documents_of(collected(answered), mender))
         return [
             Document(
                 page_content=doc.text or "", id=doc.id, metadata={**doc.metadata, "score": score}

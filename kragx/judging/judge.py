@@ -126,7 +126,7 @@ def _client(options: Mapping[str, Any]) -> Any:
     for name in _CLIENT:
         if name in options:
             raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")
-    client = plugins.build(named, options.get("args") or {}) if isinstance(named, str) else named
+    client = plugins.build(named, options.get("args")) if isinstance(named, str) else named
     return client if isinstance(client, Client) else LangChainClient(client)
 
 

@@ -6,10 +6,12 @@ import asyncio
 import gc
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -211,17 +213,24 @@ def test_failures_are_counted_and_score_nothing() -> None:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (None, "NoneType"),
-        ("압록강", "str"),
-        (b"text", "bytes"),
-        (5, "int"),
-        ({"documents": []}, "dict"),
-        ({"압록강"}, "set"),
-        ([None], "rank 1: NoneType is not a document"),
-        (["압록강", 5], "rank 2: int is not a document"),
+        (None, "the retriever returned None; a list of documents is expected"),
+        ("압록강", "the retriever returned str '압록강'"),
+        (b"text", "returned bytes b'text'"),
+        (5, "returned int 5"),
+        ({"압록강"}, "returned set {'압록강'}"),
+        (Document(page_content="압록강"), "returned Document"),
+        ({"context": "압록강"}, "one list in it must hold documents, but none does"),
+        ({"context": [["압록강"]]}, "none does"),
+        ({"context": ["압록강"], "topics": ["강"]}, "of 'context', 'topics' it is not clear which"),
+        ({"context": [], "topics": ["강"]}, "it is not clear which"),
+        ({"old": [Doc("a")], "new": [Doc("b")]}, "of 'old', 'new' it is not clear which"),
+        ([None], "rank 1: None is not a document"),
+        (["압록강", 5], "rank 2: int 5 is not a document"),
+        ([["압록강", "한강"]], "rank 1: list ['압록강', '한강'] is not a document"),
+        ([("압록강", True)], "rank 1: tuple ('압록강', True) is not a document"),
+        ([("압록강", float("nan"))], "score: must be a finite number"),
         ([{"txt": "압록강"}], "perhaps you meant 'text'"),
         ([{"metadata": {}}], "needs 'id' or 'text'"),
-        ([(Document(page_content="압록강"), 0.9)], "rank 1: tuple is not a document"),
         ([Doc(text=5)], "a text must be a string"),
     ],
     ids=repr,
@@ -235,6 +244,96 @@ def test_an_answer_that_is_no_list_of_documents_is_failed(
     assert run["q1"].error.startswith("DataError: ")
     assert reason in run["q1"].error
     assert by_text(run) == EXPECTED | {"q1": []}
+
+
+class Tensor:
+    """A number of a library's own, as a model's score is."""
+
+    def __float__(self) -> float:
+        return 0.25
+
+
+RIVERS = [Document(page_content="압록강"), Document(page_content="한강")]
+
+
+def one_by_one(question: str) -> Iterator[Document]:
+    """The documents, yielded."""
+    yield from RIVERS
+
+
+async def aone_by_one(question: str) -> AsyncIterator[Document]:
+    """The same, asynchronously."""
+    for river in RIVERS:
+        yield river
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("answer", "scores"),
+    [
+        ([(RIVERS[0], 0.9), (RIVERS[1], np.float32(0.5))], [0.9, 0.5]),
+        ([("압록강", 2), ["한강", Tensor()]], [2, 0.25]),
+        ([(RIVERS[0], None), {"text": "한강", "score": 7}], [None, 7]),
+        (tuple(RIVERS), [None, None]),
+        (np.array(["압록강", "한강"]), [None, None]),
+        (dict(enumerate(RIVERS)).values(), [None, None]),
+        ({"input": "?", "answer": "!", "context": RIVERS}, [None, None]),
+        ({"context": [(river, 1) for river in RIVERS], "chat_history": [object()]}, [1, 1]),
+        ({"documents": RIVERS, "ids": ["a", "b"], "notes": []}, [None, None]),
+        ({"context": ["압록강", "한강"]}, [None, None]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_forms_of_an_answer(
+    ask: Callable[..., Run], answer: object, scores: list[float | None]
+) -> None:
+    """Pairs of document and score, what can be gone through once, and chains' mappings are read."""
+    one = GoldDataset.from_documents([["압록강"]], queries=["가장 긴 강은?"])
+    retrieved = ask(lambda _: answer, one)["q1"]
+    assert retrieved.error is None
+    assert [doc.text for doc in retrieved.documents] == ["압록강", "한강"]
+    assert [doc.score for doc in retrieved.documents] == scores
+
+
+@every_way
+@pytest.mark.parametrize("retriever", [one_by_one, aone_by_one])
+def test_documents_that_are_yielded(ask: Callable[..., Run], retriever: object) -> None:
+    """A generator is asked as a function is, and its time and errors are the question's."""
+    assert set(map(tuple, by_text(ask(retriever, DATASET)).values())) == {("압록강", "한강")}
+
+    def breaks(question: str) -> Iterator[Document]:
+        yield RIVERS[0]
+        raise ValueError("the index ends here")
+
+    def hangs(question: str) -> Iterator[Document]:
+        yield RIVERS[0]
+        time.sleep(0.2)
+
+    assert ask(breaks, DATASET)["q1"].error == "ValueError: the index ends here"
+    assert ask(hangs, DATASET, timeout=0.02)["q1"].error == "TimeoutError: no answer within 0.02 s"
+
+
+@pytest.mark.parametrize(
+    "answer", [{"context": []}, {"context": [], "history": []}, {"context": [], "log": [object()]}]
+)
+def test_a_mapping_with_an_empty_list_is_an_empty_answer(answer: object) -> None:
+    """A chain that finds nothing has answered with nothing."""
+    run = retrieve(lambda _: answer, DATASET)
+    assert [(one.documents, one.error) for one in run.results.values()] == [((), None)] * 3
+
+
+def test_an_answer_that_was_never_awaited() -> None:
+    """A function that hands back a coroutine fails with what to do, and warns of nothing."""
+    run = retrieve(lambda question: adocuments(question), DATASET)  # noqa: PLW0108  # not async
+    assert "make the function async def" in str(run["q1"].error)
+
+
+def test_lists_of_pairs_are_read_without_a_retriever() -> None:
+    """What `similarity_search_with_score` gave can be evaluated as it is; gold has no scores."""
+    pairs = [[("한강", 0.1), ("압록강", 0.9)]]
+    assert evaluate([["압록강"]], pairs, match="exact", metrics=["mrr"])["mrr"] == 0.5
+    with pytest.raises(DataError, match="is not a document"):
+        evaluate(pairs, [["압록강"]], match="exact")
 
 
 @every_way

@@ -138,12 +138,12 @@ class RetrieverConfig(_Model):
     factory: str | None = Field(
         default=None,
         alias="class",
-        description="import path 'package.module:name' of a class, a method that makes a "
-        "retriever, or a function from a question to documents",
+        description="import path 'package.module:name' of a class or a function that makes a "
+        "retriever, or of a function from a question to documents",
     )
     args: dict[str, Any] | None = Field(
         default=None,
-        description="arguments of the class; ${NAME} in them is an environment variable",
+        description="arguments of class or function; ${NAME} in them is an environment variable",
     )
     results: LocalPath | None = Field(
         default=None, description="a results file, instead of a class"
@@ -166,6 +166,11 @@ class RetrieverConfig(_Model):
     callbacks: list[str | CallbackConfig] | None = Field(
         default=None, description="LangChain callback handlers by import path"
     )
+
+    @field_validator("args")
+    @classmethod
+    def _empty_is_none(cls, value: Any) -> Any:
+        return value or None
 
     @model_validator(mode="after")
     def _one_source(self) -> RetrieverConfig:

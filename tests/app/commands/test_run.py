@@ -62,6 +62,21 @@ def nothing(question):
 
 def wrong(question):
     return "a string is no list"
+
+def make():
+    return fox
+
+def make_k(k=1):
+    return Finder(k)
+
+def both(index, k):
+    return Finder(k)
+
+def needs_k(question, k):
+    return Finder(k).invoke(question)
+
+def anything(*args, **kwargs):
+    return fox(*args)
 '''
 
 
@@ -92,10 +107,18 @@ def _importable(here, monkeypatch):
         ("{class: 'toy_retrievers:slowly'}", 0.5),
         ("{class: 'toy_retrievers:nothing'}", 0.0),
         ("{class: 'toy_retrievers:Finder', args: {k: 1}, concurrency: 4}", 1.0),
+        ("{class: 'toy_retrievers:make'}", 0.5),
+        ("{class: 'toy_retrievers:make', args: {}}", 0.5),
+        ("{class: 'toy_retrievers:fox', args: {}}", 0.5),
+        ("{class: 'toy_retrievers:make_k', args: {k: 1}}", 1.0),
+        ("{class: 'toy_retrievers:both', args: {index: 7, k: 1}}", 1.0),
     ],
 )
 def test_retriever_by_import_path(run, retriever, mrr):
-    """A class with arguments and a function, sync or async, are asked and scored."""
+    """A class is made, a function that takes the question asked, one without parameters called.
+
+    Empty arguments change nothing.
+    """
     (evaluation,) = run(f"retrievers: {{mine: {retriever}}}").evaluations
     assert evaluation.name == "mine"
     assert evaluation["mrr@10"] == mrr
@@ -123,6 +146,18 @@ def test_method_that_makes_a_retriever(run, args):
         ("{class: 'toy_retrievers:TEXTS'}", ("cannot be asked",)),
         ("{class: 'toy_retrievers:TEXTS', args: {k: 1}}", ("takes no arguments",)),
         ("{class: 'toy_retrievers:Findr'}", ("'Findr'", "'Finder'")),
+        (
+            "'toy_retrievers:make_k'",
+            (
+                "cannot tell whether make_k(k=1) makes something or takes the question itself",
+                "{class: 'toy_retrievers:make_k', args: {k: ...}}",
+                "def ask(question): ...",
+            ),
+        ),
+        ("{class: 'toy_retrievers:make_k', args: {}}", ("cannot tell whether make_k(k=1)",)),
+        ("'toy_retrievers:anything'", ("cannot tell whether anything(*args, **kwargs)",)),
+        ("'toy_retrievers:both'", ("both(index, k)", "args: {index: ..., k: ...}")),
+        ("{class: 'toy_retrievers:needs_k', args: {k: 1}}", ("missing", "'question'")),
         ("{class: 'no_such_module_here:x'}", ("cannot import", "no_such_module_here")),
         ("{class: 'toy_retrievers'}", ("package.module:name",)),
         ("{class: 'toy_retrievers:'}", ("package.module:name",)),

@@ -1,0 +1,69 @@
+"""What retrievers answer with: ranked lists of documents, in the forms that libraries give them."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence, ValuesView
+from typing import Any
+
+from kragx.data import Doc, Mender, as_docs
+from kragx.data.documents import is_pair, named
+from kragx.errors import DataError
+
+
+def collected(answer: Any) -> Any:
+    """An answer of which nothing is still to come: what is yielded one by one, as a list."""
+    return list(answer) if isinstance(answer, (Iterator, ValuesView)) else answer
+
+
+def documents_of(answer: Any, mender: Mender) -> tuple[Doc, ...]:
+    """The ranked documents of an answer.
+
+    Args:
+        answer: a sequence of documents or of ``(document, score)`` pairs, or a mapping in which one
+            list holds documents, as LangChain's chains give it (``{"context": [...]}``).
+        mender: mends their texts.
+
+    Raises:
+        DataError: it is none of these; the error quotes it.
+    """
+    if isinstance(answer, Mapping):
+        answer = _only_list(answer)
+    if isinstance(answer, (str, bytes)) or not _is_list(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+            raise _no_list(answer, "it was not awaited: make the function async def")
+        raise _no_list(answer, "a list of documents is expected")
+    return as_docs(answer, mender, "retrieved")
+
+
+def _is_list(value: object) -> bool:
+    # An array of numpy is no Sequence; a set is none either, and has no order.
+    is_array = type(value).__name__ == "ndarray"
+    return is_array or (isinstance(value, Sequence) and not isinstance(value, (str, bytes)))
+
+
+def _only_list(answer: Mapping[Any, Any]) -> object:
+    """The list of documents that a mapping holds."""
+    lists = {name: value for name, value in answer.items() if _is_list(value)}
+    documents = [name for name, value in lists.items() if len(value) and all(map(_is_doc, value))]
+    # Without any, an empty list or one of texts may be meant, but not one of anything else.
+    texts = [name for name, value in lists.items() if all(isinstance(one, str) for one in value)]
+    names = documents or texts
+    if names and not any(len(lists[name]) for name in names):
+        return []
+    if len(names) == 1:
+        return lists[names[0]]
+    several = f"of {', '.join(map(repr, names))} it is not clear which" if names else "none"
+    raise _no_list(answer, f"one list in it must hold documents, but {several} does")
+
+
+def _is_doc(value: object) -> bool:
+    """Whether a value looks like a document of its own, and not like a mere text."""
+    if is_pair(value):
+        value = value[0]
+    if isinstance(value, Mapping):
+        return not value.keys().isdisjoint(("id", "text", "page_content"))
+    return isinstance(value, Doc) or hasattr(value, "page_content")
+
+
+def _no_list(answer: object, problem: str) -> DataError:
+    return DataError(f"the retriever returned {named(answer)}; {problem}")
