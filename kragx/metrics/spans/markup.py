@@ -6,7 +6,8 @@ Left out, wherever they stand in a text:
   touch a letter (``**서울**은``), footnotes (``[^1]``), definitions of links;
 * HTML and XML: tags, comments, scripts and style sheets; entities become their characters. A tag
   that a chunk's end has cut is left out too;
-* citation marks at the end of a word: ``[12]``, ``[3, 4]``, ``[citation needed]``, raised numbers;
+* citation marks at the end of a word of prose: ``[12]``, ``[3, 4]``, ``[citation needed]``, raised
+  numbers;
 * hyphens at line ends, with the line end.
 
 Code stays as it is, between backticks and outside: ``List<String>``, ``a < b and c > d``,
@@ -117,8 +118,12 @@ _CITATION = re.compile(
     rf"(?:\[(?:{_NUMBERS}|citation needed|출처 필요|(?:각주|주|note)\s?\d+|\^[\w-]{{1,30}})\])+"
     r"(?![*+?{(\[=])",
 )
-_PROSE_WORDS = 8
-_CODE_SIGNS = re.compile(r"[={}_<>\\|;]|\(\)|::")
+# Measured by examples/citation_marks.py.
+_PROSE_WORDS = 3
+_CODE_SIGNS = re.compile(
+    r"[={}_<>\\|]|\(\)|::|;\s*$|\s[+*/%&^]\s|\*\*|/\*|\w\(|^(?:\t| {4}|\s*(?:#|//|>>>))"
+)
+_WORD_END = re.compile(r"[\s\[\]()\"']")
 
 
 def _without_brackets(text: str) -> str:
@@ -147,24 +152,39 @@ def _wiki(mark: Match) -> str:
 
 
 def _citation(mark: Match) -> str:
-    """Nothing for a citation mark; an index such as `argv[1]` or a list `[1]` stays."""
+    """Nothing for a citation mark; an index such as `argv[1]` or a list `[1]` stays.
+
+    In Latin script a mark ends a sentence or a word as prose has them, in a line without signs of
+    code. No list of sources begins with 0.
+    """
     text, place = mark.string, mark.start()
     before = text[max(0, place - 2) : place]
     last = before[-1:]
-    if not last or last.isspace():
+    if not last or last.isspace() or mark[0][1] == "0":
         return mark[0]
-    if last > "\x7f" or (last in ".,!?" and before[:1].isalpha() and _ends(text, mark.end())):
+    if last > "\x7f":
         return ""
-    if not (last.isalpha() or last in ".,)\"'"):
+    if last in ".,;!?":
+        ends_sentence = before[0].isalnum() or before[0] in ")\"'"
+        return "" if ends_sentence and _ends(text, mark.end(), "") else mark[0]
+    if not (last in ")\"'%" or _is_word(_WORD_END.split(text[max(0, place - 40) : place])[-1])):
         return mark[0]
-    line = text[max(text.rfind("\n", 0, place) + 1, place - 150) : mark.end() + 150].split("\n")[0]
+    start = max(0, place - 150)
+    line = text[max(text.rfind("\n", start, place) + 1, start) : mark.end() + 150].split("\n")[0]
     is_prose = len(line.split()) >= _PROSE_WORDS and not _CODE_SIGNS.search(line)
     return "" if is_prose and _ends(text, mark.end()) else mark[0]
 
 
-def _ends(text: str, place: int) -> bool:
-    """Whether a text goes on there as prose does after a word."""
-    return place >= len(text) or text[place].isspace() or text[place] in ".,;:!?)'\""
+def _is_word(text: str) -> bool:
+    """Whether prose has such a word, or number; not `xs`, `a1` or `myList`."""
+    parts = re.split(r"[-/'\u2019]", text)
+    is_cased = all(part.isalpha() and (part[1:].islower() or part.isupper()) for part in parts)
+    return (is_cased and (len(text) > 2 or text.isupper())) or text.replace(",", "").isdigit()
+
+
+def _ends(text: str, place: int, marks: str = ".,:!?)'\"") -> bool:
+    """Whether a text goes on there as prose does after a word: with a space or one of the marks."""
+    return place >= len(text) or text[place].isspace() or text[place] in marks
 
 
 # -- tags --------------------------------------------------------------------------------------

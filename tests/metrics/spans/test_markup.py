@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import runpy
 import time
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from kragx.metrics.spans.markup import without_markup
 from kragx.metrics.spans.reading import plain, reading
+from tests.docs.support import ROOT
 from tests.thoroughness import USUAL, examples
 
 CODE = [
@@ -21,6 +23,16 @@ CODE = [
     "snake_case_name and __init__",
     "argv[1]",
     "return values[1]",
+    "the value of xs[994] is read when the loop has come to its end",
+    "Each of a[1] and myList[2] and row_of[3] holds what the caller has given to it",
+    "    the rows[1] of all the columns that were read before are kept",
+    "# the rows[1] of all the columns that were read before are kept",
+    "where rows[1] * 2 is more than all of the others together",
+    "call first(rows[1]) of what was read before this",
+    "argv[0] holds the name of the program as it was called by somebody",
+    "unsigned char path[104]; unsigned int size",
+    "what [12] and [994] say",
+    '[["a", [1] ], [2]]',
     "x = values[1] + b[2]",
     "table[i](x), ab[1](2), f(x)[0], x[0][1]",
     "[&](int x) { return x; }",
@@ -50,6 +62,13 @@ MARKUP = {
         "The capital of the country is in the north, they say."
     ),
     "word.[^1] Next": "word. Next",
+    "the capital[12] of Korea": "the capital of Korea",
+    "In 1919[12] it was 4,5[3] or 5%[4] there; so they say.": (
+        "In 1919 it was 4,5 or 5% there; so they say."
+    ),
+    "The old-town[1] of the EU[2] (north)[3] is there": "The old-town of the EU (north) is there",
+    "It was in 1919.[12] So they say,[3] too": "It was in 1919. So they say, too",
+    "La société[1] des maïs[2] est là": "La société des maïs est là",
     "infor-\nmation and infor- mation": "information and information",
     "H<sub>2</sub>O, m<sup>2</sup>, capital<sup>3</sup>, word<sup>[3]</sup>": (
         "H2O, m², capital, word"
@@ -70,6 +89,24 @@ def test_code_stays(text):
 def test_by_hand(text, seen):
     """What a reader sees."""
     assert without_markup(text) == seen
+
+
+@pytest.mark.integration
+def test_indices_stay_and_citation_marks_go(monkeypatch):
+    """Of the standard library's indices 1 in 200 at most is taken for a mark; of marks most go."""
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    example = runpy.run_path(str(ROOT / "examples" / "citation_marks.py"))
+    left_out, words = example["left_out"], example["cited"](example["prose"]("en"))
+    wrong, n_indices = left_out(example["code"]())
+    assert n_indices > 5000
+    assert wrong <= n_indices / 200
+    whole = " ".join(words)
+    chunks = [whole[start : start + 300] for start in range(0, len(whole), 300)]
+    gold = [" ".join(words[start : start + 5]) for start in range(0, len(words), 5)]
+    for texts, least in ((chunks, 0.85), (gold, 0.95)):
+        right, n_marks = left_out(texts)
+        assert n_marks > 300
+        assert right >= least * n_marks
 
 
 def test_pages():
