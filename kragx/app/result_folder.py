@@ -126,7 +126,7 @@ def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
     return config, dataset, runs
 
 
-_READ_COUNTS = ("n_extra", "n_replaced_surrogates")
+_READ_COUNTS = ("n_extra", "n_replaced_surrogates", "n_longer_lines")
 
 
 def as_read(folder: Path, evaluations: Iterable[Evaluation]) -> tuple[Evaluation, ...]:
@@ -135,7 +135,8 @@ def as_read(folder: Path, evaluations: Iterable[Evaluation]) -> tuple[Evaluation
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["evaluations"]
         counted = {
-            row["retriever"]: {name: row["counts"][name] for name in _READ_COUNTS} for row in rows
+            row["retriever"]: {name: row["counts"].get(name, 0) for name in _READ_COUNTS}
+            for row in rows
         }
     except FileNotFoundError:
         counted = {}

@@ -1,7 +1,7 @@
 """Documents, gold sets and runs, the files that hold them, and how texts become tokens."""
 
 from kragx.data.corpus import NO_CORPUS, Corpus, Lacking, as_corpus, read_corpus
-from kragx.data.documents import Doc, as_docs, clean_number, value_at
+from kragx.data.documents import Doc, as_docs, clean_number, score_record, value_at
 from kragx.data.gold import Gold, GoldDataset, Query, hash_of, query_hash
 from kragx.data.reading import (
     is_source,
@@ -68,6 +68,7 @@ __all__ = [
     "read_rows",
     "read_run",
     "read_runs",
+    "score_record",
     "tokenizer",
     "value_at",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import isnan, nan
 from typing import Any, TypeGuard, TypeVar
 
 from kragx.data.text import Mender, normalise
@@ -70,7 +71,7 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
                 f"{named(value)} is not a document; "
                 "pass a LangChain Document, a mapping with 'text' or 'id', or a string"
             )
-    doc = Doc(*clean_fields(fields, _FIELDS, mender), clean_number(fields.get("score"), "score"))
+    doc = Doc(*clean_fields(fields, _FIELDS, mender), clean_score(fields.get("score")))
     if doc.id is None and doc.text is None:
         raise DataError("a document needs 'id' or 'text'; this one has neither")
     return doc
@@ -178,16 +179,39 @@ def clean_id(value: object, mender: Mender) -> str | None:
 
 def clean_number(value: object, field: str) -> float | None:
     """A finite float, None if there is none; else a `DataError` that names the field."""
+    number = _as_number(value)
+    if number is not None and number - number != 0.0:  # only NaN and the infinities
+        raise DataError(f"must be a finite number, not {shorten(value)}", field=field)
+    return number
+
+
+INFINITE = {"Infinity": float("inf"), "-Infinity": float("-inf")}
+"""Infinite scores as results files hold them: JSON has no number for these."""
+
+
+def clean_score(value: object, field: str = "score") -> float | None:
+    """The same for a score, which may be infinite as well, as a number or by name (`INFINITE`)."""
+    number = INFINITE[value] if isinstance(value, str) and value in INFINITE else _as_number(value)
+    if number is not None and isnan(number):
+        raise DataError(f"must be a number, not {shorten(value)}", field=field)
+    return number
+
+
+def score_record(score: float | None) -> float | str | None:
+    """A score as JSON holds it."""
+    names = {number: name for name, number in INFINITE.items()}
+    return score if score is None else names.get(score, score)
+
+
+def _as_number(value: object) -> float | None:
+    """A float, None if there is none; what is no number is NaN."""
     if value is None:
         return None
     try:
         # numpy's numbers are numbers too; strings and booleans are not.
-        number = float("nan") if isinstance(value, (str, bool)) else float(value)  # type: ignore[arg-type]
+        return nan if isinstance(value, (str, bool)) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if number - number != 0.0:  # only NaN and the infinities
-        raise DataError(f"must be a finite number, not {shorten(value)}", field=field)
-    return number
+        return nan
 
 
 def clean_metadata(value: object) -> Mapping[str, Any]:

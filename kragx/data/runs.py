@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kragx.data.documents import Doc, as_docs, clean_number
+from kragx.data.documents import Doc, as_docs, clean_score
 from kragx.data.gold import check_unique, numbered
 from kragx.data.text import Mender
 from kragx.errors import DataError
@@ -36,11 +36,19 @@ class Run:
 
     A query that is not in `results` is missing; one with an empty list was answered with nothing;
     one with an `error` failed. All three are scored as an empty list and counted apart.
+
+    Attributes:
+        results: what each query got.
+        name: names the retriever in results.
+        n_replaced_surrogates: lone surrogates replaced by U+FFFD while reading.
+        n_longer_lines: lines of a TREC run on which more follows the tag, which is passed over.
+        settings: how the retriever was asked.
     """
 
     results: Mapping[str, Retrieved]
     name: str = "run"
     n_replaced_surrogates: int = 0
+    n_longer_lines: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -86,7 +94,7 @@ def _as_ranking(docs: object, mender: Mender, where: str) -> tuple[Doc, ...]:
     if isinstance(docs, Mapping):
         return rank_by_score(
             [
-                Doc(id=str(key), score=clean_number(score, f"{where}: the score of {key!r}"))
+                Doc(id=str(key), score=clean_score(score, f"{where}: the score of {key!r}"))
                 for key, score in docs.items()
             ]
         )

@@ -179,8 +179,9 @@ def kind_of(path: str | Path, first: str) -> str:
     suffix = ending(path)
     if suffix in (".json", ".jsonl", ".ndjson") or first.startswith(("{", "[")):
         return "json"
-    if suffix in _TABLES:
-        return "table"
     if suffix in (".qrels", ".run"):
         return suffix[1:]
-    return trec.KINDS.get(len(first.split()), "json")
+    kind = trec.kind_of_line(first)
+    if suffix in _TABLES:  # which BEIR's qrels may be called, too
+        return "qrels" if suffix == ".tsv" and kind == "qrels" else "table"
+    return kind or "json"

@@ -83,6 +83,7 @@ class Source:
         dataset_name: the gold set's.
         gold: the whole gold set, where it is one.
         n_extra: queries of the run that the gold set lacks.
+        n_longer_lines: of a TREC run, as `Run` has them.
         lists: what each query got; kept only where a metric looks at it.
         query_ids, statuses, n_empty, first_failure: of what has passed.
     """
@@ -94,6 +95,7 @@ class Source:
     run_settings: Mapping[str, Any] = field(default_factory=dict)
     gold: GoldDataset | None = None
     n_extra: int = 0
+    n_longer_lines: int = 0
     lists: list[RankedList] | None = None
     query_ids: list[str] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -139,6 +141,7 @@ class Source:
             "n_duplicates": int(table.repeated.sum()),
             "judged_share": judged_share(table),
             "n_replaced_surrogates": self.mender.surrogates,
+            "n_longer_lines": self.n_longer_lines,
             **notes,
             **({"first_failure": self.first_failure} if self.first_failure else {}),
         }
@@ -321,7 +324,16 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
     mender = Mender()
     mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
     pairs = texts.filled((query, run.results.get(query.id)) for query in gold)
-    return Source(pairs, run.name, gold.name, mender, run.settings, gold, len(extra))
+    return Source(
+        pairs,
+        run.name,
+        gold.name,
+        mender,
+        run.settings,
+        gold,
+        n_extra=len(extra),
+        n_longer_lines=run.n_longer_lines,
+    )
 
 
 def as_run(value: object, dataset: GoldDataset) -> Run:

@@ -64,6 +64,10 @@ def remarks(
         "n_extra": ("queries of the run that the gold set lacks", "left out"),
         "n_duplicates": ("documents that stand twice in a list", _REPEATS[profile.duplicates]),
         "n_replaced_surrogates": ("lone surrogates in texts", "replaced by U+FFFD"),
+        "n_longer_lines": (
+            "lines of the run with more than six columns",
+            "what follows the tag is ignored, as by trec_eval",
+        ),
         GOLD_LOST: ("questions with gold that can match nothing", "it counts as not found"),
         SHORT_GOLD: ("questions with short gold", "looked for as a phrase"),
         DOCS_LOST: ("questions with retrieved texts that can match nothing", "no match"),

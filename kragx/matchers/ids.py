@@ -155,7 +155,7 @@ def read_id_arrays(qrels: object, run: object) -> IdArrays | None:
         The arrays; None if these are no such mappings, or some key is not a string.
 
     Raises:
-        DataError: a grade or score is not a finite number.
+        DataError: a grade is not a finite number, or a score no number.
     """
     if not (_nested(qrels) and _nested(run)):
         return None
@@ -193,8 +193,8 @@ def read_id_arrays(qrels: object, run: object) -> IdArrays | None:
     # True and False have passed for 1 and 0.
     kinds = set(map(type, chain.from_iterable(golds.values() for golds in qrels.values())))
     kinds.update(_kinds_near_bools(read))
-    finite = np.isfinite(read.grade).all() and np.isfinite(read.score).all()
-    if not finite or kinds & {bool, np.bool_}:
+    valid = np.isfinite(read.grade).all() and not np.isnan(read.score).any()
+    if not valid or kinds & {bool, np.bool_}:
         _refuse(qrels, run)
     return read
 
@@ -221,17 +221,23 @@ def _kinds_near_bools(read: IdArrays) -> set[type]:
     return kinds
 
 
-def _refuse(*sources: Scores) -> None:
-    """Raise a `DataError` about the first value that is no finite number, if there is one."""
-    for query, of_query in chain.from_iterable(source.items() for source in sources):
-        for document, value in of_query.items():
-            number = not isinstance(value, (bool, np.bool_)) and isinstance(
-                value, (int, float, np.integer, np.floating)
-            )
-            if not number or value - value:
-                raise DataError(
-                    f"query {query!r}: the number of {document!r} must be finite, not {value!r}"
+def _refuse(qrels: Scores, run: Scores) -> None:
+    """Raise a `DataError` about the first value that is no number, or a grade that is not finite.
+
+    There may be none.
+    """
+    for source, finite in ((qrels, " finite"), (run, "")):
+        for query, of_query in source.items():
+            for document, value in of_query.items():
+                is_number = not isinstance(value, (bool, np.bool_)) and isinstance(
+                    value, (int, float, np.integer, np.floating)
                 )
+                # A whole number may be too great for a float, so numpy is not asked about it.
+                if not is_number or (value - value and (finite or abs(value) != np.inf)):
+                    raise DataError(
+                        f"query {query!r}: what {document!r} has must be a{finite} number, not "
+                        f"{value!r}"
+                    )
 
 
 def match_id_arrays(read: IdArrays) -> MatchTable:

@@ -146,10 +146,10 @@ def test_what_is_no_document_is_refused(bad: object) -> None:
         read(bad)
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, "0.5", True, [1], 10**400])
-def test_a_score_must_be_a_finite_number(bad: object) -> None:
-    """A score that is not finite, or no number, is refused with query and rank."""
-    with pytest.raises(DataError, match="'q1', rank 1: score: must be a finite number"):
+@pytest.mark.parametrize("bad", [math.nan, "0.5", "infinity", True, [1], 10**400])
+def test_a_score_must_be_a_number(bad: object) -> None:
+    """A score that is NaN, or no number, is refused with query and rank."""
+    with pytest.raises(DataError, match="'q1', rank 1: score: must be a number"):
         read({"id": "d1", "score": bad})
 
 

@@ -125,8 +125,8 @@ WRONG = [
     ({"retrieved": [["a"]]}, "retrieved[0]: list is not a document"),
     ({"retrieved": [{"id": 0.5}]}, "retrieved[0]: an id must be a string or a whole number"),
     ({"retrieved": [{"text": ["a"]}]}, "retrieved[0]: a text must be a string, not list"),
-    ({"retrieved": [{"id": "a", "score": "1"}]}, "retrieved[0].score: must be a finite number"),
-    ({"retrieved": [{"id": "a", "score": float("nan")}]}, "retrieved[0].score: must be a finite"),
+    ({"retrieved": [{"id": "a", "score": "1"}]}, "retrieved[0].score: must be a number"),
+    ({"retrieved": [{"id": "a", "score": float("nan")}]}, "retrieved[0].score: must be a number"),
     ({"retrieved": [{"id": "a", "metadata": 5}]}, "retrieved[0].metadata: must be a mapping"),
     ({"retrieved": [{"id": "a", "rank": 1}]}, "retrieved[0].rank: unknown field"),
     (

@@ -80,10 +80,10 @@ def test_file_order_does_not_matter_to_a_ranking_by_score(scores: dict[str, floa
     assert keys == sorted(keys, reverse=True)
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), "1.0", True])
-def test_a_score_that_is_no_finite_number_is_refused(bad: object) -> None:
+@pytest.mark.parametrize("bad", [float("nan"), "1.0", True])
+def test_a_score_that_is_no_number_is_refused(bad: object) -> None:
     """A mapping of scores names the query and the document whose score cannot be ranked."""
-    with pytest.raises(DataError, match="query 'q': the score of 'b': must be a finite number"):
+    with pytest.raises(DataError, match="query 'q': the score of 'b': must be a number"):
         Run.from_documents({"q": {"a": 1.0, "b": bad}})
 
 

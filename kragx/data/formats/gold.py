@@ -25,7 +25,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from kragx.data.documents import Doc
+from kragx.data.documents import Doc, score_record
 from kragx.data.formats.format import Fields, Format, Kind, Read
 from kragx.data.formats.jsonl import write_records
 from kragx.data.gold import Gold, GoldDataset, Query
@@ -111,7 +111,9 @@ def answer_record(answer: Retrieved) -> dict[str, Any]:
 
 def _doc_record(doc: Doc) -> dict[str, Any]:
     """A document as a results file holds it."""
-    return _present(id=doc.id, text=doc.text, score=doc.score, metadata=dict(doc.metadata))
+    return _present(
+        id=doc.id, text=doc.text, score=score_record(doc.score), metadata=dict(doc.metadata)
+    )
 
 
 def _present(**fields: Any) -> dict[str, Any]:

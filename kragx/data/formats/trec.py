@@ -3,13 +3,14 @@
 A qrels line is ``query iteration document grade``, a run line ``query Q0 document rank score tag``;
 columns are separated by spaces or tabs. A line that begins with ``#`` is a comment; a ``#`` inside
 an id is part of it. A run is ordered by score, ties by document id descending (as UTF-8 bytes):
-the order of its lines and its rank column do not matter, as in trec_eval.
+the order of its lines and its rank column do not matter, and scores may be infinite, as in
+trec_eval. BEIR's qrels, three columns under a header, are read wherever qrels are.
 """
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from math import isfinite
+from math import isinf, isnan
 from pathlib import Path
 
 from kragx.data.documents import Doc
@@ -22,9 +23,21 @@ from kragx.data.text import plain_number
 from kragx.errors import DataError, UsageError
 
 _QRELS = ("query", "iteration", "document", "grade")
+_BEIR = ("query-id", "corpus-id", "score")
 _RUN = ("query", "Q0", "document", "rank", "score", "tag")
-KINDS = {len(_QRELS): "qrels", len(_RUN): "run"}
-"""What a file holds whose lines have so many columns."""
+
+
+def kind_of_line(line: str) -> str | None:
+    """What a file holds by its first line: qrels, a run, or None for neither."""
+    columns = _columns(line)
+    if len(columns) == len(_QRELS) or _is_header(columns):
+        return "qrels"
+    more = len(columns) > len(_RUN) and _read_number(columns[_RUN.index("score")]) is not None
+    return "run" if more or len(columns) == len(_RUN) else None
+
+
+def _is_header(columns: Sequence[str]) -> bool:
+    return tuple(name.lower().replace("_", "-") for name in columns) == _BEIR
 
 
 def _read(fields: Fields) -> Read:
@@ -82,7 +95,16 @@ def iter_qrels(
         DataError: the file cannot be read, or a line is broken (with file and line).
     """
     problems = problems or Problems(str(path), strict=True)
-    for line, (query, _, document, grade) in _rows(path, _QRELS, problems):
+    names: tuple[str, ...] | None = None
+    for line, columns in _rows(path, problems):
+        if names is None:
+            names = _BEIR if _is_header(columns) else _QRELS
+            if names is _BEIR:
+                continue
+        if len(columns) != len(names):
+            _miscounted(columns, names, line, problems)
+            continue
+        query, *_, document, grade = columns
         value = _number("grade", grade, line, problems)
         if value is not None:
             yield line, query, document, value
@@ -91,20 +113,31 @@ def iter_qrels(
 def read_run(path: str | Path) -> Run:
     """Read a run file; it is named by the tag of its first line, else by the file.
 
+    What follows a tag is passed over and counted. Where it is the same on every line it may as
+    well be a tag that holds spaces, and the run has all of it as its name.
+
     Raises:
         DataError: a broken line (with file and line), or an empty file.
     """
     problems = Problems(str(path), strict=True)
     results: dict[str, list[Doc]] = {}
-    tag = ""
-    for line, (query, _, document, _, score, run_tag) in _rows(path, _RUN, problems):
-        doc = Doc(id=document, score=_number("score", score, line, problems))
+    tags: dict[tuple[str, ...], None] = {}
+    n_longer = 0
+    for line, columns in _rows(path, problems):
+        if len(columns) < len(_RUN):
+            _miscounted(columns, _RUN, line, problems)
+            continue
+        query, _, document, _, score, *tag = columns
+        doc = Doc(id=document, score=_number("score", score, line, problems, infinite=True))
         results.setdefault(query, []).append(doc)
-        tag = tag or run_tag
+        tags.setdefault(tuple(tag))
+        n_longer += len(tag) > 1
     if not results:
         raise DataError(f"{path}: the file holds no result; 6 columns a line are expected")
     ranked = {query: Retrieved(rank_by_score(docs)) for query, docs in results.items()}
-    return Run(ranked, name=tag or file_name(path))
+    first = next(iter(tags))
+    name = " ".join(first if len(tags) == 1 else first[:1])
+    return Run(ranked, name=name or file_name(path), n_longer_lines=n_longer)
 
 
 def write_qrels(dataset: GoldDataset, path: str | Path) -> None:
@@ -152,27 +185,45 @@ def write_run(run: Run, path: str | Path) -> None:
     _write(lines, path)
 
 
-def _rows(
-    path: str | Path, columns: tuple[str, ...], problems: Problems
-) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: str | Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    """The columns of each line that is neither blank nor a comment."""
     for number, line in read_lines(path, problems):
-        # Only these separate: an id may well hold a no-break space.
-        fields = [*filter(None, line.strip(" \t\r\n").replace("\t", " ").split(" "))]
-        if not fields or fields[0].startswith("#"):
-            continue
-        if len(fields) == len(columns):
-            yield number, fields
-            continue
-        expected = f"{len(columns)} are expected: {' '.join(columns)}"
-        problems.add(number, None, f"{len(fields)} columns; {expected}")
+        columns = _columns(line)
+        if columns and not columns[0].startswith("#"):
+            yield number, columns
 
 
-def _number(name: str, text: str, line: int, problems: Problems) -> float | None:
-    """The number that a column says; None if it says none that is finite, which is reported."""
+def _columns(line: str) -> list[str]:
+    # Only these separate: an id may well hold a no-break space.
+    return [*filter(None, line.strip(" \t\r\n").replace("\t", " ").split(" "))]
+
+
+def _miscounted(
+    columns: Sequence[str], names: Sequence[str], line: int, problems: Problems
+) -> None:
+    expected = f"{len(names)} are expected: {' '.join(names)}"
+    if names is _QRELS and len(columns) == len(_BEIR):
+        expected += f" (or three under the header {' '.join(_BEIR)}, as BEIR has them)"
+    problems.add(line, None, f"{len(columns)} columns; {expected}")
+
+
+def _number(
+    name: str, text: str, line: int, problems: Problems, *, infinite: bool = False
+) -> float | None:
+    """The number that a column says; None if it says none, which is reported."""
+    number = _read_number(text)
+    if number is None or (isinf(number) and not infinite):
+        problems.add(
+            line, None, f"{name} must be a {'' if infinite else 'finite '}number, not {text!r}"
+        )
+        return None
+    return number
+
+
+def _read_number(text: str) -> float | None:
     with suppress(ValueError):
-        if isfinite(float(text)):
-            return float(text)
-    problems.add(line, None, f"{name} must be a finite number, not {text!r}")
+        number = float(text)
+        return None if isnan(number) else number
     return None
 
 

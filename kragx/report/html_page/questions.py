@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data import Doc, Gold, Query
+from kragx.data import Doc, Gold, Query, score_record
 from kragx.matchers import MatchItem, MatchWarning
 from kragx.report.html_page.cells import Cell, Grid, Sources
 from kragx.report.html_page.decisions import Decision, Decisions
@@ -127,7 +127,7 @@ class Questions:
         return runs
 
     def _doc(self, doc: Doc, repeated: bool) -> list[Any]:
-        values = [doc.id, self._texts.number(doc.text), doc.score]
+        values = [doc.id, self._texts.number(doc.text), score_record(doc.score)]
         return [*values, 1] if repeated else values
 
     def _pairs(self, match: str, cell: Cell, row: int) -> list[float | None]:

@@ -316,6 +316,30 @@ metrics: [mrr@5]
     assert len((here / "traced.txt").read_text().splitlines()) == 6
 
 
+def test_trec_files_as_they_come(kragx, here):
+    """BEIR's qrels, a tag of several words and infinite scores: in commands, page and Markdown.
+
+    What was counted while the run was read, and its scores, are there when the folder is read.
+    """
+    qrels = [f"q{number}\tg{number}\t1" for number in range(1, 7)]
+    (here / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *qrels]))
+    lines = (f"q{n} Q0 x 1 3e38 a b\nq{n} Q0 g{n} 9 inf a b\n" for n in range(1, 7))
+    (here / "a.txt").write_text("".join(lines))
+    said = "lines of the run with more than six columns: 12 (what follows the tag is ignored"
+    scored = kragx("score", "--qrels", "test.tsv", "--run", "a.txt", "-m", "recip_rank")
+    assert scored.code == 0
+    assert "1.0000" in scored.out
+    assert said in " ".join(scored.out.split())
+    (here / "run.yaml").write_text(
+        "dataset: test.tsv\nretrievers: {a: {run: a.txt}}\nmetrics: [mrr@5]\nprofile: trec\n"
+        "output: out\n"
+    )
+    assert said in " ".join(kragx("run", "run.yaml").out.split())
+    assert said in (here / "out" / "report.md").read_text()
+    again = kragx("report", "out", "--format", "json").json()["evaluations"][0]
+    assert (again["mean"]["mrr@5"], again["counts"]["n_longer_lines"]) == (1.0, 12)
+
+
 @pytest.mark.parametrize("missing", ["config.yaml", "gold.jsonl", "results/mine.jsonl"])
 def test_folder_that_lacks_a_file(prepared, kragx, missing):
     """A folder from which a file was taken is bad data, and the file is named."""

@@ -27,7 +27,8 @@ qrels_sets = st.dictionaries(st.sampled_from(QUERIES), grades, min_size=1, max_s
 # Few values make ties; all are exact as 32-bit floats, which is what pytrec_eval compares.
 scores = st.one_of(
     st.integers(-4, 4).map(lambda number: number / 4),
-    st.floats(width=32, allow_nan=False, allow_infinity=False),
+    st.floats(width=32, allow_nan=False),
+    st.sampled_from((float("inf"), float("-inf"))),
 )
 rankings = st.dictionaries(st.sampled_from((*DOCUMENTS, "x1", "x2", "x3")), scores)
 
@@ -220,9 +221,10 @@ def test_broken_ids_still_meet():
 
 @pytest.mark.parametrize("bad", ["1.5", True, float("nan"), float("inf"), [1]])
 def test_what_is_no_number_is_no_grade_or_score(bad: object):
-    """A text, a truth value or an infinity as grade or score is an error that shows it."""
-    with pytest.raises(DataError, match=f"'d'.*{re.escape(repr(bad))}"):
-        evaluate({"q": {"d": 1}}, {"q": {"d": bad}}, profile="trec")
+    """A text, a truth value or NaN is an error that shows it, and so is an infinite grade."""
+    if bad != float("inf"):
+        with pytest.raises(DataError, match=f"'d'.*{re.escape(repr(bad))}"):
+            evaluate({"q": {"d": 1}}, {"q": {"d": bad}}, profile="trec")
     with pytest.raises(DataError, match=re.escape(repr(bad))):
         evaluate({"q": {"d": bad}}, {"q": {"d": 1.0}}, profile="trec")
 

@@ -19,7 +19,10 @@ from kragx import (
     UsageError,
     evaluate,
     read_dataset,
+    read_results,
+    write_results,
 )
+from kragx.agreement import read_labels
 from kragx.data.formats.trec import read_run, write_qrels, write_run
 
 from .support import by_id, quick
@@ -126,7 +129,7 @@ def test_grades_are_any_number(tmp_path: Path, text: str, grade: float):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("q1 0 d2", "3 columns; 4 are expected: query iteration document grade"),
+        ("q1 0 d2", "3 columns; 4 are expected: query iteration document grade (or three under"),
         ("q1 0 d2 1 more", "5 columns; 4 are expected"),
         ("q1 0 d2 high", "grade must be a finite number, not 'high'"),
         ("q1 0 d2 nan", "grade must be a finite number, not 'nan'"),
@@ -150,8 +153,8 @@ def test_a_broken_qrels_line_is_named(tmp_path: Path, line: str | bytes, message
     [
         ("q1 Q0 d2 2 1.0", "5 columns; 6 are expected: query Q0 document rank score tag"),
         ("q1 0 d2 1", "4 columns; 6 are expected"),
-        ("q1 Q0 d2 2 1,5 tag", "score must be a finite number, not '1,5'"),
-        ("q1 Q0 d2 2 -inf tag", "score must be a finite number, not '-inf'"),
+        ("q1 Q0 d2 2 1,5 tag", "score must be a number, not '1,5'"),
+        ("q1 Q0 d2 2 nan tag", "score must be a number, not 'nan'"),
         (b"q1 Q0 \xc0 2 1.0 tag", "not UTF-8"),
     ],
 )
@@ -246,6 +249,91 @@ def test_a_document_that_stands_twice_in_a_run_is_seen(tmp_path: Path):
     with pytest.raises(DataError, match="document 'd' stands twice"):
         evaluate(gold, run, profile="trec")
     assert evaluate(gold, run, match="id").counts["n_duplicates"] == 1
+
+
+@pytest.mark.parametrize(
+    ("tags", "name", "n_longer"),
+    [
+        (("bm25", "bm25"), "bm25", 0),
+        (("bm25 tuned", "bm25  tuned"), "bm25 tuned", 2),
+        (("bm25 0.3", "bm25 0.7"), "bm25", 2),
+        (("bm25", "bm25 # by hand"), "bm25", 1),
+    ],
+    ids=["tag", "spaces", "columns", "one line"],
+)
+def test_what_follows_a_tag_is_passed_over_and_counted(
+    tmp_path: Path, tags: tuple[str, str], name: str, n_longer: int
+):
+    """More than six columns change no number, as in trec_eval; a tag of several words is a name."""
+    first, second = tags
+    path = saved(tmp_path, f"q1 Q0 d1 1 2.5 {first}\nq1 Q0 문서2 9 1.5 {second}\n")
+    run = read_run(path)
+    assert (run.name, ranked(run)) == (name, {"q1": RANKED["q1"]})
+    result = evaluate(JUDGED, run, profile="trec")
+    assert result.counts["n_longer_lines"] == n_longer
+    said = [remark for remark in result.remarks if "more than six columns" in remark]
+    ignored = "what follows the tag is ignored, as by trec_eval"
+    line = f"lines of the run with more than six columns: {n_longer} ({ignored})"
+    assert said == [line][:n_longer]
+
+
+def test_infinite_scores_rank_as_in_trec_eval(tmp_path: Path):
+    """Infinities stand first and last, among one another by id descending; files keep them."""
+    lines = ["a 1e400", "b inf", "c 3.4e38", "d 0", "e -Infinity", "f -inf"]
+    text = "".join("q Q0 {} 1 {} t\n".format(*line.split()) for line in lines)
+    run = read_run(saved(tmp_path, text, "x.run"))
+    assert [document for document, _ in ranked(run)["q"]] == ["b", "a", "c", "d", "f", "e"]
+    write_run(run, tmp_path / "again.run")
+    assert ranked(read_run(tmp_path / "again.run")) == ranked(run)
+    write_results(GoldDataset.from_documents({"q": {"e": 1}}), run, tmp_path / "results.jsonl")
+    dataset, again = read_results(tmp_path / "results.jsonl")
+    assert ranked(again) == ranked(run)
+    for one in (run, again):
+        assert evaluate(dataset, one, profile="trec", metrics=["mrr"])["mrr"] == 1 / 6
+
+
+BEIR = "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\t문서2\t0\nq2\td1\t1\n"
+
+
+@pytest.mark.parametrize("name", ["test.tsv", "test.tsv.gz", "test.txt", "test.qrels"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda text: text,
+        lambda text: text.replace("\t", " "),
+        lambda text: "\ufeff" + text.replace("\n", "\r\n"),
+        lambda text: text.replace("-id", "_id").replace("score", "Score"),
+    ],
+    ids=["tabs", "spaces", "bom-crlf", "underscores"],
+)
+def test_qrels_of_beir_are_read(tmp_path: Path, form, name: str):
+    """Three columns under a header are qrels, whatever the file's name, with and without format."""
+    raw = form(BEIR).encode()
+    path = saved(tmp_path, gzip.compress(raw) if name.endswith("gz") else raw, name)
+    assert judged(read_qrels(path)) == judged(read_dataset(path)) == JUDGED
+    assert {(label.pair, label.grade) for label in read_labels(path)} == {
+        ((query, document), grade)
+        for query, grades in JUDGED.items()
+        for document, grade in grades.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q1\td2", "2 columns; 3 are expected: query-id corpus-id score"),
+        ("q1 0 d2 1", "4 columns; 3 are expected: query-id corpus-id score"),
+        ("q1\td2\thigh", "grade must be a finite number, not 'high'"),
+        ("query-id\tcorpus-id\tscore", "grade must be a finite number, not 'score'"),
+    ],
+)
+def test_a_broken_line_of_beir_is_named(tmp_path: Path, line: str, message: str):
+    """Under BEIR's header a line has three columns; another one is named with file and line."""
+    path = saved(tmp_path, BEIR + line + "\n", "test.tsv")
+    with pytest.raises(DataError) as error:
+        read_dataset(path)
+    assert str(error.value).startswith(f"{path}:5: ")
+    assert message in str(error.value)
 
 
 def test_names_come_from_tag_and_file(tmp_path: Path):
