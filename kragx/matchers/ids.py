@@ -226,7 +226,7 @@ def _refuse(qrels: Scores, run: Scores) -> None:
 
     There may be none.
     """
-    for source, finite in ((qrels, " finite"), (run, "")):
+    for source, what, finite in ((qrels, "grade", "finite "), (run, "score", "")):
         for query, of_query in source.items():
             for document, value in of_query.items():
                 is_number = not isinstance(value, (bool, np.bool_)) and isinstance(
@@ -235,8 +235,8 @@ def _refuse(qrels: Scores, run: Scores) -> None:
                 # A whole number may be too great for a float, so numpy is not asked about it.
                 if not is_number or (value - value and (finite or abs(value) != np.inf)):
                     raise DataError(
-                        f"query {query!r}: what {document!r} has must be a{finite} number, not "
-                        f"{value!r}"
+                        f"query {query!r}: the {what} of {document!r} must be a {finite}number, "
+                        f"not {value!r}"
                     )
 
 

@@ -25,7 +25,6 @@ NOT_NUMBERS = [
     [1],
     1j,
     float("nan"),
-    float("inf"),
     10**400,
     np.array([1.0]),
 ]
@@ -36,11 +35,11 @@ NOT_NUMBERS = [
 def test_a_score_that_is_no_number_is_refused(bad: object, document: str) -> None:
     """Wherever it stands among others, also between numbers that it is equal to."""
     run = {"q1": {**RUN["q1"], document: bad}, "q2": RUN["q2"]}
-    with pytest.raises(DataError, match="finite"):
+    with pytest.raises(DataError, match="must be a number|fit a float"):
         evaluate(GOLD, run, match="id")
 
 
-@pytest.mark.parametrize("bad", NOT_NUMBERS, ids=repr)
+@pytest.mark.parametrize("bad", [*NOT_NUMBERS, float("inf")], ids=repr)
 def test_a_grade_that_is_no_number_is_refused(bad: object) -> None:
     """As a score."""
     with pytest.raises(DataError, match="finite"):
@@ -49,7 +48,7 @@ def test_a_grade_that_is_no_number_is_refused(bad: object) -> None:
 
 def test_the_error_names_query_document_and_value() -> None:
     """So that it can be found."""
-    with pytest.raises(DataError, match="query 'q2': the number of 'z' must be finite, not True"):
+    with pytest.raises(DataError, match="query 'q2': the score of 'z' must be a number, not True"):
         evaluate(GOLD, {**RUN, "q2": {"b": 3, "z": True}}, match="id")
 
 
