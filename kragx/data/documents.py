@@ -90,7 +90,7 @@ def as_docs(
     def ranked(value: object) -> Doc:
         if strings and is_pair(value):
             document, score = value
-            return replace(as_doc(document, mender), score=clean_number(score, "score"))
+            return replace(as_doc(document, mender), score=clean_score(score))
         return as_doc(value, mender, strings)
 
     return clean_each(values, ranked, where and f"{where}, rank")

@@ -35,7 +35,7 @@ NOT_NUMBERS = [
 def test_a_score_that_is_no_number_is_refused(bad: object, document: str) -> None:
     """Wherever it stands among others, also between numbers that it is equal to."""
     run = {"q1": {**RUN["q1"], document: bad}, "q2": RUN["q2"]}
-    with pytest.raises(DataError, match="must be a number|fit a float"):
+    with pytest.raises(DataError, match=r"must be a number|fit a float"):
         evaluate(GOLD, run, match="id")
 
 
