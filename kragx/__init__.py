@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         DataError as DataError,
         KragxError as KragxError,
         MissingExtraError as MissingExtraError,
+        RetrieverError as RetrieverError,
         UsageError as UsageError,
     )
     from kragx.evaluation.evaluate import (
@@ -94,7 +95,14 @@ _PUBLIC = {
     ),
     "data.formats.gold": ("write_gold", "write_goldset", "write_results"),
     "data.validation": ("validate",),
-    "errors": ("ConfigError", "DataError", "KragxError", "MissingExtraError", "UsageError"),
+    "errors": (
+        "ConfigError",
+        "DataError",
+        "KragxError",
+        "MissingExtraError",
+        "RetrieverError",
+        "UsageError",
+    ),
     "evaluation.evaluate": ("aevaluate", "evaluate", "match_pairs", "pooled"),
     "evaluation.evaluation": ("Evaluation",),
     "evaluation.explain": ("explain",),

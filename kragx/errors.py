@@ -5,6 +5,7 @@
     │   ├── ConfigError        2   the same in a config file; lists every problem with its YAML path
     │   └── MissingExtraError  2   an optional package that is not installed
     ├── DataError              3   a document, gold item, file or answer that cannot be used
+    ├── RetrieverError         5   a retriever failed on more questions than is tolerated
     └── JudgingError           4   judgements are missing, or the budget is used up
 
 Every error is also a `ValueError` (a missing extra: an `ImportError`), so that plain Python code
@@ -102,6 +103,12 @@ class JudgingError(KragxError, ValueError):
     """Judging is incomplete or over budget; what was judged is stored, so a new run goes on."""
 
     exit_code = 4
+
+
+class RetrieverError(KragxError, ValueError):
+    """A retriever failed on every question, or at the first one that it was to stop at."""
+
+    exit_code = 5
 
 
 def nearest(value: str, valid: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from kragx.app.run_report import RunReport
 from kragx.comparison import Results
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, as_corpus, read_dataset
 from kragx.errors import DataError, UsageError, nearest
-from kragx.evaluation.evaluate import evaluate, pooled
+from kragx.evaluation.evaluate import evaluate_run, pooled
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
@@ -246,7 +246,7 @@ def _evaluated(
             )
         for run in runs.values():
             try:
-                evaluation = evaluate(
+                evaluation = evaluate_run(
                     dataset,
                     run,
                     match=deciding,

@@ -13,7 +13,7 @@ from kragx.data.reading import (
     read_run,
     read_runs,
 )
-from kragx.data.runs import Retrieved, Run, Status, rank_by_score
+from kragx.data.runs import Retrieved, Run, Status, rank_by_score, timed_out
 from kragx.data.source import Reading
 from kragx.data.text import Mender, file_names, normalise, plain_number
 from kragx.data.tokenizers import (
@@ -69,6 +69,7 @@ __all__ = [
     "read_run",
     "read_runs",
     "score_record",
+    "timed_out",
     "tokenizer",
     "value_at",
 ]

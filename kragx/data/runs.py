@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -13,6 +14,14 @@ from kragx.errors import DataError
 
 Status = Literal["answered", "missing", "failed"]
 """Whether a retriever answered a query, if only with an empty list."""
+
+
+_TIMEOUT = re.compile(r"\w*time(d_?)?out\w*(:|$)", re.IGNORECASE)
+
+
+def timed_out(error: str | None) -> bool:
+    """Whether an error's own name says that no answer came in time: ``ReadTimeout: ...``."""
+    return error is not None and _TIMEOUT.match(error) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds a query: how many were timed, and quantiles; failures and missing ones left out."""
+    """Seconds a query: how many were timed, and quantiles; of failures timeouts alone count."""
 
     n: int
     p5: float
@@ -111,11 +111,7 @@ def histogram(evaluation: Evaluation) -> Histogram | None:
 
 def times(lists: Sequence[RankedList]) -> Times | None:
     """Quantiles of the time that questions took; None if none was timed."""
-    known = [
-        ranked.seconds
-        for ranked in lists
-        if ranked.seconds is not None and ranked.status == "answered"
-    ]
+    known = [seconds for ranked in lists if (seconds := ranked.waited) is not None]
     if not known:
         return None
     quantiles = np.quantile(known, (0.05, 0.25, 0.5, 0.75, 0.95, 1.0))

@@ -11,10 +11,10 @@ import numpy as np
 from kragx import matchers
 from kragx.data import read_dataset, tokenizer
 from kragx.data.formats.other_tools import read_submission
-from kragx.errors import DataError, UsageError, nearest
+from kragx.errors import DataError, RetrieverError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, check_depth, versions
 from kragx.evaluation.evidence import Facts, GatheredEvidence, Sizes, facts_matcher, judging_counts
-from kragx.evaluation.inputs import Texts, source_of
+from kragx.evaluation.inputs import Texts, first_failure, source_of
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import matching
 from kragx.matchers.batches import ALL_LOST
@@ -61,7 +61,41 @@ def evaluate(
     Raises:
         UsageError: an argument is wrong.
         DataError: the data is; ids without the text that the matcher compares are counted.
+        RetrieverError: the retriever failed on every question; the first error is quoted.
     """
+    evaluation = evaluate_run(
+        dataset,
+        run,
+        match=match,
+        metrics=metrics,
+        profile=profile,
+        no_gold=no_gold,
+        facts_match=facts_match,
+        budget_tokenizer=budget_tokenizer,
+        corpus=corpus,
+    )
+    if evaluation.unanswered:
+        n_failed = evaluation.counts["n_failed"]
+        every = "its only question" if n_failed == 1 else f"every question, {n_failed} of them"
+        raise RetrieverError(
+            f"{evaluation.name} failed on {every}; the first: {first_failure(evaluation.failures)}"
+        )
+    return evaluation
+
+
+def evaluate_run(
+    dataset: object,
+    run: object = None,
+    *,
+    match: object = None,
+    metrics: Iterable[str | MetricSpec] | None = None,
+    profile: str | Profile | None = None,
+    no_gold: NoGold | None = None,
+    facts_match: object = None,
+    budget_tokenizer: object = None,
+    corpus: object = None,
+) -> Evaluation:
+    """`evaluate`, but where every question failed an evaluation in which nothing has a value."""
     metrics = None if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     named = profile_for(profile, metrics)
     match_spec = named.match if match is None else match
@@ -134,6 +168,7 @@ def evaluate(
         profile=meant,
         evidence=evidence,
         dataset=source.gold,
+        failures=source.failures,
     )
     return matched.measured(specs)
 

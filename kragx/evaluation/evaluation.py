@@ -27,6 +27,7 @@ from kragx.metrics import (
     counted,
     parse,
     parse_all,
+    valueless,
 )
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, Table, interval, number, warning
@@ -51,6 +52,7 @@ class Evaluation(Result):
         profile: what the numbers mean, with the rule for queries without gold that was asked for.
         evidence: what metrics look at beside the matches; None if none was asked for that does.
         dataset: the gold set; None where it was read as a stream, or was a plain mapping.
+        failures: by query id, why the retriever failed; each is scored as an empty list.
     """
 
     name: str
@@ -63,6 +65,12 @@ class Evaluation(Result):
     profile: Profile
     evidence: GatheredEvidence | None = field(default=None, repr=False, compare=False)
     dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
+    failures: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the retriever failed, and answered no query at all: then nothing has a value."""
+        return bool(self.failures) and not self.table.answered.any()
 
     @cached_property
     def mean(self) -> dict[str, float | None]:
@@ -140,6 +148,8 @@ class Evaluation(Result):
     def measured(self, specs: Sequence[MetricSpec]) -> Evaluation:
         """The same matches with the numbers of these metrics, and what belongs to them."""
         scores = compute(self.table, specs, self.profile, self.evidence)
+        if self.unanswered:
+            scores = tuple(map(valueless, scores))
         return replace(
             self,
             scores=scores,
@@ -204,7 +214,7 @@ class Evaluation(Result):
     def around(self, neighbourhood: float) -> Nearby | None:
         """`nearby` within another distance."""
         match = self.settings["match"]
-        if "threshold" not in match or "pool" in self.settings:
+        if "threshold" not in match or "pool" in self.settings or self.unanswered:
             return None
         chosen = float(match["threshold"])
         thresholds = neighbours(chosen, neighbourhood, match.get("top"))

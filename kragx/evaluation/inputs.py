@@ -69,6 +69,12 @@ def match_item(query: Query, retrieved: Retrieved | None) -> MatchItem:
     return MatchItem(query, retrieved.documents, "answered", retrieved.seconds)
 
 
+def first_failure(failures: Mapping[str, str]) -> str:
+    """The first of some failures, by query id, in words."""
+    query_id, error = next(iter(failures.items()))
+    return f"query {query_id!r}: {error}"
+
+
 def judged_share(table: MatchTable) -> float | None:
     """The share of retrieved documents whose relevance is known; None without any."""
     return float(table.judged.mean()) if len(table.repeated) else None
@@ -85,7 +91,8 @@ class Source:
         n_extra: queries of the run that the gold set lacks.
         n_longer_lines: of a TREC run, as `Run` has them.
         lists: what each query got; kept only where a metric looks at it.
-        query_ids, statuses, n_empty, first_failure: of what has passed.
+        query_ids, statuses, n_empty: of what has passed.
+        failures: by query id, why the retriever failed.
     """
 
     _pairs: Iterable[tuple[Query, Retrieved | None]]
@@ -100,7 +107,7 @@ class Source:
     query_ids: list[str] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
     n_empty: int = 0
-    first_failure: str | None = None
+    failures: dict[str, str] = field(default_factory=dict)
     _hashes: list[bytes] = field(default_factory=list)
 
     def items(
@@ -117,8 +124,8 @@ class Source:
             self.statuses[item.status] += 1
             if item.status == "missing" and leave_out_missing:
                 continue
-            if item.status == "failed" and self.first_failure is None:
-                self.first_failure = f"query {query.id!r}: {item.error}"
+            if item.error is not None:
+                self.failures[query.id] = item.error
             self.query_ids.append(query.id)
             self.n_empty += item.status == "answered" and not item.docs
             if self.gold is None:
@@ -143,7 +150,7 @@ class Source:
             "n_replaced_surrogates": self.mender.surrogates,
             "n_longer_lines": self.n_longer_lines,
             **notes,
-            **({"first_failure": self.first_failure} if self.first_failure else {}),
+            **({"first_failure": first_failure(self.failures)} if self.failures else {}),
         }
 
     def dataset_settings(self) -> Mapping[str, Any]:

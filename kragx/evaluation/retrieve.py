@@ -13,7 +13,7 @@ from statistics import median
 from typing import Annotated, Any, Literal, TypeVar
 
 from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, as_corpus
-from kragx.errors import DataError, KragxError
+from kragx.errors import DataError, KragxError, RetrieverError
 from kragx.evaluation.answers import documents_of
 from kragx.evaluation.retriever_adapters import (
     Call,
@@ -92,7 +92,8 @@ def retrieve(
 
     Raises:
         UsageError: `retriever` cannot be asked, or cannot work at all (a package is missing).
-        DataError: a query has no text; or one failed, and on_error is ``stop``.
+        DataError: a query has no text.
+        RetrieverError: one failed, and on_error is ``stop``.
     """
     asking = {"concurrency": 1, **asking}
     interview = _interview(retriever, dataset, name, asking, blocking=True)
@@ -164,7 +165,7 @@ class _Interview:
 
     async def _attempt(self, query: Query) -> Retrieved:
         """Ask once, and again after errors as often as is allowed."""
-        retrieved = Retrieved(error="not asked")
+        retrieved, before = Retrieved(error="not asked"), 0.0
         for attempt in range(self.asking.retries + 1):
             if attempt:
                 pause = min(FIRST_PAUSE * 2.0 ** (attempt - 1), 8.0)
@@ -178,9 +179,10 @@ class _Interview:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
             except (Exception, SystemExit) as error:
-                retrieved = _failed(error, time.perf_counter() - started)
+                before += time.perf_counter() - started
+                retrieved = _failed(error, before)
                 continue
-            seconds = time.perf_counter() - started
+            seconds = before + time.perf_counter() - started  # whoever asks waits for every attempt
             try:
                 return Retrieved(documents_of(answer, self.mender), seconds)
             except DataError as error:
@@ -195,9 +197,9 @@ class _Interview:
         answered = [attempt for attempt in attempts if attempt.error is None] or attempts
         retrieved = answered[0]
         if retrieved.error is not None and self.asking.on_error == "stop":
-            raise DataError(
-                f"query {query.id!r}: {self.name} failed: {retrieved.error}; on_error: record "
-                "would count the failure and go on"
+            raise RetrieverError(
+                f"query {query.id!r}: {self.name} failed: {retrieved.error}",
+                remedy="on_error: record would count the failure and go on",
             )
         retrieved = replace(retrieved, seconds=median(one.seconds or 0.0 for one in answered))
         if self.asking.on_answer is not None:

@@ -77,7 +77,8 @@ def remarks(
             yield f"{noun}: {counts[name]} ({treatment})"
     if counts["n_failed"]:
         yield f"the first failure: {counts['first_failure']}"
-    for name, own in counts.get("metrics", {}).items():
+    unanswered = 0 < counts["n_failed"] == counts["n_queries"] - counts["n_missing"]
+    for name, own in {} if unanswered else counts.get("metrics", {}).items():
         # What looks at documents or times may have a value without gold; a run's has none a query.
         by_gold = "n_no_gold" in own
         n_possible, n_scored = counts["n_scored" if by_gold else "n_queries"], own["n_scored"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         parse_all,
         profile_for,
     )
-    from kragx.metrics.scores import MetricScores, counted
+    from kragx.metrics.scores import MetricScores, counted, valueless
     from kragx.metrics.spec import Metric, MetricSpec, Option
 
 __all__ = [
@@ -54,6 +54,7 @@ __all__ = [
     "parse_all",
     "profile",
     "profile_for",
+    "valueless",
 ]
 
 # Those that cost nothing to import come first; each imports what stands before it.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from kragx.data import Doc, Query, Status
+from kragx.data import Doc, Query, Status, timed_out
 from kragx.metrics.match_table import Floats, Ints, MatchTable
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
@@ -44,6 +44,14 @@ class RankedList:
     status: Status = "answered"
     seconds: float | None = None
     error: str | None = None
+
+    @property
+    def waited(self) -> float | None:
+        """The seconds that an answer took or a timeout was waited for; None if not measured.
+
+        Another failure's time says nothing of how long an answer takes.
+        """
+        return self.seconds if self.status == "answered" or timed_out(self.error) else None
 
     def top(self, k: Cut) -> tuple[Doc, ...]:
         """The first k documents; a list that was cut at a budget has no k."""

@@ -93,20 +93,16 @@ SOURCE_DIVERSITY = Metric(
 
 
 def _seconds(evidence: Evidence, spec: MetricSpec | None = None) -> Floats:
-    """(q) the time of each query that was answered; a failed one's says when it failed."""
-    return np.array(
-        [
-            np.nan if ranked.seconds is None or ranked.status != "answered" else ranked.seconds
-            for ranked in evidence.lists
-        ],
-        np.float64,
-    )
+    """(q) the time of each query that was answered, or waited for until it was too late."""
+    return np.array([ranked.waited for ranked in evidence.lists], np.float64)  # None becomes NaN
 
 
 def _throughput(evidence: Evidence) -> float | None:
-    known = defined(_seconds(evidence))
-    total = float(known.sum())
-    return evidence.concurrency * known.size / total if total > 0 else None
+    total = float(defined(_seconds(evidence)).sum())
+    answered = sum(
+        ranked.status == "answered" and ranked.seconds is not None for ranked in evidence.lists
+    )
+    return evidence.concurrency * answered / total if total > 0 else None
 
 
 def _percentile(percent: int, en: str, ko: str) -> Metric:
@@ -114,8 +110,8 @@ def _percentile(percent: int, en: str, ko: str) -> Metric:
     return Metric(
         name=f"seconds_p{percent}",
         question=f"Within how many seconds are {percent} of 100 questions answered?",
-        formula=f"percentile {percent} of the seconds of the answered queries, between two of "
-        "them by linear interpolation",
+        formula=f"percentile {percent} of the seconds of the queries that were answered or timed "
+        "out, between two of them by linear interpolation",
         meaning={"en": f"{en} answered within this time.", "ko": f"{ko} 이 시간 안에 끝납니다."},
         from_evidence=_seconds,
         number=lambda seconds: float(np.percentile(seconds, percent)),
@@ -130,7 +126,7 @@ def _percentile(percent: int, en: str, ko: str) -> Metric:
 SECONDS_MEAN = Metric(
     name="seconds_mean",
     question="How many seconds does an answer take?",
-    formula="mean of the seconds of the answered queries",
+    formula="mean of the seconds of the queries that were answered or timed out",
     meaning={
         "en": "The mean time that a question takes.",
         "ko": "질문 하나에 걸리는 평균 시간입니다.",
@@ -148,7 +144,8 @@ SECONDS_P99 = _percentile(99, "99 of 100 questions are", "질문 100개 중 99�
 THROUGHPUT = Metric(
     name="throughput",
     question="How many questions are answered in a second?",
-    formula="concurrency * answered queries / sum of their seconds (Little's law)",
+    formula="concurrency * answered queries / sum of the seconds of these and of timeouts "
+    "(Little's law)",
     meaning={
         "en": "How many questions are answered in a second.",
         "ko": "1초에 답하는 질문 수입니다.",

@@ -62,6 +62,11 @@ class MetricScores:
         return len(defined(self.values))
 
 
+def valueless(scores: MetricScores) -> MetricScores:
+    """The scores of a run that answered nothing: no query has a value, and no bound is known."""
+    return MetricScores(scores.spec, np.full_like(scores.values, np.nan), None, scores.no_gold)
+
+
 def counted(counts: Mapping[str, Any], scores: Sequence[MetricScores]) -> dict[str, Any]:
     """Counts of a run with those of single metrics, which replace what was there of others.
 

@@ -21,6 +21,7 @@ from kragx import (
     DataError,
     Doc,
     GoldDataset,
+    RetrieverError,
     Run,
     UsageError,
     aevaluate,
@@ -207,6 +208,31 @@ def test_failures_are_counted_and_score_nothing() -> None:
     result = evaluate(DATASET, ask, match="exact", metrics=["recall@1"])
     assert result["recall@1"] == pytest.approx(1 / 3)
     assert (result.counts["n_failed"], result.counts["n_missing"]) == (2, 0)
+
+
+def broken(question: str) -> list[str]:
+    """A retriever that never answers."""
+    raise OSError("no index")
+
+
+async def ask_aevaluate(retriever: object) -> object:
+    """`aevaluate` of a retriever."""
+    return await aevaluate(DATASET, retriever, match="exact")
+
+
+@pytest.mark.parametrize(
+    "evaluated",
+    [
+        lambda: evaluate(DATASET, broken, match="exact"),
+        lambda: evaluate(DATASET, retrieve(broken, DATASET), match="exact"),
+        lambda: asyncio.run(ask_aevaluate(broken)),
+    ],
+    ids=["retriever", "run", "awaited"],
+)
+def test_a_retriever_that_never_answers_is_no_result(evaluated: Callable[[], object]) -> None:
+    """Where every question failed there are no zeros but an error with the first reason."""
+    with pytest.raises(RetrieverError, match=r"broken failed on every question, 3 .*'q1': OSError"):
+        evaluated()
 
 
 @every_way

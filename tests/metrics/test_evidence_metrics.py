@@ -68,7 +68,7 @@ def test_seconds_and_throughput():
     """Mean and percentiles of 1, 2, 3, 4 seconds; what failed or was not timed is left out."""
     dataset = GoldDataset(tuple(Query(f"q{n}", "?", (Gold(text="x"),)) for n in range(6)))
     found = {f"q{n}": Retrieved((), float(n + 1)) for n in range(4)}
-    found["q4"] = Retrieved(seconds=99.0, error="TimeoutError: late")
+    found["q4"] = Retrieved(seconds=0.0, error="ValueError: no index")
     found["q5"] = Retrieved(())
     names = ("mean", "p50", "p95", "p99")
     metrics = [*(f"seconds_{name}" for name in names), "throughput"]
@@ -79,6 +79,20 @@ def test_seconds_and_throughput():
     assert result["throughput"] == pytest.approx(2 * 4 / 10)
     assert result.counts["metrics"]["seconds_mean"] == {"n_scored": 4}
     assert result.queries["q4"]["seconds_mean"] is None
+
+
+@pytest.mark.parametrize("error", ["TimeoutError: late", "ReadTimeout: ", "APITimeoutError: slow"])
+def test_timeouts_take_time(error):
+    """The wait for an answer that never came counts as time, though not as an answer."""
+    dataset = GoldDataset(tuple(Query(f"q{n}", "?", (Gold(text="x"),)) for n in range(4)))
+    answers = {f"q{n}": Retrieved((), 1.0) for n in range(3)}
+    answers["q3"] = Retrieved(seconds=5.0, error=error)
+    result = evaluate(
+        dataset, Run(answers), match="text", metrics=["seconds_mean", "seconds_p99", "throughput"]
+    )
+    assert result["seconds_mean"] == 2
+    assert result["seconds_p99"] == pytest.approx(1 + 0.97 * 4)
+    assert result["throughput"] == pytest.approx(3 / 8)
 
 
 def test_no_time_at_all():

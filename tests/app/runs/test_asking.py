@@ -17,7 +17,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from kragx import DataError, GoldDataset, UsageError, aretrieve, retrieve
+from kragx import GoldDataset, RetrieverError, UsageError, aretrieve, retrieve
 from kragx.evaluation import retrieve as retrieval
 from tests import interrupts
 
@@ -93,13 +93,29 @@ def test_retries(ask):
 
 
 @both
+def test_attempts_add_up(ask):
+    """A question that was answered at the second attempt took the time of both."""
+
+    def late_first(question):
+        if question not in asked:
+            asked.add(question)
+            time.sleep(0.05)
+            raise TimeoutError("late")
+        return [question]
+
+    asked = set()
+    run = ask(late_first, retries=1)
+    assert all(answer.error is None and answer.seconds >= 0.05 for answer in run.results.values())
+
+
+@both
 def test_stop_at_the_first_failure(ask):
     """`on_error: stop` ends the run with query and reason."""
 
     def broken(question):
         raise OSError("no index")
 
-    with pytest.raises(DataError, match="query 'q1': broken failed: OSError: no index"):
+    with pytest.raises(RetrieverError, match="query 'q1': broken failed: OSError: no index"):
         ask(broken, on_error="stop")
     assert ask(broken)["q3"].error == "OSError: no index"
 

@@ -132,10 +132,10 @@ def test_bad_retrievers_say_so(prepared, kragx, name, options, hint):
 
 
 def test_stop_on_error(prepared, kragx):
-    """With on_error: stop the run ends with 3 and names retriever, query and reason."""
+    """With on_error: stop the run ends with 5 and names retriever, query and reason."""
     prepared("broken", text=CONFIG.replace("NAME'", "NAME', on_error: stop"))
     code, _, err = kragx("run", "run.yaml")
-    assert code == 3
+    assert code == 5
     assert "retrievers.mine: query 'q1'" in err
     assert "no index" in err
 
