@@ -254,7 +254,7 @@ def test_a_retriever_that_never_answers_is_no_result(evaluated: Callable[[], obj
         (["압록강", 5], "rank 2: int 5 is not a document"),
         ([["압록강", "한강"]], "rank 1: list ['압록강', '한강'] is not a document"),
         ([("압록강", True)], "rank 1: tuple ('압록강', True) is not a document"),
-        ([("압록강", float("nan"))], "score: must be a finite number"),
+        ([("압록강", float("nan"))], "score: must be a number, not nan"),
         ([{"txt": "압록강"}], "perhaps you meant 'text'"),
         ([{"metadata": {}}], "needs 'id' or 'text'"),
         ([Doc(text=5)], "a text must be a string"),
