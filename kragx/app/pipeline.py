@@ -7,7 +7,7 @@ from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
-from kragx.app.preflight import check_slices, earlier_results
+from kragx.app.preflight import check_slices, earlier_results, undecidable_with
 from kragx.app.result_folder import as_read, read_folder
 from kragx.app.retrieving import retrieve_all
 from kragx.app.run_report import RunReport
@@ -32,6 +32,7 @@ def run(
     judging: Mapping[str, Any] | None = None,
     folder: Path | None = None,
     anyway: bool = False,
+    say: Callable[[str], object] = str,
 ) -> RunReport:
     """Ask every retriever, match, and compute the metrics.
 
@@ -42,6 +43,7 @@ def run(
             keeps none.
         judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...).
         anyway: compare with the config's earlier results even if they cannot be compared.
+        say: is told, before anything is asked, what so few questions cannot decide.
 
     Raises:
         UsageError: a retriever cannot be loaded or does not take its arguments.
@@ -57,6 +59,8 @@ def run(
     dataset = _with_texts(load_dataset(config), config, corpus, matchers)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)
+    for problem in undecidable_with(config, dataset):
+        say(problem)
     earlier = earlier_results(config, dataset, folder, anyway=anyway)
     runs = retrieve_all(config.retrievers, dataset, progress=progress, folder=folder)
     return _evaluated(config, dataset, runs, corpus, matchers, earlier, anyway=anyway)

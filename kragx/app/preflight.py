@@ -1,5 +1,6 @@
-"""What is refused before the first question is asked, lest all the work be done for nothing."""
+"""What is refused, or said, before the first question is asked, lest all be done for nothing."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from kragx.app.config import RunConfig
@@ -8,12 +9,41 @@ from kragx.comparison import (
     NO_VALUE,
     REMEDY,
     Results,
+    direction,
     gold_differs,
     read_results_folder,
     sliced,
+    undecidable,
+    undecidable_differences,
 )
 from kragx.data import GoldDataset
 from kragx.errors import UsageError, nearest
+from kragx.metrics import parse_all
+
+
+def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
+    """What so few questions cannot decide, whatever retrievers answer; a line for each."""
+    specs = parse_all(config.metrics, config.resolved_profile)
+    skips = (config.no_gold or config.resolved_profile.no_gold) == "skip"
+    scored = [q for q in dataset if not skips or any(gold.grade > 0 for gold in q.gold)]
+    statistics = config.statistics.settings
+    tested = [spec for spec in specs if spec.metric.is_mean]
+    n_tests = len(tested) * (len(config.retrievers) - 1)
+    of_matches = {str(spec) for spec in specs if spec.metric.from_matches is not None}
+    if problem := undecidable_differences(len(scored), n_tests, statistics):
+        yield problem
+    for gate in config.parsed_gates:
+        queries = scored if gate.metric in of_matches else list(dataset)
+        if gate.field is not None:
+            rows = {
+                NO_VALUE if value is None else value: rows
+                for _, value, rows in sliced(queries, [gate.field])
+            }
+            queries = [queries[row] for row in rows.get(gate.value or "", [])]
+        limit = gate.limit(direction(gate.metric))
+        why = undecidable(gate, limit, len(queries), statistics.confidence)
+        if why is not None:
+            yield f"{gate.path}: {gate.condition!r} {why}"
 
 
 def check_slices(config: RunConfig, dataset: GoldDataset) -> None:

@@ -7,6 +7,7 @@ earlier results beside the present ones, and `check_gates` holds numbers against
 from kragx.comparison.changes import Change, QueryChange, changes
 from kragx.comparison.compare_retrievers import compare, compare_by_matcher, compare_scores
 from kragx.comparison.comparison import CORRECTIONS, Comparison, Recommendation, Settings
+from kragx.comparison.decidable import undecidable, undecidable_differences
 from kragx.comparison.flips import Flips, flips_warning
 from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
@@ -18,7 +19,7 @@ from kragx.comparison.gates import (
     gates_parts,
     gates_table,
 )
-from kragx.comparison.scores import Results, RetrieverScores, read_results_folder
+from kragx.comparison.scores import Results, RetrieverScores, direction, read_results_folder
 from kragx.comparison.side_by_side import REMEDY, check_comparable, gold_differs
 from kragx.comparison.slices import fields_worth_slicing, sliced
 from kragx.comparison.view import NO_VALUE, Difference, Estimate, Leader, Slice, View
@@ -49,6 +50,7 @@ __all__ = [
     "compare",
     "compare_by_matcher",
     "compare_scores",
+    "direction",
     "failed",
     "fields_worth_slicing",
     "flips_warning",
@@ -59,4 +61,6 @@ __all__ = [
     "parse_gates",
     "read_results_folder",
     "sliced",
+    "undecidable",
+    "undecidable_differences",
 ]

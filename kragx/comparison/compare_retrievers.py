@@ -6,6 +6,7 @@ from itertools import product
 from typing import Literal
 
 from kragx.comparison.comparison import Comparison, Settings
+from kragx.comparison.decidable import undecidable_differences
 from kragx.comparison.flips import flips_between, flips_warning
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
@@ -168,13 +169,10 @@ def _cautions(
         yield f"not compared, as not all have it: {', '.join(left_out)}"
     if n_queries := max(len(own.query_ids) for own in scores) - comparison.n_queries:
         yield f"queries that not all have, left out of the comparison: {n_queries}"
-    settings = comparison.statistics
-    n_tests = sum(difference.p is not None for difference in comparison.overall.differences)
-    if settings.correction == "holm" and n_tests > settings.alpha * (settings.resamples + 1):
-        yield (
-            f"{n_tests} tests are corrected together: with {settings.resamples} resamples no p "
-            "can be small enough; raise 'resamples' or name fewer metrics"
-        )
+    tested = [own.n for own in comparison.overall.differences if own.p is not None]
+    n = max(tested, default=0)
+    if problem := undecidable_differences(n, len(tested), comparison.statistics):
+        yield problem
     if warning := flips_warning(comparison.flips):
         yield warning
 

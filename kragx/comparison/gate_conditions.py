@@ -12,14 +12,16 @@
       matchers:
         strict: {ndcg@10: ">= 0.6"}                     # under one of several matchers
 
-Blocks may stand in each other. A condition looks at the mean; with ``surely`` at that end of its
-interval that is less favourable, so that chance alone does not pass it.
+Blocks may stand in each other. A condition looks at the mean; with ``surely`` at what the questions
+are evidence for (`kragx.comparison.statistics.sure_bounds`), so that chance does not pass it.
 """
 
+import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Literal
 
 from kragx.data import normalise
 from kragx.errors import UsageError, nearest, shorten
@@ -45,6 +47,34 @@ _KEYS = {
 }
 
 
+_COMPARED: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_SLACK = 1e-12
+"""A mean that should be 0.75 may come out a few bits below."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a number is held to: ``>= 0.75``, or of a difference ``>= -0.02``."""
+
+    sign: str
+    bound: float
+
+    @property
+    def upwards(self) -> bool:
+        """Whether more is asked for."""
+        return self.sign in (">=", ">")
+
+    def holds(self, value: float) -> bool:
+        """Whether a value is within; equality is granted to the last bits, strictness denied."""
+        slack = _SLACK if self.sign in (">=", "<=") else -_SLACK
+        return _COMPARED[self.sign](value + (slack if self.upwards else -slack), self.bound)
+
+
 @dataclass(frozen=True)
 class Gate:
     """One condition.
@@ -53,7 +83,7 @@ class Gate:
         path: where it stands in the config, for example ``gates.ndcg@10``.
         metric: by canonical name.
         condition: as people read it.
-        surely: whether it looks at the less favourable end of the interval.
+        surely: whether it looks at what the questions are evidence for.
         sign, bound: of a condition such as ``>= 0.75``.
         than: of ``no worse than``: ``baseline`` or ``earlier``; `bound` is then by how much.
         retriever: None for every one.
@@ -72,6 +102,12 @@ class Gate:
     field: str | None = None
     value: str | None = None
     match: str | None = None
+
+    def limit(self, better: Literal["higher", "lower", "neither"]) -> Limit:
+        """What the metric, or the difference in it, must keep to; `better` is its direction."""
+        if self.sign is not None:
+            return Limit(self.sign, self.bound)
+        return Limit(">=", -self.bound) if better == "higher" else Limit("<=", self.bound)
 
 
 def parse_gates(

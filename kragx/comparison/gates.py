@@ -1,31 +1,24 @@
 """Gates held against numbers, and what is found; `kragx.comparison.gate_conditions` reads them."""
 
-import operator
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
+from kragx.comparison.decidable import undecidable
 from kragx.comparison.gate_conditions import Gate
 from kragx.comparison.scores import direction
 from kragx.comparison.view import View
 from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, Table, number, signed, visible
 
-_COMPARED: Mapping[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-_SLACK = 1e-12
-"""A mean that should be 0.75 may come out a few bits below."""
-
 NEEDS_EARLIER = (
     "'no worse than earlier' needs earlier results: --earlier FOLDER, or earlier: FOLDER in the "
     "config"
 )
+_POINT = "point estimate"
+_NO_EVIDENCE = "nothing is sure of it: it has no interval"
 
 
 @dataclass(frozen=True)
@@ -36,7 +29,7 @@ class GateResult(Result):
         path, metric, condition: of the gate: where it stands, and what it asks for.
         match, retriever: which.
         slice: its field and value; None for all queries.
-        value: what was looked at: a mean, an end of its interval, or a difference; None if there is
+        value: what was looked at: a mean, a difference, or what is sure of it; None if there is
             none.
         passed: whether it holds; a value that is not there does not pass.
         said: what was found, as people read it.
@@ -51,6 +44,11 @@ class GateResult(Result):
     value: float | None
     passed: bool
     said: str
+
+    @property
+    def is_point_estimate(self) -> bool:
+        """Whether it says of two retrievers, without ``surely``, that one is no worse."""
+        return self.condition.startswith("no worse")
 
     @property
     def where(self) -> str:
@@ -89,6 +87,13 @@ def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
         yield gates_table(bad)
     elif results:
         yield Line(f"gates: all {len(results)} passed", "green")
+    points = {result.condition for result in results if result.is_point_estimate}
+    if points:
+        yield Line(
+            f"{' and '.join(map(repr, sorted(points)))} looks at a point estimate, which chance "
+            "moves; 'surely' before it asks for evidence",
+            "dim",
+        )
 
 
 def gate_problems(
@@ -226,25 +231,22 @@ def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
             return None, False, f"no query has the value {gate.value!r}; {hint}"
         view = slices[gate.value]
     mean, difference = view.means[name][gate.metric], view.difference(gate.metric, name)
-    number_of = mean if gate.than is None else difference
-    sign, bound = gate.sign, gate.bound
-    if sign is None:
-        # No worse by x: the difference is at least -x, or where less is better at most x.
-        higher = comparison.better[gate.metric] == "higher"
-        sign, bound = (">=", -bound) if higher else ("<=", bound)
-    upwards = sign in (">=", ">")
-    end = "low" if upwards else "high"
-    value = getattr(number_of, end if gate.surely else "value", None)
-    if value is None:
-        if gate.surely and number_of is not None and number_of.n:
-            return None, False, "no interval: a run's own number, or fewer than two queries"
+    measured = mean if gate.than is None else difference
+    if measured is None or measured.value is None:
         return None, False, "no value: it could not be computed for any query here"
-    # Equality is granted to the last bits, and strictness denied.
-    slack = _SLACK if sign in (">=", "<=") else -_SLACK
-    passed = _COMPARED[sign](value + (slack if upwards else -slack), bound)
-    which = f" ({end} end of the interval)" if gate.surely else ""
+    limit = gate.limit(comparison.better[gate.metric])
+    value = measured.value
     shown = number(value) if gate.than is None else f"{signed(value)} against {gate.than}"
-    return value, passed, f"{shown}{which}"
+    if not gate.surely:
+        return value, limit.holds(value), shown if gate.than is None else f"{shown} ({_POINT})"
+    sure = measured.sure_low if limit.upwards else measured.sure_high
+    if sure is None:
+        return None, False, f"{shown}; {_NO_EVIDENCE}"
+    form = number if gate.than is None else signed
+    shown += f", surely at {'least' if limit.upwards else 'most'} {form(sure)} (n = {measured.n})"
+    passed = limit.holds(sure)
+    why = undecidable(gate, limit, measured.n, comparison.statistics.confidence)
+    return sure, passed, shown if passed or why is None else f"{shown}; {why}"
 
 
 def failed(results: Iterable[GateResult]) -> tuple[GateResult, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ class RetrieverScores:
         means: for each metric the number that its report showed.
         better: for each metric ``higher``, ``lower`` or ``neither``.
         nearby: the means at thresholds near the chosen one, where they are known.
+        bounds: of metrics some of whose judgements are missing, what the mean may become.
     """
 
     name: str
@@ -44,6 +45,7 @@ class RetrieverScores:
     means: Mapping[str, float | None]
     better: Mapping[str, Direction]
     nearby: Nearby | None = None
+    bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, evaluation: Evaluation, neighbourhood: float = NEIGHBOURHOOD) -> RetrieverScores:
@@ -61,6 +63,7 @@ class RetrieverScores:
                 if neighbourhood == NEIGHBOURHOOD
                 else evaluation.around(neighbourhood)
             ),
+            bounds=evaluation.bounds,
         )
 
     @classmethod
@@ -84,6 +87,7 @@ class RetrieverScores:
             means=dict(row["mean"]),
             better={name: better.get(name) or direction(name) for name in row["mean"]},
             nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
+            bounds={name: (low, high) for name, (low, high) in row.get("bounds", {}).items()},
         )
 
     def table(self, metrics: Iterable[str], query_ids: Iterable[str]) -> Floats:
@@ -91,6 +95,14 @@ class RetrieverScores:
         row_of = {query_id: row for row, query_id in enumerate(self.query_ids)}
         values = np.stack([self.values[metric] for metric in metrics], axis=1)
         return values[[row_of[query_id] for query_id in query_ids]]
+
+    def doubt(self, metric: str) -> tuple[float, float]:
+        """How far missing judgements may put the sum of all values lower, and higher."""
+        low, high = self.bounds.get(metric, (None, None))
+        mean, n = self.means[metric], int((~np.isnan(self.values[metric])).sum())
+        if low is None or high is None or mean is None:
+            return 0.0, 0.0
+        return (mean - low) * n, (high - mean) * n
 
     def is_mean(self, metric: str) -> bool:
         """Whether the metric's number is the mean of the queries' values.

@@ -9,10 +9,17 @@ import numpy as np
 
 from kragx.comparison.comparison import Settings
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.statistics import effect_sizes, holm, mean_intervals, sign_flip_p, tally
+from kragx.comparison.statistics import (
+    effect_sizes,
+    holm,
+    mean_intervals,
+    sign_flip_p,
+    sure_bounds,
+    tally,
+)
 from kragx.comparison.view import Difference, Direction, Estimate, Leader, Verdict, View
 from kragx.errors import UsageError
-from kragx.metrics import Floats, known_metric
+from kragx.metrics import Floats, Ints, known_metric
 from kragx.plain import plain
 
 Means = Mapping[str, Mapping[str, float | None]]
@@ -35,6 +42,8 @@ class Aligned:
         better: for each metric its direction.
         baseline: the retriever that the others are set against.
         settings: of the statistics.
+        doubts: for each metric and retriever how far missing judgements may put the sum of all
+            values lower, and higher.
     """
 
     query_ids: tuple[str, ...]
@@ -45,6 +54,7 @@ class Aligned:
     better: Mapping[str, Direction]
     baseline: str
     settings: Settings
+    doubts: Mapping[tuple[str, str], tuple[float, float]]
 
     @classmethod
     def of(
@@ -76,6 +86,7 @@ class Aligned:
             {metric: scores[0].better[metric] for metric in metrics},
             baseline,
             settings,
+            {(metric, own.name): own.doubt(metric) for own in scores for metric in metrics},
         )
 
     def rows(self, rows: Sequence[int]) -> Aligned:
@@ -160,12 +171,37 @@ class Aligned:
     def _estimates(self, means: Means, ends: Floats) -> dict[str, dict[str, Estimate]]:
         """The means with the intervals of their columns."""
         estimates: dict[str, dict[str, Estimate]] = {name: {} for name in self.retrievers}
-        for (metric, name), interval in zip(self.columns, plain(ends.T)):
-            # Where the queries' values do not make a metric's number, their interval is none of it.
-            low, high = interval if metric in self.tested else (None, None)
-            n = int((~np.isnan(self.columns[metric, name])).sum())
-            estimates[name][metric] = Estimate(means[name][metric], low, high, n)
+        values = np.stack(list(self.columns.values()), axis=1)
+        n = (~np.isnan(values)).sum(axis=0).tolist()
+        sure = self._sure([(metric, (name,)) for metric, name in self.columns], values, ends)
+        # Where the queries' values do not make a metric's number, their interval is none of it.
+        known = [metric in self.tested for metric, _ in self.columns]
+        bounds = plain(np.where(known, np.concatenate([ends, sure]), np.nan).T)
+        for (metric, name), own_n, (low, high, *own_sure) in zip(self.columns, n, bounds):
+            estimates[name][metric] = Estimate(means[name][metric], low, high, own_n, *own_sure)
         return estimates
+
+    def _sure(
+        self, columns: Sequence[tuple[str, tuple[str, ...]]], values: Floats, ends: Floats
+    ) -> Floats:
+        """(2, c) `sure_bounds` of columns: of a retriever, or of one's difference from another."""
+        sides = np.zeros((2, len(columns)))  # the least and the greatest value
+        doubts = np.zeros((2, len(columns)))  # how far missing judgements may put the sum
+        for column, (metric, names) in enumerate(columns):
+            known_as = known_metric(metric)
+            least, greatest = (None, None) if known_as is None else known_as.range
+            width = np.inf if least is None or greatest is None else greatest - least
+            sides[:, column] = least or 0, np.inf if greatest is None else greatest
+            below, above = self.doubts[metric, names[0]]
+            if len(names) > 1:
+                sides[:, column] = -width, width
+                other_below, other_above = self.doubts[metric, names[1]]
+                below, above = below + other_above, above + other_below
+            doubts[:, column] = -below, above
+        sure = sure_bounds(values, ends, sides[0], sides[1], self.settings.confidence)
+        n: Ints = np.maximum((~np.isnan(values)).sum(axis=0), 1)
+        sure += doubts / n
+        return sure
 
     def _tested(
         self, pairs: Sequence[Pair], columns: Floats, ends: Floats
@@ -175,9 +211,12 @@ class Aligned:
         lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
         n = above + ties + below
         p = sign_flip_p(columns, self.settings.resamples, self.settings.seed)
+        sure = self._sure([(metric, (one, other)) for metric, one, other in pairs], columns, ends)
         numbers = {
             "low": ends[0],
             "high": ends[1],
+            "sure_low": sure[0],
+            "sure_high": sure[1],
             "n": n,
             "p": np.where(n, p, np.nan),
             "effect": effect_sizes(columns),

@@ -23,12 +23,17 @@ class Estimate(Result):
         low, high: the bootstrap interval over queries; None for a run's own number, or with fewer
             than two queries.
         n: how many queries have a value.
+        sure_low, sure_high: what the queries are evidence for, whatever those may be that were not
+            asked (`kragx.comparison.statistics.sure_bounds`): `surely` gates look at these. None
+            where there is no evidence at all.
     """
 
     value: float | None
     low: float | None
     high: float | None
     n: int
+    sure_low: float | None = field(default=None, repr=False)
+    sure_high: float | None = field(default=None, repr=False)
 
     def describe(self) -> Iterator[Line]:
         """The value and its interval."""
@@ -44,6 +49,7 @@ class Difference(Result):
             is set against.
         value: the mean of the differences (of a run's own number: the difference).
         low, high: its bootstrap interval; None where nothing was tested.
+        sure_low, sure_high: as of an `Estimate`.
         n: how many queries both have a value for.
         p: of the paired randomisation test, two-sided; None where nothing was tested.
         p_adjusted: p after the correction; the same as p without one.
@@ -61,6 +67,8 @@ class Difference(Result):
     value: float | None
     low: float | None = None
     high: float | None = None
+    sure_low: float | None = field(default=None, repr=False)
+    sure_high: float | None = field(default=None, repr=False)
     n: int = 0
     p: float | None = None
     p_adjusted: float | None = None

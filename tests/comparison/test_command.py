@@ -118,6 +118,67 @@ def test_gates_that_cannot_be_checked(run, here, more, problem):
     assert list((here / "new").rglob("*.jsonl")) == []
 
 
+UNDECIDABLE = """gates:
+  recall@5: [surely >= 0.95, no worse than baseline by 0.02]
+  mrr@5: surely no worse than baseline by 0.02
+  slices: {query_type: {why: {recall@5: surely >= 0.8}}}"""
+FEW = (
+    "gates.recall@5: 'surely >= 0.95' cannot be decided with 24 questions: 1.0000 at each of them "
+    "is surely at least 0.8575; 73 questions can"
+)
+
+
+def test_what_cannot_be_decided_is_said_before_anything_is_asked(run, here):
+    """Each gate that so few questions cannot decide, of a slice by its own; then nothing runs."""
+    outcome = run("missing", more=UNDECIDABLE)
+    assert outcome.code == 2
+    assert "toy_compared" in outcome.err
+    lines = outcome.err.splitlines()
+    assert lines[:3] == [
+        f"kragx: {FEW}",
+        "kragx: gates.mrr@5: 'surely no worse than baseline by 0.02' cannot be decided with 24 "
+        "questions unless it is better: equal at each of them is surely at least -0.1425; 189 "
+        "questions can",
+        "kragx: gates.slices.query_type.why.recall@5: 'surely >= 0.8' cannot be decided with 12 "
+        "questions: 1.0000 at each of them is surely at least 0.7354; 17 questions can",
+    ]
+
+
+def test_what_cannot_be_decided_fails_and_says_so(run, here, kragx):
+    """On the screen, in the summary and in Markdown; a point estimate is called one everywhere."""
+    outcome = run("new", "--summary", "summary.md", more=UNDECIDABLE)
+    assert outcome.code == 1
+    assert FEW in outcome.err
+    said = FEW.partition("' ")[2]
+    shown = " ".join(outcome.out.split())
+    assert said in shown
+    assert "looks at a point estimate, which chance moves" in shown
+    for text in (
+        (here / "summary.md").read_text(encoding="utf-8"),
+        kragx("report", "new", "--format", "markdown").out,
+    ):
+        assert said in text
+    assert "against baseline (point estimate)" in (here / "new" / "report.md").read_text("utf-8")
+
+
+def test_few_questions_decide_nothing_between_retrievers(run, jsonl):
+    """The least p that five questions can reach is .0625: said first, and in the report."""
+    outcome = run("new", "--set", "dataset.path=few.jsonl", "--set", "metrics=[mrr@5]")
+    assert "few.jsonl" in outcome.err  # not there yet
+    records = [
+        {"query_id": f"q{i}", "query": f"question {i}", "query_type": "why", "gold": [{"id": "g1"}]}
+        for i in range(5)
+    ]
+    jsonl(*records, name="few.jsonl")
+    outcome = run("new", "--set", "dataset.path=few.jsonl", "--set", "metrics=[mrr@5]")
+    line = (
+        "differences between retrievers cannot be decided with 5 questions: the least p that they "
+        "can reach is 0.0625; 6 questions can"
+    )
+    assert outcome.err.startswith(f"kragx: {line}\n")
+    assert line in " ".join(outcome.out.split())
+
+
 def test_unknown_slices_are_told_before_anything_is_asked(run, here):
     """Fields that no query has are all named, and no retriever answers in vain."""
     outcome = run("new", "--set", "slices=[query_typ, nothing]")

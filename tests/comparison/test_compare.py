@@ -298,7 +298,10 @@ def test_plain_mappings():
     """Evaluations of one mapping can be compared, those of another gold cannot."""
     gold = {"q0": {"g0": 1}, "q1": {"g1": 1}}
     one = evaluate(gold, {"q0": {"g0": 1.0}, "q1": {"x": 1.0}}, match="id", metrics=["mrr@5"])
-    assert compare({"one": one, "other": one}).cautions == ()
+    assert compare({"one": one, "other": one}).cautions == (
+        "differences between retrievers cannot be decided with 2 questions: the least p that they "
+        "can reach is 0.5000; 6 questions can",
+    )
     fewer = evaluate({"q0": {"g0": 1}}, {"q0": {"g0": 1.0}}, match="id", metrics=["mrr@5"])
     with pytest.raises(UsageError, match="the gold sets differ"):
         compare({"one": one, "fewer": fewer})
@@ -326,8 +329,9 @@ def test_too_many_tests_for_the_resamples():
     evaluations = {f"r{i}": FAIR for i in range(5)}
     found = compare(evaluations, resamples=100)
     assert found.cautions == (
-        "8 tests are corrected together: with 100 resamples no p can be small enough; raise "
-        "'resamples' or name fewer metrics",
+        "differences between retrievers cannot be decided with 40 questions: the least p that they "
+        "can reach is 0.0099, 0.0792 as 8 tests are corrected together; no p of 100 resamples is "
+        "small enough, so raise 'resamples' or name fewer metrics",
     )
 
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kragx import UsageError, compare
 from kragx.app.pytest import assert_gates
-from kragx.comparison import Change, check_gates, failed, gate_problems, parse_gates
+from kragx.comparison import (
+    Change,
+    RetrieverScores,
+    Settings,
+    check_gates,
+    compare_scores,
+    failed,
+    gate_problems,
+    gates_parts,
+    parse_gates,
+)
 
 from .support import evaluation, gold_set
 
@@ -45,7 +57,8 @@ def passed(gates, comparison=COMPARED, earlier=()):
         ("< .75", "FFT"),
         (">=7.5e-1", "TTF"),
         ("surely >= 0.75", "TFF"),
-        ("surely >= 0.5", "TTT"),
+        ("surely >= 0.5", "TTF"),
+        ("surely >= 0.45", "TTT"),
         ("surely <= 0.75", "FFT"),
         ("No worse than the baseline", "TF"),
         ("no worse than baseline by 0.25", "TT"),
@@ -151,11 +164,135 @@ def test_what_is_not_there_does_not_pass():
 
 
 def test_surely_needs_an_interval():
-    """A run's own number has no interval, so nothing is sure of it."""
-    timed = evaluation(GOLD, "x", lambda i: 1, metrics=["seconds_p95"], seconds=lambda i: i / 100)
-    (found,) = check_gates(parsed({"seconds_p95": "surely < 9"}), [compare([timed])])
-    assert not found.passed
-    assert "no interval" in found.said
+    """Nothing is sure of a run's own number, nor of equal times, which nothing bounds."""
+    for metric, seconds in (("seconds_p95", lambda i: i / 100), ("seconds_mean", lambda i: 1.0)):
+        timed = evaluation(GOLD, "x", lambda i: 1, metrics=[metric], seconds=seconds)
+        (found,) = check_gates(parsed({metric: "surely < 9"}), [compare([timed])])
+        assert not found.passed
+        assert "no interval" in found.said
+    varied = evaluation(GOLD, "x", lambda i: 1, metrics=["seconds_mean"], seconds=lambda i: i / 40)
+    (found,) = check_gates(parsed({"seconds_mean": "surely < 0.7"}), [compare([varied])])
+    assert found.passed
+
+
+def hits(n, missed=0, name="x", metrics=("hit_rate@10", "mrr@10")):
+    """An evaluation of n questions, the first few of which it misses."""
+    return evaluation(gold_set(n), name, lambda i: None if i < missed else 1, metrics=metrics)
+
+
+@pytest.mark.parametrize(
+    ("n", "missed", "condition", "passes"),
+    [
+        (2, 0, "surely >= 0.99", False),
+        (2, 0, "surely >= 0.2", False),
+        (20, 0, "surely >= 0.95", False),
+        (72, 0, "surely >= 0.95", False),
+        (73, 0, "surely >= 0.95", True),
+        (73, 0, "surely > 0.95", True),
+        (73, 1, "surely >= 0.95", False),
+        (200, 3, "surely >= 0.95", True),
+        (200, 4, "surely >= 0.95", False),
+        (200, 0, "surely >= 1", False),
+        (20, 20, "surely <= 0.05", False),
+        (73, 73, "surely <= 0.05", True),
+    ],
+)
+def test_surely_is_passed_by_evidence(n, missed, condition, passes):
+    """All hits, of few questions, are no evidence; of 73 they are for .95. All misses likewise.
+
+    MRR whose values are all 0 or 1 is a hit rate, and judged as one.
+    """
+    results = check_gates(
+        parsed({"hit_rate@10": condition, "mrr@10": condition}), [compare([hits(n, missed)])]
+    )
+    assert [result.passed for result in results] == [passes, passes]
+
+
+def test_what_surely_says():
+    """The mean, what is sure, of how many; and of too few questions, how many can decide."""
+    gates = parsed({"hit_rate@10": "surely >= 0.95"})
+    (few,) = check_gates(gates, [compare([hits(20)])])
+    assert few.said == (
+        "1.0000, surely at least 0.8316 (n = 20); cannot be decided with 20 questions: 1.0000 at "
+        "each of them is surely at least 0.8316; 73 questions can"
+    )
+    (many,) = check_gates(gates, [compare([hits(80)])])
+    assert (many.passed, many.said) == (True, "1.0000, surely at least 0.9542 (n = 80)")
+    assert many.value == pytest.approx(80 / 83.8415, abs=1e-6)
+    (never,) = check_gates(parsed({"hit_rate@10": "surely > 1"}), [compare([hits(80)])])
+    assert "cannot be decided with any number of questions: 1.0000 is the best" in never.said
+    (missed,) = check_gates(gates, [compare([hits(80, 40)])])
+    assert missed.said.startswith("0.5000, surely at least 0.3")
+    assert "cannot be decided" not in missed.said
+
+
+def test_surely_no_worse_of_equal_retrievers():
+    """Equal at each of 188 questions is not surely within .02, at each of 189 it is."""
+    for n, passes in ((2, False), (188, False), (189, True)):
+        pair = compare([hits(n, name="a"), hits(n, name="b")])
+        (result,) = check_gates(parsed({"mrr@10": "surely no worse than baseline by 0.02"}), [pair])
+        assert result.passed == passes
+    (few,) = check_gates(
+        parsed({"mrr@10": "surely no worse than baseline by 0.02"}),
+        [compare([hits(50, name="a"), hits(50, name="b")])],
+    )
+    assert few.said == (
+        "+0.0000 against baseline, surely at least -0.0713 (n = 50); cannot be decided with 50 "
+        "questions unless it is better: equal at each of them is surely at least -0.0713; 189 "
+        "questions can"
+    )
+    (bare,) = check_gates(
+        parsed({"mrr@10": "surely no worse than baseline"}),
+        [compare([hits(50, name="a"), hits(50, name="b")])],
+    )
+    assert bare.said.endswith("any number of questions unless it is better; leave room: 'by 0.02'")
+
+
+def test_a_better_one_of_few_questions_is_surely_no_worse():
+    """Where it is better at most questions, fewer than for equal ones will do."""
+    pair = compare([hits(20, 20, name="a"), hits(20, 2, name="b")])
+    (result,) = check_gates(parsed({"mrr@10": "surely no worse than baseline by 0.02"}), [pair])
+    assert result.passed
+
+
+def test_missing_judgements_are_no_evidence():
+    """What missing judgements may become is taken at its worst, for means and differences."""
+    pair = [RetrieverScores.of(hits(200, name=name)) for name in "ab"]
+    gates = parsed(
+        {"mrr@10": ["surely >= 0.95", "surely no worse than baseline by 0.02"], "hit_rate@10": ">0"}
+    )
+    judged = replace(pair[1], bounds={"mrr@10": (0.9, 1.0)})
+    sure = check_gates(gates, [compare_scores(pair, Settings())])
+    assert all(result.passed for result in sure)
+    unsure = check_gates(gates, [compare_scores([pair[0], judged], Settings())])
+    assert [result.said.partition(" (n")[0] for result in unsure if not result.passed] == [
+        "1.0000, surely at least 0.8812",
+        "+0.0000 against baseline, surely at least -0.1188",
+    ]
+    # Of the baseline it is what it may gain: it may then be ahead.
+    (worse,) = check_gates(
+        parsed({"mrr@10": "surely no worse than baseline by 0.02"}),
+        [compare_scores([replace(pair[0], bounds={"mrr@10": (1.0, 1.1)}), pair[1]], Settings())],
+    )
+    assert worse.value == pytest.approx(-3.8415 / 203.8415 - 0.1, abs=1e-6)
+
+
+def test_a_point_estimate_is_said_to_be_one():
+    """`no worse than` without `surely` says so, where it fails and where it passes."""
+    gates = parsed({"mrr@10": "no worse than baseline by 0.3", "recall@10": ">= 1"})
+    results = check_gates(gates, [COMPARED])
+    assert {result.said for result in results if "baseline" in result.condition} == {
+        "+0.2500 against baseline (point estimate)",
+        "-0.2500 against baseline (point estimate)",
+    }
+    passed_line, note = (line.text for line in gates_parts(results))
+    assert passed_line == "gates: all 5 passed"
+    assert note == (
+        "'no worse than baseline by 0.3' looks at a point estimate, which chance moves; 'surely' "
+        "before it asks for evidence"
+    )
+    without = check_gates(parsed({"recall@10": ">= 1"}), [COMPARED])
+    assert [line.text for line in gates_parts(without)] == ["gates: all 3 passed"]
 
 
 def test_earlier_results():
@@ -167,7 +304,10 @@ def test_earlier_results():
         "fair": False,
         "half": True,
     }
-    assert {each.said for each in found} == {"-0.2500 against earlier", "new: not in earlier"}
+    assert {each.said for each in found} == {
+        "-0.2500 against earlier (point estimate)",
+        "new: not in earlier",
+    }
     (named,) = check_gates(
         parsed({"retrievers": {"good": {"mrr@10": "no worse than earlier"}}}),
         [COMPARED],

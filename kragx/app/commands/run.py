@@ -56,7 +56,13 @@ def run(
         make_folder(folder / "results")  # before the work, lest it be done for nothing
     if full:
         typer.echo(loaded.to_yaml(), nl=False)  # what will be done, before any work
-    outcome = pipeline.run(loaded, judging=judging, folder=folder, anyway=anyway)
+    outcome = pipeline.run(
+        loaded,
+        judging=judging,
+        folder=folder,
+        anyway=anyway,
+        say=lambda problem: say(f"kragx: {problem}"),
+    )
     if dry_run:
         printing.show(judging_plan(outcome.evaluations))
         return

@@ -14,6 +14,13 @@ from kragx.comparison.statistics.bootstrap import (
     resampled_means,
     student_t,
 )
+from kragx.comparison.statistics.evidence import (
+    enough,
+    exact_limits,
+    least_p,
+    sure_bounds,
+    unseen,
+)
 from kragx.comparison.statistics.paired import (
     TOLERANCE,
     effect_sizes,
@@ -32,9 +39,12 @@ __all__ = [
     "Interval",
     "check_confidence",
     "effect_sizes",
+    "enough",
+    "exact_limits",
     "expanded",
     "expanded_intervals",
     "holm",
+    "least_p",
     "mean_intervals",
     "percentile_interval",
     "queries_needed",
@@ -42,6 +52,8 @@ __all__ = [
     "resampled_means",
     "sign_flip_p",
     "student_t",
+    "sure_bounds",
     "tally",
+    "unseen",
     "wilson_interval",
 ]

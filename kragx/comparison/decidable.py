@@ -1,0 +1,73 @@
+"""What so many questions can decide at all, and how many it takes; known before any is asked."""
+
+from kragx.comparison.comparison import Settings
+from kragx.comparison.gate_conditions import Gate, Limit
+from kragx.comparison.statistics import enough, least_p, unseen
+from kragx.metrics import known_metric
+from kragx.printing import number, probability, signed
+
+_NEVER = "cannot be decided with any number of questions"
+
+
+def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | None:
+    """Why a gate with ``surely`` cannot pass with n questions; None if it can.
+
+    The most favourable answers are looked at; for ``no worse than`` those of two retrievers that
+    are equal at each question, as with fewer questions than that only a better one can pass.
+
+    Args:
+        gate: of one without ``surely`` None is returned.
+        limit: `Gate.limit`.
+        n: how many questions have a value.
+        confidence: of intervals.
+    """
+    metric = known_metric(gate.metric)
+    least, greatest = (0.0, None) if metric is None else metric.range
+    if not gate.surely or greatest is None:
+        return None
+    width, sign = greatest - least, 1 if limit.upwards else -1
+    best = 0.0 if gate.than else greatest if limit.upwards else least
+    needed = enough(sign * (best - limit.bound) / width, confidence)
+    unless = " unless it is better" if gate.than else ""
+    if needed is None:
+        why = "; leave room: 'by 0.02'" if gate.than else f": {number(best)} is the best there is"
+        return f"cannot be decided with any number of questions{unless}{why}"
+    if needed <= n:
+        return None
+    form = signed if gate.than else number
+    at_best = "equal" if gate.than else number(best)
+    reached = form(best - sign * unseen(n, confidence) * width)
+    return (
+        f"cannot be decided with {n:,} question{'s' * (n != 1)}{unless}: {at_best} at each of them "
+        f"is surely at {'least' if limit.upwards else 'most'} {reached}; {needed:,} questions can"
+    )
+
+
+def undecidable_differences(n: int, n_tests: int, settings: Settings) -> str | None:
+    """Why no difference between retrievers can be decided with n questions; None if one can.
+
+    Args:
+        n: how many questions have a value.
+        n_tests: how many tests are corrected together.
+        settings: of the statistics.
+    """
+    factor = 1 if settings.correction == "none" else max(1, n_tests)
+
+    def least(n: int) -> float:
+        return min(1.0, factor * least_p(n, settings.resamples))
+
+    if n_tests < 1 or n < 1 or least(n) <= settings.alpha:
+        return None
+    p = f"the least p that they can reach is {probability(least_p(n, settings.resamples))}"
+    if factor > 1:
+        p += f", {probability(least(n))} as {factor} tests are corrected together"
+    needed = next((more for more in range(n, 64) if least(more) <= settings.alpha), None)
+    if needed is None:
+        remedy = f"no p of {settings.resamples} resamples is small enough, so raise 'resamples'"
+        remedy += " or name fewer metrics"
+    else:
+        remedy = f"{needed} questions can"
+    return (
+        f"differences between retrievers cannot be decided with {n:,} question{'s' * (n != 1)}: "
+        f"{p}; {remedy}"
+    )
