@@ -16,7 +16,15 @@ from typing import Any, Literal
 
 from kragx.comparison.flips import Flips
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, check_confidence
-from kragx.comparison.view import STANDING, Direction, Leader, Slice, View, difference_cell
+from kragx.comparison.view import (
+    STANDING,
+    Direction,
+    Leader,
+    Slice,
+    View,
+    difference_cell,
+    with_reasons,
+)
 from kragx.errors import UsageError, check_whole, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
@@ -183,13 +191,13 @@ class Comparison(Result):
     def _across(self, field: str, cell: Callable[[str, Slice], Cell]) -> Table:
         slices = self.by(field)
         columns = ["metric", *(f"{visible(part.label)} (n = {part.n})" for part in slices)]
+        rows = [
+            [Cell(metric, code=True), *(cell(metric, part) for part in slices)]
+            for metric in self.metrics
+            if any(self.is_in(metric, part) for part in slices)
+        ]
         return Table(
-            columns,
-            [
-                [Cell(metric, code=True), *(cell(metric, part) for part in slices)]
-                for metric in self.metrics
-                if any(self.is_in(metric, part) for part in slices)
-            ],
+            columns, rows, note=with_reasons(row_cell.below for row in rows for row_cell in row)
         )
 
     def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:

@@ -10,6 +10,8 @@ import numpy as np
 from kragx.comparison.comparison import Settings
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
+    TOLERANCE,
+    Interval,
     effect_sizes,
     holm,
     mean_intervals,
@@ -135,10 +137,12 @@ class Aligned:
         # memory, as sums of columns depend on it in their last bits.
         own = list(self.columns.values())
         compared = [
-            self.columns[metric, one] - self.columns[metric, other] for metric, one, other in tested
+            _zeroed(self.columns[metric, one] - self.columns[metric, other])
+            for metric, one, other in tested
         ]
         table = np.ascontiguousarray(np.stack([*own, *compared], axis=1))
-        ends = mean_intervals(table, settings.confidence, settings.resamples, settings.seed)
+        ranges = [*(_range(metric) for metric, _ in self.columns), *[None] * len(tested)]
+        ends = mean_intervals(table, ranges, settings.confidence, settings.resamples, settings.seed)
         estimates = self._estimates(means, ends[:, : len(own)])
         differences = {pair: _untested(*pair, estimates) for pair in pairs}
         differences |= self._tested(tested, table[:, len(own) :], ends[:, len(own) :])
@@ -175,10 +179,14 @@ class Aligned:
         n = (~np.isnan(values)).sum(axis=0).tolist()
         sure = self._sure([(metric, (name,)) for metric, name in self.columns], values, ends)
         # Where the queries' values do not make a metric's number, their interval is none of it.
-        known = [metric in self.tested for metric, _ in self.columns]
-        bounds = plain(np.where(known, np.concatenate([ends, sure]), np.nan).T)
-        for (metric, name), own_n, (low, high, *own_sure) in zip(self.columns, n, bounds):
-            estimates[name][metric] = Estimate(means[name][metric], low, high, own_n, *own_sure)
+        is_mean = [metric in self.tested for metric, _ in self.columns]
+        bounds = plain(np.where(is_mean, np.concatenate([ends, sure]), np.nan).T)
+        for (metric, name), own_n, (low, high, *own_sure), own_is in zip(
+            self.columns, n, bounds, is_mean
+        ):
+            estimates[name][metric] = Estimate(
+                means[name][metric], low, high, own_n, own_is, *own_sure
+            )
         return estimates
 
     def _sure(
@@ -213,8 +221,8 @@ class Aligned:
         p = sign_flip_p(columns, self.settings.resamples, self.settings.seed)
         sure = self._sure([(metric, (one, other)) for metric, one, other in pairs], columns, ends)
         numbers = {
-            "low": ends[0],
-            "high": ends[1],
+            "low": _zeroed(ends[0]),
+            "high": _zeroed(ends[1]),
             "sure_low": sure[0],
             "sure_high": sure[1],
             "n": n,
@@ -227,7 +235,7 @@ class Aligned:
         return {
             pair: Difference(
                 *pair,
-                value=self._number(pair[0], columns[:, column]),
+                value=_difference(self._number(pair[0], columns[:, column])),
                 **{name: plain(values[column]) for name, values in numbers.items()},
             )
             for column, pair in enumerate(pairs)
@@ -243,7 +251,10 @@ class Aligned:
         )
 
     def _verdict(self, difference: Difference, p: float | None) -> Verdict:
-        low, high, better = difference.low, difference.high, self.better[difference.metric]
+        value, better = difference.value, self.better[difference.metric]
+        # Where all queries differ by the same there is no interval, and p alone decides.
+        ends = (difference.low, difference.high)
+        low, high = (value if end is None else end for end in ends)
         if p is None:
             return "untested"
         if p > self.settings.alpha or low is None or high is None or low <= 0 <= high:
@@ -253,10 +264,28 @@ class Aligned:
         return "better" if (low > 0) == (better == "higher") else "worse"
 
 
+def _range(metric: str) -> Interval | None:
+    """Between what a metric's values lie; None where that is not known on both sides."""
+    known = known_metric(metric)
+    if known is None or known.range[1] is None:
+        return None
+    return known.range[0], known.range[1]
+
+
+def _zeroed(differences: Floats) -> Floats:
+    """What differs in its last digits alone does not differ."""
+    return np.where(np.abs(differences) <= TOLERANCE, 0.0, differences)
+
+
+def _difference(value: float | None) -> float | None:
+    """The same of one number."""
+    return 0.0 if value is not None and abs(value) <= TOLERANCE else value
+
+
 def _untested(
     metric: str, retriever: str, against: str, estimates: Mapping[str, Mapping[str, Estimate]]
 ) -> Difference:
     """Two numbers of runs, which are compared as they stand."""
     one, other = estimates[retriever][metric], estimates[against][metric]
     value = None if one.value is None or other.value is None else one.value - other.value
-    return Difference(metric, retriever, against, value, n=min(one.n, other.n))
+    return Difference(metric, retriever, against, _difference(value), n=min(one.n, other.n))

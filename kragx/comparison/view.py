@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import isclose
 from typing import Literal
 
+from kragx.comparison.statistics import LEAST
 from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
 from kragx.printing import Cell, Line, Part, Result, Table, interval, number, probability, signed
@@ -20,9 +21,11 @@ class Estimate(Result):
     Attributes:
         value: the mean, or the run's own number (a percentile, a throughput); None where there is
             nothing to take it of.
-        low, high: the bootstrap interval over queries; None for a run's own number, or with fewer
-            than two queries.
+        low, high: its interval over queries; None for a run's own number, with fewer than three
+            queries, and where all have the same value, unless that is the least or the greatest
+            that there is.
         n: how many queries have a value.
+        is_mean: False for a run's own number.
         sure_low, sure_high: what the queries are evidence for, whatever those may be that were not
             asked (`kragx.comparison.statistics.sure_bounds`): `surely` gates look at these. None
             where there is no evidence at all.
@@ -32,12 +35,18 @@ class Estimate(Result):
     low: float | None
     high: float | None
     n: int
+    is_mean: bool = True
     sure_low: float | None = field(default=None, repr=False)
     sure_high: float | None = field(default=None, repr=False)
 
+    @property
+    def ends(self) -> str:
+        """Its interval, or why there is none; empty for a run's own number."""
+        return interval(self.low, self.high) or _without(self.n if self.is_mean else 0)
+
     def describe(self) -> Iterator[Line]:
         """The value and its interval."""
-        yield Line(f"{number(self.value)} {interval(self.low, self.high)}".rstrip())
+        yield Line(_in_text(number(self.value), self.ends))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +57,8 @@ class Difference(Result):
         metric, retriever, against: of what; `against` is the baseline, or the one that the leader
             is set against.
         value: the mean of the differences (of a run's own number: the difference).
-        low, high: its bootstrap interval; None where nothing was tested.
+        low, high: its interval over queries; None where nothing was tested, with fewer than three
+            queries, and where all differ by the same.
         sure_low, sure_high: as of an `Estimate`.
         n: how many queries both have a value for.
         p: of the paired randomisation test, two-sided; None where nothing was tested.
@@ -57,7 +67,8 @@ class Difference(Result):
         wins, ties, losses: queries where `retriever` is better, equal, worse. For a metric without
             a direction: higher, equal, lower.
         verdict: ``better`` or ``worse`` where `p_adjusted` is at most 1 - confidence and the
-            interval leaves 0 out; ``different`` then for a metric without a direction;
+            interval, where there is one, leaves 0 out; ``different`` then for a metric without a
+            direction;
             ``undecided`` where the data does not say; ``untested`` for a run's own number.
     """
 
@@ -89,12 +100,16 @@ class Difference(Result):
         return self.p is not None and self.wins == self.losses == 0
 
     @property
+    def ends(self) -> str:
+        """Its interval, or why there is none; empty where nothing was tested."""
+        return interval(self.low, self.high, plus=True) or _without(0 if self.p is None else self.n)
+
+    @property
     def text(self) -> str:
         """Its numbers as people read them."""
         if self.value is None:
             return "difference is not known"
-        ends = interval(self.low, self.high, plus=True)
-        text = f"difference is {signed(self.value)} {ends}".rstrip()
+        text = _in_text(f"difference is {signed(self.value)}", self.ends)
         if self.p_adjusted is None:
             return text
         corrected = "" if self.p_adjusted == self.p else " after correction"
@@ -106,6 +121,31 @@ class Difference(Result):
         yield Line(
             f"{self.metric}: {self.retriever} against {self.against}: {self.text}; {self.verdict}"
         )
+
+
+def _without(n: int) -> str:
+    """Why a mean of n values has no interval."""
+    return "" if n == 0 else TOO_FEW if n < LEAST else ALIKE
+
+
+def _in_text(shown: str, ends: str) -> str:
+    """A number with its interval, or why there is none, in a sentence."""
+    return f"{shown} {ends if ends.startswith('[') or not ends else f'({ends})'}".rstrip()
+
+
+TOO_FEW, ALIKE = "too few to tell", "all alike"
+"""What stands for an interval where there is none."""
+
+_NO_INTERVAL = {
+    TOO_FEW: f"{TOO_FEW}: fewer than {LEAST} queries have no interval",
+    ALIKE: f"{ALIKE}: the same for each query, {TOO_FEW} how far others would differ",
+}
+
+
+def with_reasons(shown: Iterable[str], *notes: str) -> str:
+    """The notes of a table, and what it means that some intervals are not there."""
+    said = [text for reason, text in _NO_INTERVAL.items() if reason in set(shown)]
+    return "; ".join(filter(None, [*notes, *said]))
 
 
 NO_VALUE = "(no value)"
@@ -237,7 +277,7 @@ class View(Result):
             evaluation = evaluated.get(retriever)
             shown = number(mean.value) if evaluation is None else evaluation.mean_cell(metric)
             style = {"*": "bold green", "=": "bold"}.get(mark, "")
-            return Cell(f"{shown} {mark}".rstrip(), style, interval(mean.low, mean.high))
+            return Cell(f"{shown} {mark}".rstrip(), style, mean.ends)
 
         columns = ["metric", *self.means, *(["micro"] if micro else [])]
         rows = [
@@ -249,7 +289,13 @@ class View(Result):
             for metric in metrics
         ]
         narrow = [[replace(cell, below="") for cell in row] for row in rows]
-        return Table(columns, rows, narrow=Table(columns, narrow, note=narrow_note), note=note)
+        below = (cell.below for row in rows for cell in row)
+        return Table(
+            columns,
+            rows,
+            narrow=Table(columns, narrow, note=narrow_note),
+            note=with_reasons(below, note),
+        )
 
     def differences_table(self, note: str = "") -> Table:
         """Each retriever against the baseline; of two the means stand beside their difference."""
@@ -268,6 +314,7 @@ class View(Result):
         first, last = columns.index("interval"), len(columns) - 1
         order = [*range(first), last, *range(first, last)]  # what is decided before its interval
         turned = [[row[place] for place in order] for row in rows]
+        note = with_reasons((difference.ends for difference in self.differences), note)
         narrow = Table([columns[place] for place in order], turned, len(words), note=note)
         return Table(columns, rows, len(words), narrow, note)
 
@@ -278,10 +325,9 @@ class View(Result):
             return Cell("-")
         mean = self.means[leader.best if leader else next(iter(self.means))][metric]
         text = f"{leader.best if leader else ''} {number(mean.value)}".lstrip()
-        ends = interval(mean.low, mean.high)
         if leader is not None and leader.decided:
-            return Cell(f"{text} *", "bold green", ends)
-        return Cell(f"not decided, {text}" if leader and leader.tested else text, below=ends)
+            return Cell(f"{text} *", "bold green", mean.ends)
+        return Cell(f"not decided, {text}" if leader and leader.tested else text, below=mean.ends)
 
     def describe(self) -> Iterator[Part]:
         """The means, and what differs from the baseline."""
@@ -327,7 +373,7 @@ def _difference_cells(difference: Difference) -> tuple[str | Cell, ...]:
     verdict = f"{_MARKS[difference.verdict]} {difference.verdict}".strip()
     return (
         signed(difference.value),
-        interval(difference.low, difference.high, plus=True) or "-",
+        difference.ends or "-",
         probability(difference.p_adjusted),
         "-" if difference.effect is None else f"{difference.effect:+.2f}",
         "-" if difference.p is None else f"{difference.wins}/{difference.ties}/{difference.losses}",

@@ -78,9 +78,9 @@ def _comparison(
 ) -> Iterator[Part]:
     statistics = comparison.statistics
     yield Line(
-        f"Match {evaluations[0].match_label}; profile {evaluations[0].profile_label}; intervals of "
-        f"{statistics.confidence:.0%} from {statistics.resamples:,} resamples of the queries, seed "
-        f"{statistics.seed}."
+        f"Match {evaluations[0].match_label}; profile {evaluations[0].profile_label}; "
+        f"{statistics.confidence:.0%} intervals: Wilson's, of differences and times from "
+        f"{statistics.resamples:,} resamples of the queries, seed {statistics.seed}."
     )
     yield Heading("Recommendations", level=level)
     for recommendation in comparison.recommendations:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from kragx.comparison import RetrieverScores, Settings, compare_scores
-from kragx.comparison.statistics import mean_intervals, sign_flip_p
+from kragx.comparison.statistics import percentile_intervals, sign_flip_p
 from kragx.metrics.match_table import Floats
 
 from .support import once, sides, take, turns
@@ -37,7 +37,7 @@ def test_intervals(benchmark: Any, side: str, turn: int) -> None:
     one, _ = values(SIZE.metric_queries)
 
     def ours() -> Floats:
-        return mean_intervals(one, 0.95, RESAMPLES)
+        return percentile_intervals(one, 0.95, RESAMPLES)
 
     def theirs() -> Any:
         return stats.bootstrap(

@@ -2,14 +2,16 @@
 
 from kragx.comparison.statistics.bootstrap import (
     CONFIDENCE,
+    LEAST,
     RESAMPLES,
     SEED,
+    TOLERANCE,
     Interval,
     check_confidence,
     expanded,
     expanded_intervals,
-    mean_intervals,
     percentile_interval,
+    percentile_intervals,
     resampled,
     resampled_means,
     student_t,
@@ -21,18 +23,19 @@ from kragx.comparison.statistics.evidence import (
     sure_bounds,
     unseen,
 )
+from kragx.comparison.statistics.means import mean_intervals
 from kragx.comparison.statistics.paired import (
-    TOLERANCE,
     effect_sizes,
     holm,
     queries_needed,
     sign_flip_p,
     tally,
 )
-from kragx.comparison.statistics.wilson import wilson_interval
+from kragx.comparison.statistics.wilson import score_intervals, wilson_interval
 
 __all__ = [
     "CONFIDENCE",
+    "LEAST",
     "RESAMPLES",
     "SEED",
     "TOLERANCE",
@@ -47,9 +50,11 @@ __all__ = [
     "least_p",
     "mean_intervals",
     "percentile_interval",
+    "percentile_intervals",
     "queries_needed",
     "resampled",
     "resampled_means",
+    "score_intervals",
     "sign_flip_p",
     "student_t",
     "sure_bounds",

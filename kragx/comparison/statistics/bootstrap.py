@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from kragx.errors import UsageError
-from kragx.metrics import Floats
+from kragx.metrics import Bools, Floats
 
 
 def fixed_point(values: Floats) -> tuple[Floats, Floats]:
@@ -148,6 +148,12 @@ CONFIDENCE = 0.95
 
 Interval = tuple[float, float]
 
+LEAST = 3
+"""Of fewer queries there is no interval: two hits of two say next to nothing."""
+
+TOLERANCE = 1e-9
+"""Values that differ by no more than this are equal: sums of fractions are not exact."""
+
 _COLUMNS = 1_000
 
 
@@ -176,13 +182,13 @@ def percentile_interval(sampled: Floats, confidence: float = CONFIDENCE) -> Inte
     return None if isnan(low) else (low, high)
 
 
-def mean_intervals(
+def percentile_intervals(
     values: Floats,
     confidence: float = CONFIDENCE,
     count: int = RESAMPLES,
     seed: int = SEED,
 ) -> Floats:
-    """The bootstrap percentile interval of each column's mean.
+    """The expanded percentile interval of each column's mean.
 
     Args:
         values: (q, c) as for `resampled_means`.
@@ -191,18 +197,30 @@ def mean_intervals(
         seed: of the resamples.
 
     Returns:
-        (2, c) the ends; NaN for a column with fewer than two values, of which resamples say
-        nothing.
+        (2, c) the ends; NaN for a column with fewer than three values, and where all are the same:
+        resamples say nothing of either.
 
-    Source: as of `percentile_interval`.
+    Source: as of `expanded_intervals`.
     """
     ends = np.full((2, values.shape[1]), np.nan)
-    known = np.flatnonzero((~np.isnan(values)).sum(axis=0) > 1)
-    for start in range(0, len(known), _COLUMNS):
-        columns = known[start : start + _COLUMNS]
+    n = (~np.isnan(values)).sum(axis=0)
+    varied = np.flatnonzero((n >= LEAST) & ~_alike(values))
+    for start in range(0, len(varied), _COLUMNS):
+        columns = varied[start : start + _COLUMNS]
         sampled = resampled_means(values[:, columns], count, seed)
-        ends[:, columns] = _percentiles(sampled, confidence)
+        for own in np.unique(n[columns]):
+            same = n[columns] == own
+            ends[:, columns[same]] = _percentiles(sampled[:, same], expanded(confidence, int(own)))
     return ends
+
+
+def _alike(values: Floats) -> Bools:
+    """(c) whether all values of a column are the same, but for their last digits."""
+    defined = ~np.isnan(values)
+    most = np.where(defined, values, -np.inf).max(axis=0, initial=-np.inf)
+    least = np.where(defined, values, np.inf).min(axis=0, initial=np.inf)
+    alike: Bools = most - least <= TOLERANCE
+    return alike
 
 
 def _percentiles(sampled: Floats, confidence: float) -> Floats:
@@ -237,13 +255,13 @@ def expanded_intervals(
         seed: the same seed draws the same resamples.
 
     Returns:
-        The ends by name; None with fewer than two queries, where no resample has a value, and where
-        all have the same: an interval without width would say that nothing is uncertain.
+        The ends by name; None with fewer than three queries, where no resample has a value, and
+        where all have the same: an interval without width would say that nothing is uncertain.
 
     Source: T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 4.6.
     """
     names = list(statistics(terms.sum(0, keepdims=True)))
-    if len(terms) < 2:
+    if len(terms) < LEAST:
         return dict.fromkeys(names)
 
     def columns(sums: Floats) -> Floats:

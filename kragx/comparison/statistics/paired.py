@@ -6,11 +6,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from kragx.comparison.statistics.bootstrap import RESAMPLES, SEED, blocks, fixed_point
+from kragx.comparison.statistics.bootstrap import (
+    RESAMPLES,
+    SEED,
+    TOLERANCE,
+    blocks,
+    fixed_point,
+)
 from kragx.metrics import Floats
-
-TOLERANCE = 1e-9
-"""Values that differ by no more than this are equal: sums of fractions are not exact."""
 
 _LAST_BITS = 2.0**-51
 """By how much a difference of two values between 0 and 1 may be off."""

@@ -81,7 +81,7 @@ def test_surely_at_least_of_hits_at_every_n():
 def passes(values: np.ndarray, least: float, bound: float) -> float:
     """The share of (n, sets) columns of values up to 1 that pass `surely >= bound`."""
     sets = values.shape[1]
-    ends = mean_intervals(values, count=400)
+    ends = mean_intervals(values, [None if least < 0 else (least, 1.0)] * sets, count=400)
     low = sure_bounds(values, ends, np.full(sets, least), np.ones(sets))[0]
     return float((low >= bound - 1e-12).mean())
 

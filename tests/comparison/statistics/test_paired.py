@@ -115,7 +115,8 @@ def test_same_bits_at_any_number_of_blas_threads():
 import hashlib, numpy as np
 from kragx.comparison.statistics import mean_intervals, sign_flip_p
 x = np.random.default_rng(0).normal(0.01, 0.3, (3001, 37))
-found = mean_intervals(x, count=2000).tobytes() + sign_flip_p(x, 2000).tobytes()
+ranges = [None, (-3.0, 3.0)] * 18 + [None]
+found = mean_intervals(x, ranges, count=2000).tobytes() + sign_flip_p(x, 2000).tobytes()
 print(hashlib.sha256(found).hexdigest())
 """
     found = set()

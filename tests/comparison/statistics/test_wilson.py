@@ -1,13 +1,15 @@
-"""Wilson's interval: worked examples, scipy's numbers, and coverage enumerated exactly."""
+"""Intervals of means in a range: worked examples, scipy's numbers, a slow reference."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from kragx.comparison.statistics import wilson_interval
+from kragx.comparison.statistics import mean_intervals, student_t, wilson_interval
 from kragx.errors import UsageError
+from tests.thoroughness import examples
 
 
 def test_by_hand():
@@ -31,3 +33,67 @@ def test_no_share(share, n):
     """What is no share of trials is refused."""
     with pytest.raises(UsageError, match="no share"):
         wilson_interval(share, n)
+
+
+def test_zeros_and_ones_have_wilsons_own():
+    """Whatever the metric, also where all are the least or the greatest value there is."""
+    x = np.array([[1.0, 0.0, 0.0], [1.0, 0.0, 5.0], [1.0, 0.0, 5.0], [1.0, np.nan, 5.0]])
+    ends = mean_intervals(x, [(0, 1), (0, 1), (0, 5)])
+    assert ends[:, 0] == pytest.approx(wilson_interval(1, 4))
+    assert ends[:, 1] == pytest.approx(wilson_interval(0, 3))
+    assert ends[:, 2] == pytest.approx([5 * end for end in wilson_interval(0.75, 4)])
+
+
+def test_a_mean_by_hand():
+    """Values 0, .5, .5, 1 of n = 4: v is 1/6, m (1 - m) is 1/4, and 3 are above 0 and 3 below 1.
+
+    So they are worth (4 / 4 + 1/3) / (4 / 6 + 1/3) = 4/3 as many: 16/3 trials with half of them
+    hits, and t of 3 degrees is 3.1824.
+    """
+    low, high = mean_intervals(np.array([[0], [0.5], [0.5], [1.0]]), [(0, 1)])[:, 0]
+    wider = 3.182446**2 / (16 / 3)
+    margin = (wider / 4 + wider**2 / 4) ** 0.5 / (1 + wider)
+    assert (low, high) == pytest.approx((0.5 - margin, 0.5 + margin), abs=1e-6)
+
+
+def slow(values, low, high):
+    """The same with loops, and the ends as roots of the score equation."""
+    x = [(value - low) / (high - low) for value in values if not np.isnan(value)]
+    n = len(x)
+    if n < 3 or (max(x) - min(x) < 1e-9 and not set(x) <= {0, 1}):
+        return None
+    mean = sum(x) / n
+    trials, reach = n, stats.norm.ppf(0.975)
+    if not set(x) <= {0, 1}:
+        seldom = 1 / min(sum(own > 0 for own in x), sum(own < 1 for own in x))
+        v = sum((own - mean) ** 2 for own in x) / (n - 1)
+        trials = n * (n * mean * (1 - mean) + seldom) / (n * v + seldom)
+        reach = student_t(0.975, n - 1)
+    # (m - p)^2 = reach^2 p (1 - p) / trials
+    a = reach**2 / trials
+    roots = sorted(np.roots([1 + a, -(2 * mean + a), mean**2]).real)
+    return [low + (high - low) * min(1, max(0, root)) for root in roots]
+
+
+COLUMN = st.lists(st.sampled_from([0.0, 0.0, 1.0, 1.0, 0.5, 1 / 3, 0.1, np.nan]), max_size=12)
+
+
+@examples(200)
+@given(COLUMN, st.sampled_from([(0.0, 1.0), (0.0, 2.0), (-1.0, 1.0)]))
+def test_equals_the_slow_reference(values, bounds):
+    """Any values with holes, in any range, have the ends that the loops find, or none."""
+    x = np.array([values, [np.nan] * len(values)]).T.reshape(len(values), 2)
+    found, empty = mean_intervals(x, [bounds] * 2, count=100).T
+    expected = slow(values, *bounds)
+    assert np.isnan(empty).all()
+    if expected is None:
+        assert np.isnan(found).all()
+    else:
+        assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_range_that_is_left_is_none():
+    """Values above their range, as K-RAG's MAP has them, are resampled like those without one."""
+    x = np.array([[0.0, 0.0], [0.5, 0.5], [3.0, 3.0], [1.0, 1.0]])
+    left, without = mean_intervals(x, [(0, 1), None], count=500).T
+    assert left.tolist() == without.tolist()

@@ -40,7 +40,7 @@ function metricCell(each, retriever, view) {
     el("span.number", {}, average === null || !standing_ ? null
       : el(standing_ === "best" ? "span.best-mark" : "span.tie-mark", { title: t(standing_) }, standing_ === "best" ? "★" : "≈", el("span.unseen", {}, t(standing_))),
     number(average, each)),
-    el("span.interval", {}, interval(estimate(view, retriever, each), each)),
+    el("span.interval", {}, ends(estimate(view, retriever, each), each)),
     most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),
     high - low > 1e-9 ? el("span.interval", { title: t("boundsHint", possible) }, t("possible", possible)) : null);
 }
@@ -59,7 +59,7 @@ function slicesTable() {
         const own = estimate(slice, retriever, shownMetric), wins = winner === retrieverName(retriever);
         return el("td", { class: wins ? "best" : null },
           el("span.number", {}, wins ? el("span.best-mark", {}, "★") : null, number(own?.value, shownMetric)),
-          el("span.interval", {}, interval(own, shownMetric)));
+          el("span.interval", {}, ends(own, shownMetric)));
       }),
       several ? el("td.decided", {}, winner ? strong(winner) : el("span.muted", {}, t("notDecided"))) : null);
   };

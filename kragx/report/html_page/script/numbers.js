@@ -31,4 +31,15 @@ const signed = (value, metric) =>
 const interval = (bounds, metric, format = number) =>
   missing(bounds?.low) ? "" : `[${format(bounds.low, metric)}, ${format(bounds.high, metric)}]`;
 
+/** The same, or why there is none: too few questions, or all alike. */
+function ends(own, metric, format = number) {
+  const tested = own && !missing(own.value) && (own.is_mean ?? own.p !== null);
+  return interval(own, metric, format) || (tested ? reasonWithout(own) : "");
+}
+
+const reasonWithout = ({ n }) => {
+  const few = n < data.limits.least;
+  return el("span", { title: t(few ? "tooFewHint" : "alikeHint", data.limits.least) }, t(few ? "tooFew" : "alike"));
+};
+
 const percent = (share) => Math.round(100 * share);

@@ -15,7 +15,7 @@ function verdict() {
   const [badge, how] = certainty(leads, asGood);
   return add(section, [
     el("div.verdict-head", {},
-      el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, interval(own, shownMetric)),
+      el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, ends(own, shownMetric)),
         missing(own.low) ? null : el("small.muted", {}, confidenceText())),
       el("div", {}, el("p.headline", {}, headline(shownMetric, best, own, leads, asGood), " ", badge),
         el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), how ? el("p.how", {}, how) : null)),
@@ -74,7 +74,7 @@ function nextBest(leads, shownMetric) {
   const best = positionOf(leads.best), p = next.p_adjusted;
   return el("div.panel", {},
     el("h3", {}, phrase("againstNext", el("span.retriever", {}, name(next.against)))),
-    el("p.big", {}, el("b", {}, signed(next.value, shownMetric)), " ", el("span.muted", {}, interval(next, shownMetric, signed))),
+    el("p.big", {}, el("b", {}, signed(next.value, shownMetric)), " ", el("span.muted", {}, ends(next, shownMetric, signed))),
     el("ul.both", {}, [best, positionOf(next.against)].map((retriever) => el("li", {}, swatch(retriever), " ",
       el("span.retriever", {}, name(retrieverName(retriever))), " ", el("b", {}, number(mean(retriever), shownMetric))))),
     bounded ? differenceBar(next, best) : null,

@@ -1,0 +1,158 @@
+"""How often intervals of means and differences hold the truth, where it is known.
+
+python -m tests.comparison.simulation       # the tables of docs/comparison.md, in a minute
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from scipy.stats import binom
+
+from kragx.comparison.statistics import mean_intervals, resampled_means
+
+SIZES = (10, 20, 30, 60, 200)
+RATES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+SIMULATED = 10_000
+_DIFFERENCES = 2_000
+_RESAMPLES = 1_000
+
+RANKS = np.arange(1, 11)
+MISS_OR_RANK = np.concatenate([[0.0], 1 / RANKS])
+
+
+def _ranked(misses, falling):
+    """The chance of a miss, then of each rank, each `falling` times as likely as the one before."""
+    chances = falling ** RANKS.astype(float)
+    return np.concatenate([[misses], (1 - misses) * chances / chances.sum()])
+
+
+MEANS = {
+    "reciprocal ranks, easy": (MISS_OR_RANK, _ranked(0.05, 0.5)),
+    "reciprocal ranks, 95 % first": (MISS_OR_RANK, _ranked(0.01, 0.04)),
+    "reciprocal ranks, half missed": (MISS_OR_RANK, _ranked(0.5, 0.7)),
+    "reciprocal ranks, hard": (MISS_OR_RANK, _ranked(0.8, 0.6)),
+    "reciprocal ranks, hard, any rank": (MISS_OR_RANK, _ranked(0.8, 1.0)),
+    "recall of three": (np.arange(4) / 3, np.array([0.1, 0.2, 0.3, 0.4])),
+    "precision@10": (np.arange(11) / 10, np.array([0.3, 0.4, 0.2, 0.1, *[0] * 7])),
+    "nDCG of one": (np.append(0, 1 / np.log2(1 + RANKS)), _ranked(0.3, 0.7)),
+}
+"""Values that a question may have in a metric, and how likely each is."""
+
+THREE = np.array([-1.0, 0.0, 1.0])
+DIFFERENCES = {
+    "hits: each better in 10 %": (THREE, np.array([0.1, 0.8, 0.1])),
+    "hits: better in 15 %, worse in 5 %": (THREE, np.array([0.05, 0.8, 0.15])),
+    "hits: better in 60 %, worse in 5 %": (THREE, np.array([0.05, 0.35, 0.6])),
+    "reciprocal ranks: equal, 60 % differ": (
+        np.subtract.outer(MISS_OR_RANK, MISS_OR_RANK).ravel(),
+        0.6 * np.outer(*[_ranked(0.2, 0.6)] * 2).ravel() + 0.4 * np.eye(11).ravel() / 11,
+    ),
+    "reciprocal ranks: 20 % and 50 % missed": (
+        np.subtract.outer(MISS_OR_RANK, MISS_OR_RANK).ravel(),
+        np.outer(_ranked(0.2, 0.6), _ranked(0.5, 0.6)).ravel(),
+    ),
+    "recall of three: .7 and .6": (np.arange(-3, 4) / 3, None),
+}
+_OF_THREE = [binom.pmf(np.arange(4), 3, p) for p in (0.7, 0.6)]
+DIFFERENCES["recall of three: .7 and .6"] = (
+    np.arange(-3, 4) / 3,
+    np.convolve(_OF_THREE[0], _OF_THREE[1][::-1]),
+)
+
+
+def hit_coverage(rates, n):
+    """How often Wilson's interval holds each hit rate, enumerated: every number of hits counts."""
+    low, high = hit_intervals(n)[..., None]
+    chances = binom.pmf(np.arange(n + 1)[:, None], n, rates)
+    return np.where((low <= rates) & (rates <= high), chances, 0.0).sum(axis=0)
+
+
+def enumerated():
+    """(coverage, n, rate) of every n from 20 to 200 and hit rate from .50 to .98."""
+    rates = np.arange(50, 99) / 100
+    return [
+        (share, n, rate)
+        for n in range(20, 201)
+        for share, rate in zip(hit_coverage(rates, n).tolist(), rates.tolist(), strict=True)
+    ]
+
+
+def outside(every):
+    """Those outside of 92-98.5 %."""
+    return [row for row in every if not 0.92 <= row[0] <= 0.985]
+
+
+@cache
+def hit_intervals(n):
+    """(2, n + 1) the interval of a mean of zeros and ones, for each number of ones."""
+    samples = (np.arange(n)[:, None] < np.arange(n + 1)).astype(float)
+    return mean_intervals(samples, [(0.0, 1.0)] * (n + 1))
+
+
+def share_intervals(samples):
+    """As kragx has it for means of what lies between 0 and 1."""
+    return mean_intervals(samples, [(0.0, 1.0)] * samples.shape[1])
+
+
+def difference_intervals(samples):
+    """As kragx has it for differences."""
+    return mean_intervals(samples, [None] * samples.shape[1], count=_RESAMPLES)
+
+
+def plain_percentiles(samples):
+    """The textbook's percentile bootstrap, which is not expanded: what this is better than."""
+    ends = np.empty((2, samples.shape[1]))
+    for start in range(0, samples.shape[1], 500):
+        part = np.s_[start : start + 500]
+        ends[:, part] = np.quantile(
+            resampled_means(samples[:, part], _RESAMPLES), (0.025, 0.975), axis=0
+        )
+    return ends
+
+
+def coverage(
+    shape: tuple[np.ndarray, np.ndarray],
+    n: int,
+    intervals: Callable[[np.ndarray], np.ndarray] = share_intervals,
+    count: int = SIMULATED,
+):
+    """How often the interval of n seeded draws holds the mean, where there is one."""
+    values, chances = shape
+    samples = np.random.default_rng(n).choice(values, (n, count), p=chances)
+    low, high = intervals(samples)
+    known, truth = ~np.isnan(low), float(values @ chances)
+    return float(((low <= truth + 1e-9) & (truth <= high + 1e-9))[known].mean())
+
+
+def _row(name, shares):
+    sys.stdout.write(f"{name:40}" + "".join(f"{share:8.1%}" for share in shares) + "\n")
+
+
+def main():
+    """Print the tables."""
+    sys.stdout.write(f"{'n':40}" + "".join(f"{n:8}" for n in SIZES) + "\n")
+    for rate in RATES:
+        _row(f"hit rate {rate}", [hit_coverage(rate, n).item() for n in SIZES])
+    every = enumerated()
+    least, most = min(every), max(every)
+    beyond = outside(every)
+    sys.stdout.write(
+        f"n 20 to 200, hit rates .50 to .98: {least[0]:.1%} (n {least[1]}, {least[2]}) to "
+        f"{most[0]:.1%}; of {len(every):,} outside of 92-98.5 %: {len(beyond)}: "
+        + "; ".join(f"n {n}, {rate}: {share:.1%}" for share, n, rate in sorted(beyond))
+        + "\n"
+    )
+    for name, shape in MEANS.items():
+        _row(name, [coverage(shape, n) for n in SIZES])
+        _row("  plain percentiles", [coverage(shape, n, plain_percentiles, 2000) for n in SIZES])
+    for name, shape in DIFFERENCES.items():
+        _row(name, [coverage(shape, n, difference_intervals, _DIFFERENCES) for n in SIZES])
+        _row("  plain percentiles", [coverage(shape, n, plain_percentiles, 2000) for n in SIZES])
+
+
+if __name__ == "__main__":
+    main()
