@@ -37,9 +37,12 @@ KS = (1, 3, 5, 10)
 APART = (
     "\u0e00-\u0e4f\u0e5a-\u0eff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
-WORD = re.compile(
-    rf"[{APART}](?<=\w)|(?:[^\W_{APART}]|(?<=\d)\.(?=\d)|(?<=\d),(?<!\d{{4}},)(?=\d{{3}}(?!\d)))+"
+# 1,000, 3,5 and 1.234,5; a point between digits never parts a number.
+WITH_COMMA = (
+    r"(?<!\d)(?<!\d[.,])(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+,\d{1,2}|0,\d+|\d{1,3}(?:\.\d{3})+,\d+)"
+    r"(?![.,]?\d)"
 )
+WORD = re.compile(rf"[{APART}](?<=\w)|(?:{WITH_COMMA}|[^\W_{APART}]|(?<=\d)\.(?=\d))+")
 Span = tuple[Any, int, int]
 
 

@@ -7,12 +7,12 @@ from syllables. The truth is where a text was put or cut, never where a string w
 
 from collections.abc import Iterator
 
-from . import answers, code, passages, tables
+from . import answers, broken, code, passages, tables, templates
 from .case import Case
 
 __all__ = ["KINDS", "cases"]
 
-KINDS = (answers, passages, code, tables)
+KINDS = (answers, passages, code, tables, templates, broken)
 """The modules whose cases the card has, in its order."""
 
 

@@ -230,9 +230,9 @@ ROWS: dict[str, tuple[tuple[Kind, int], ...]] = {
 
 
 @cache
-def answers(name: str, language: Language) -> Case:
+def answers(name: str, language: Language, draw: int = 0) -> Case:
     """The questions of a row: no answer twice, and a fifth of all negatives hard."""
-    rng = random.Random(f"{name}, {language.code}")
+    rng = random.Random(f"{name}, {language.code}" + (f", {draw}" if draw else ""))
     questions, negatives = [], 0
     for kind, count in ROWS.get(name, ((siblings, 100),)):
         seen: set[str] = set()
@@ -265,9 +265,14 @@ def attached(language: Language) -> Case:
     return Case("answer, a word grown together with it", language.code, tuple(questions))
 
 
-def every_answer(language: Language) -> Case:
-    """The answers of all lengths together."""
-    questions = [each for name in ROWS for each in answers(name, language).questions]
+def every_answer(language: Language, draws: int = 1) -> Case:
+    """The answers of all lengths together, drawn so many times."""
+    questions = [
+        question
+        for draw in range(draws)
+        for name in ROWS
+        for question in answers(name, language, draw).questions
+    ]
     return Case("answer, any length", language.code, tuple(questions))
 
 

@@ -76,21 +76,34 @@ def measure(case: Case, match: object) -> Measured:
 
 
 def lines(cases: Iterable[Case], matchers: dict[str, object]) -> Iterator[str]:
-    """The card as a Markdown table: everything of the first matcher, F1 of the others."""
+    """The card as a Markdown table: everything of the first matcher, F1 of the others.
+
+    Where a warning names an option, a row has everything with that option.
+    """
     first, *others = matchers
     head = ["case", "language", "pairs", f"{first} P", "R", "F1", "recall@5", "MRR", *others]
     yield "| " + " | ".join(head) + " |"
     yield "|---|---|" + "--:|" * (len(head) - 2)
     for case in cases:
-        measured = [measure(case, match) for match in matchers.values()]
-        own = measured[0]
-        n_pairs = sum(len(question.docs) for question in case.questions)
-        cells = [case.name, case.language, f"{n_pairs:,}"]
-        cells += [short(value) for value in (own.precision, own.recall)]
-        cells += [f"**{short(own.f1)}**"]
-        cells += [f"{value:+.3f}".replace("0.", ".") for value in (own.recall_error, own.mrr_error)]
-        cells += [short(other.f1) for other in measured[1:]]
-        yield "| " + " | ".join(cells) + " |"
+        own = _cells(case, case.name, matchers[first])
+        behind = [short(measure(case, matchers[other]).f1) for other in others]
+        yield "| " + " | ".join((*own, *behind)) + " |"
+        if case.option is not None:
+            name, match = case.option
+            own = _cells(case, f"the same, `{name}`", match)
+            yield "| " + " | ".join((*own, *("" for _ in others))) + " |"
+
+
+def _cells(case: Case, name: str, match: object) -> list[str]:
+    """What the card says of a case and the matcher that a row is about."""
+    own = measure(case, match)
+    n_pairs = sum(len(question.docs) for question in case.questions)
+    return [
+        *(name, case.language, f"{n_pairs:,}"),
+        *(short(value) for value in (own.precision, own.recall)),
+        f"**{short(own.f1)}**",
+        *(f"{value:+.3f}".replace("0.", ".") for value in (own.recall_error, own.mrr_error)),
+    ]
 
 
 def short(value: float) -> str:

@@ -32,11 +32,14 @@ class Case:
         name: what the gold text is, and what the documents are.
         language: its code.
         questions: of one gold text each.
+        option: what a warning names for such texts, and the match spec that has it; it gets a row
+            of its own. None where there is none.
     """
 
     name: str
     language: str
     questions: tuple[Question, ...]
+    option: tuple[str, object] | None = None
 
 
 def ranked(gold: str, docs: Iterable[tuple[str, bool]], rng: random.Random) -> Question:

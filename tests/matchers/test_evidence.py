@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from examples.evidence import answers, card, cases, passages
+from examples.evidence import answers, card, cases, passages, templates
 from examples.evidence.case import Case, Question
 from examples.evidence.languages import LANGUAGES, Language
 from kragx.data.words import words
@@ -17,7 +17,8 @@ UNSPACED = ("zh", "ja", "th")
 BARS = {"ko": 0.98, "en": 0.98, "zh": 0.97, "ja": 0.97, "th": 0.97, "ar": 0.97, "hi": 0.97}
 """The least F1 of the default on answers."""
 
-_MARKED = {"zh": pytest.mark.xfail(reason="without spaces nothing tells a word from a longer one")}
+DRAWS = {"zh": 3, "ja": 3, "th": 3}
+"""There recall@5 of one draw of 380 questions moves by .005 with the draw."""
 
 _SPACED = {"ru": pytest.mark.xfail(reason="a space parts thousands there, so 480 is in 12 480")}
 
@@ -25,10 +26,11 @@ all_languages = pytest.mark.parametrize("language", LANGUAGES.values(), ids=list
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("code", [pytest.param(c, marks=_MARKED.get(c, ())) for c in BARS])
+@pytest.mark.parametrize("code", BARS)
 def test_answers_are_found_as_often_as_the_bar_asks(code: str) -> None:
     """F1 of the default on answers, and recall@5 within .015 of the truth question by question."""
-    measured = card.measure(answers.every_answer(LANGUAGES[code]), "overlap")
+    case = answers.every_answer(LANGUAGES[code], DRAWS.get(code, 1))
+    measured = card.measure(case, "overlap")
     assert measured.f1 >= BARS[code]
     assert measured.wrong <= 0.015
 
@@ -88,6 +90,25 @@ def test_no_word_stands_in_another_or_in_a_pattern(language: Language) -> None:
             texts = " ".join((patterns, *language.phrases))
             assert token not in words(texts)
             assert not re.fullmatch(f"(?:{syllables.pattern}){{2,3}}", word.lower())
+
+
+@pytest.mark.parametrize("kind", ["policies, Korean", "code"])
+def test_texts_of_one_template_need_the_option(kind: str) -> None:
+    """The default takes siblings for matches; with the option of its warning F1 is .8 or more."""
+    case = templates.corpus(kind)
+    assert case.option is not None
+    assert card.measure(case, "overlap").f1 < 0.5
+    assert card.measure(case, case.option[1]).f1 >= 0.8
+
+
+def test_an_option_has_a_row_of_its_own() -> None:
+    """Everything with the option, and nothing of the other matchers."""
+    question = Question("x1", ("x1 here", "x1s"), (True, False))
+    case = Case("by hand", "en", (question,), option=("`x`", "text"))
+    *_, own, with_option = card.lines([case], {"phrase": "phrase", "contains": "contains"})
+    assert own == "| by hand | en | 2 | 1.000 | 1.000 | **1.000** | +.000 | +.000 | .667 |"
+    assert with_option.startswith("| the same, ``x`` | en | 2 | .500 | 1.000 | **.667** |")
+    assert with_option.count("|") == own.count("|")
 
 
 def test_the_truth_of_chunks_by_hand() -> None:
