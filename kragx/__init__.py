@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kragx.agreement.calibration import Calibration as Calibration, calibrate as calibrate
     from kragx.comparison import Comparison as Comparison, compare as compare
     from kragx.comparison.flips import flips as flips
+    from kragx.comparison.plateaus import plateaus as plateaus
     from kragx.data import (
         Doc as Doc,
         Gold as Gold,
@@ -78,6 +79,7 @@ _PUBLIC = {
     "agreement.calibration": ("Calibration", "calibrate"),
     "comparison": ("Comparison", "compare"),
     "comparison.flips": ("flips",),
+    "comparison.plateaus": ("plateaus",),
     "data": (
         "Doc",
         "Gold",

@@ -6,12 +6,9 @@ metric can change only where a score lies, so thresholds between which none does
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
-
-import numpy as np
 
 from kragx.errors import UsageError, needing
 from kragx.evaluation.wording import method_label
@@ -24,26 +21,28 @@ if TYPE_CHECKING:
 
 
 TOLERANCE = 0.01
-"""Within a plateau a metric changes by no more, unless told otherwise."""
+"""A metric that is no further from its value at the chosen threshold is stable."""
 
 _ROWS = 21  # a table of more is thinned out
 
 
 @dataclass(frozen=True)
-class Plateau:
-    """The widest stretch of thresholds in which a metric changes by no more than the tolerance.
+class Stretch:
+    """The thresholds around the chosen one in which a metric is as there, within the tolerance.
 
     Attributes:
         low, high: its ends; both were looked at.
         least, greatest: the metric's values within.
-        holds_chosen: whether the evaluation's own threshold lies within.
+        most_matches, fewest_matches: at its ends. Where matches change and the metric does not, it
+            has all that it can have, or too little to lose, and says nothing of the threshold.
     """
 
     low: float
     high: float
     least: float
     greatest: float
-    holds_chosen: bool = False
+    most_matches: int
+    fewest_matches: int
 
     def __contains__(self, threshold: float) -> bool:
         return self.low <= threshold <= self.high
@@ -61,8 +60,9 @@ class Sweep(Result):
         thresholds: (t) ascending.
         n_matches: (t) how many pairs of document and gold match at each.
         values: for each metric its mean at each threshold; None where it has none.
-        plateaus: for each metric its plateau; None if it has none.
-        tolerance: of the plateaus.
+        stable: for each metric the thresholds around the chosen one at which it is as there; None
+            where that was not looked at, or the metric is 0 or has no value there.
+        tolerance: of these.
     """
 
     retriever: str
@@ -72,7 +72,7 @@ class Sweep(Result):
     thresholds: tuple[float, ...]
     n_matches: tuple[int, ...]
     values: dict[str, tuple[float | None, ...]]
-    plateaus: dict[str, Plateau | None]
+    stable: dict[str, Stretch | None]
     tolerance: float = TOLERANCE
 
     def describe(self) -> Iterator[Part]:
@@ -80,16 +80,14 @@ class Sweep(Result):
         yield Line(f"{self.retriever}, match: {method_label(self.match)}")
         columns = ["threshold", "matches", *self.values]
         yield Table(columns, [self._row(position) for position in self._shown()], words=0)
-        for name in self.plateaus:
-            yield Line(f"{name}: {self._plateau_line(name)}")
-        yield Line("*: the chosen threshold; |: the plateau")
+        for name in self.stable:
+            yield Line(f"{name}: {self._stable_line(name)}")
+        yield Line(f"*: the chosen threshold; |: within {self.tolerance:g} of the value there")
 
     def _row(self, position: int) -> list[Cell]:
         threshold = self.thresholds[position]
         is_chosen = threshold == self.chosen
-        stable = {
-            name for name, plateau in self.plateaus.items() if plateau and threshold in plateau
-        }
+        stable = {name for name, stretch in self.stable.items() if stretch and threshold in stretch}
         cells = [
             f"{threshold:.4g}" + (" *" if is_chosen else ""),
             str(self.n_matches[position]),
@@ -110,15 +108,21 @@ class Sweep(Result):
             positions.add(self.thresholds.index(self.chosen))
         return sorted(positions)
 
-    def _plateau_line(self, metric: str) -> str:
-        stable = self.plateaus[metric]
-        if stable is None:
-            return f"no two neighbouring thresholds are within {self.tolerance:g} of each other"
-        where = "inside" if stable.holds_chosen else "outside"
+    def _stable_line(self, metric: str) -> str:
+        if self.chosen not in self.thresholds:
+            return f"the chosen threshold {self.chosen:g} is none of those looked at"
+        value = self.values[metric][self.thresholds.index(self.chosen)]
+        stretch = self.stable[metric]
+        if stretch is None:
+            return f"{number(value)} at the chosen threshold {self.chosen:g}"
+        if stretch.low == stretch.high:
+            return f"{number(value)} at the chosen threshold {self.chosen:g} alone"
+        matches = f"{stretch.most_matches} to {stretch.fewest_matches} matches"
+        if stretch.most_matches == stretch.fewest_matches:
+            matches = f"{stretch.most_matches} matches"
         return (
-            f"between {number(stable.least)} and {number(stable.greatest)} from threshold "
-            f"{stable.low:.4g} to {stable.high:.4g} (plateau, tolerance {self.tolerance:g}); the "
-            f"chosen {self.chosen:g} is {where}"
+            f"within {self.tolerance:g} of {number(value)} from threshold {stretch.low:.4g} to "
+            f"{stretch.high:.4g}, around the chosen {self.chosen:g} ({matches})"
         )
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -145,13 +149,11 @@ def sweep(
     Args:
         evaluation: of a matcher with a threshold.
         metrics: metric strings; None for the evaluation's own.
-        thresholds: where to look; ``scores`` for every distinct score, which misses no change; None
-            for .01, .02, ..., 1 and the chosen one, or of a judge for its grades.
-        tolerance: of plateaus.
-
-    A plateau is the widest stretch of thresholds within which the metric changes by no more than
-    the tolerance, above 0 and at or above half of the greatest value of the sweep: where hardly
-    anything matches any more, a metric is stable too, and that means nothing.
+        thresholds: where to look; ``scores`` for the chosen one and every distinct score, which
+            misses no change; None for .01, .02, ..., 1 and the chosen one, or of a judge for its
+            grades.
+        tolerance: how far a metric may be from its value at the chosen threshold and count as
+            stable.
 
     Raises:
         UsageError: the matcher decides yes or no, a threshold is out of range, or a metric unknown.
@@ -162,7 +164,6 @@ def sweep(
     looked_at = _thresholds(evaluation, thresholds, chosen)
     counts, means = zip(*evaluation.means_at(looked_at), strict=True)
     values = {name: tuple(of_all[name] for of_all in means) for name in evaluation.mean}
-    plateaus = {name: plateau(looked_at, of, tolerance) for name, of in values.items()}
     return Sweep(
         retriever=evaluation.name,
         match=dict(evaluation.settings["match"]),
@@ -171,38 +172,52 @@ def sweep(
         thresholds=tuple(looked_at),
         n_matches=counts,
         values=values,
-        plateaus={
-            name: stable and replace(stable, holds_chosen=chosen in stable)
-            for name, stable in plateaus.items()
+        stable={
+            name: stretch(looked_at, own, counts, chosen, tolerance) for name, own in values.items()
         },
         tolerance=tolerance,
     )
 
 
-def plateau(
-    thresholds: Sequence[float], values: Sequence[float | None], tolerance: float
-) -> Plateau | None:
-    """The widest stretch of thresholds within which values stay within the tolerance.
+def stretch(
+    thresholds: Sequence[float],
+    values: Sequence[float | None],
+    n_matches: Sequence[int],
+    chosen: float,
+    tolerance: float,
+) -> Stretch | None:
+    """The thresholds around the chosen one whose values are within the tolerance of its own.
 
-    Of two of the same width the one of greater values. None if no two neighbours qualify.
+    None where it was not looked at, or its value is 0 or none: below nothing there is nothing.
     """
-    known = [value or 0.0 for value in values]
-    floor = max(known, default=0.0) / 2
-    stretches: list[Plateau] = []
-    start = 0
-    within: list[float] = []  # the values from start to end, ascending
-    for end, value in enumerate(known):
-        if value < floor or not value > 0:
-            start, within = end + 1, []
-            continue
-        insort(within, value)
-        while within[-1] - within[0] > tolerance + 1e-12:
-            within.pop(bisect_left(within, known[start]))
-            start += 1
-        if end > start:
-            low, high = thresholds[start], thresholds[end]
-            stretches.append(Plateau(low, high, within[0], within[-1]))
-    return max(stretches, key=lambda it: (round(it.high - it.low, 12), it.least), default=None)
+    if chosen not in thresholds:
+        return None
+    place = thresholds.index(chosen)
+    value = values[place]
+    if not value:
+        return None
+    first, last = around(
+        place, [own is not None and abs(own - value) <= tolerance + 1e-12 for own in values]
+    )
+    inside = [own for own in values[first : last + 1] if own is not None]
+    return Stretch(
+        thresholds[first],
+        thresholds[last],
+        min(inside),
+        max(inside),
+        n_matches[first],
+        n_matches[last],
+    )
+
+
+def around(place: int, alike: Sequence[bool]) -> tuple[int, int]:
+    """The first and last position of those alike that reach to a place without a gap."""
+    first = last = place
+    while first > 0 and alike[first - 1]:
+        first -= 1
+    while last + 1 < len(alike) and alike[last + 1]:
+        last += 1
+    return first, last
 
 
 def _thresholds(evaluation: Evaluation, thresholds: object, chosen: float) -> list[float]:
@@ -215,7 +230,7 @@ def _thresholds(evaluation: Evaluation, thresholds: object, chosen: float) -> li
             raise UsageError(f"thresholds: {thresholds!r} is neither numbers nor 'scores'")
         # A score equal to the threshold is a match, so a metric changes just above a score.
         scores = evaluation.table.pair_score
-        return np.unique(scores[scores > 0]).tolist() or [chosen]
+        return sorted({*scores[scores > 0].tolist(), chosen})
     listed = sorted(set(thresholds)) if isinstance(thresholds, Iterable) else []
     if not listed:
         raise UsageError("thresholds: none is given; name at least one, or 'scores'")

@@ -1,10 +1,11 @@
 """Thresholds: sweep, calibrate."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
+import numpy as np
 import typer
 
 from kragx.agreement import calibration, read_labels
@@ -14,6 +15,7 @@ from kragx.app.commands.output import say, show, written
 from kragx.app.config import match_spec
 from kragx.app.pipeline import evaluate_folder
 from kragx.comparison.flips import all_flips
+from kragx.comparison.plateaus import Plateau, plateaus
 from kragx.data import TOKENIZERS
 from kragx.errors import UsageError
 from kragx.evaluation.evaluate import evaluate
@@ -42,31 +44,32 @@ def sweep(
         bool, typer.Option("--every-score", help="Every distinct score instead of steps.")
     ] = False,
     tolerance: Annotated[
-        float, typer.Option(help="How far a metric may change within a plateau.")
+        float, typer.Option(help="How far from its value a metric may be and count as stable.")
     ] = 0.01,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw it: a file .png, .svg or .pdf.")
     ] = None,
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
-    """Show metrics against the threshold, and where they are stable."""
+    """Show metrics against the threshold, and where values and order of retrievers hold."""
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")
     evaluations = _varying(_evaluations(results, match_spec(match), metric, corpus))
     grid = None if (from_, to, step) == (FIRST, LAST, STEP) else _grid(from_, to, step)
 
-    def thresholds(evaluation: Evaluation) -> Any:
-        graded = "top" in evaluation.settings["match"]
-        return "scores" if every_score else None if graded else grid
-
     sweeps = [
-        sweep_thresholds(evaluation, thresholds=thresholds(evaluation), tolerance=tolerance)
-        for evaluation in evaluations
+        sweep_thresholds(evaluation, thresholds=thresholds, tolerance=tolerance)
+        for retrievers in _by_matcher(evaluations)
+        for thresholds in [_thresholds(retrievers, grid, every_score=every_score)]
+        for evaluation in retrievers
     ]
     show(
         format,
         lambda: _parts(sweeps, evaluations),
-        lambda: {"sweeps": [result.to_dict() for result in sweeps]},
+        lambda: {
+            "sweeps": [result.to_dict() for result in sweeps],
+            "plateaus": [plateau.to_dict() for plateau in _plateaus(sweeps)],
+        },
         csv=lambda: sweeps_csv(sweeps),
     )
     if plot is not None:
@@ -97,6 +100,24 @@ def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:
     return [evaluation for evaluation in evaluations if has_one[evaluation.match_name]]
 
 
+def _by_matcher(evaluations: Iterable[Evaluation]) -> Iterator[list[Evaluation]]:
+    for _, retrievers in groupby(evaluations, lambda evaluation: evaluation.match_name):
+        yield list(retrievers)
+
+
+def _thresholds(
+    retrievers: Sequence[Evaluation], grid: list[float] | None, *, every_score: bool
+) -> list[float] | None:
+    """Where to look under one matcher, the same for all, so that their order can be seen."""
+    chosen = float(retrievers[0].table.threshold)
+    if every_score:
+        scores = np.concatenate([own.table.pair_score for own in retrievers])
+        return [float(score) for score in np.unique([*scores[scores > 0], chosen])]
+    if grid is None or "top" in retrievers[0].settings["match"]:
+        return None
+    return [*grid, *([chosen] if grid[0] <= chosen <= grid[-1] else [])]
+
+
 def _grid(first: float, last: float, step: float) -> list[float]:
     if not (0 < first <= last <= 1):
         raise UsageError(f"--from {first:g} --to {last:g}: thresholds lie above 0 and at most at 1")
@@ -106,12 +127,18 @@ def _grid(first: float, last: float, step: float) -> list[float]:
     return [round(first + number * step, 10) for number in range(count)]
 
 
+def _plateaus(sweeps: list[Sweep]) -> Iterator[Plateau]:
+    """Of the retrievers under each matcher."""
+    for _, retrievers in groupby(sweeps, lambda swept: swept.match_name):
+        yield from plateaus(list(retrievers))
+
+
 def _parts(sweeps: list[Sweep], evaluations: list[Evaluation]) -> Iterator[Part]:
     """The sweeps, and where the order of retrievers depends on the threshold."""
-    for swept in sweeps:
-        yield from swept.describe()
-    for _, retrievers in groupby(evaluations, lambda evaluation: evaluation.match_name):
-        for flips in all_flips(list(retrievers)).values():
+    for part in (*sweeps, *_plateaus(sweeps)):
+        yield from part.describe()
+    for retrievers in _by_matcher(evaluations):
+        for flips in all_flips(retrievers).values():
             if line := flips.warning():
                 yield warning(line)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kragx.comparison.plateaus import plateaus
 from kragx.errors import UsageError
 from kragx.evaluation.sweep import Sweep
 from kragx.report.figures.drawing import (
@@ -27,7 +28,10 @@ _ENDINGS = (".png", ".svg", ".pdf")
 
 
 def sweep_figure(sweeps: Sweep | Sequence[Sweep], path: str | Path | None = None) -> Figure:
-    """A panel for each metric, a line for each sweep; the plateau shaded, the chosen one marked.
+    """A panel for each metric, a line for each sweep; the chosen threshold marked.
+
+    Shaded are the thresholds around it at which several retrievers keep their order; of one, those
+    at which its metric is as there.
 
     Args:
         sweeps: one, or several of other retrievers or matchers; their metrics are drawn side by
@@ -46,7 +50,14 @@ def sweep_figure(sweeps: Sweep | Sequence[Sweep], path: str | Path | None = None
     if path is not None and Path(path).suffix.lower() not in _ENDINGS:
         raise UsageError(f"{path}: a figure is written as {', '.join(_ENDINGS)}")
     several = len({sweep.match_name for sweep in sweeps}) > 1
-    title = "Metrics against the threshold (dotted: the chosen one; shaded: the plateau)"
+    kept = {
+        (plateau.match, plateau.metric): plateau
+        for name in dict.fromkeys(sweep.match_name for sweep in sweeps)
+        for plateau in plateaus([sweep for sweep in sweeps if sweep.match_name == name])
+    }
+    ordered = bool(kept)
+    shaded = "the order holds" if ordered else "as at the chosen one"
+    title = f"Metrics against the threshold (dotted: the chosen one; shaded: {shaded})"
     with drawing("sweep"):
         figure, axes = panels(title, len(metrics), 2, 5.2, 3.3, shown=path is None)
         lines: dict[str, Any] = {}
@@ -67,16 +78,19 @@ def sweep_figure(sweeps: Sweep | Sequence[Sweep], path: str | Path | None = None
                 )
                 label = f"{sweep.retriever}, {sweep.match_name}" if several else sweep.retriever
                 lines.setdefault(wrapped(label), line)
-                plateau = sweep.plateaus[metric]
-                if plateau is not None:
+                stable = sweep.stable[metric]
+                if stable is not None and not ordered:
                     panel.fill_between(
-                        [plateau.low, plateau.high],
-                        plateau.least - 0.012,
-                        plateau.greatest + 0.012,
+                        [stable.low, stable.high],
+                        stable.least - 0.012,
+                        stable.greatest + 0.012,
                         color=colour(series),
                         alpha=0.18,
                         linewidth=0,
                     )
+                plateau = kept.pop((sweep.match_name, metric), None)
+                if plateau is not None and plateau.value is None:
+                    panel.axvspan(plateau.low, plateau.high, color="0.5", alpha=0.15, linewidth=0)
                 panel.axvline(sweep.chosen, color="0.35", linestyle=":", linewidth=1.2, zorder=1)
             panel.set(title=metric, xlabel="threshold", ylabel="value")
             unit_axis(panel, values, "y", room=1.05)

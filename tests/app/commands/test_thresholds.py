@@ -113,7 +113,8 @@ def test_sweep_as_json_csv_and_table(kragx, results):
     assert [row["threshold"] for row in rows if row["chosen"] == "1"] == ["0.5"]
     table = kragx("threshold", "sweep", results, "-m", "recall@3").out
     assert "0.5 *" in table
-    assert "the chosen 0.5 is inside" in table
+    assert "to 1, around the chosen 0.5 (8 to 4 matches)" in table
+    assert "outside" not in table
 
 
 def test_sweep_steps_and_scores(kragx, results):
@@ -131,7 +132,12 @@ def test_sweep_steps_and_scores(kragx, results):
         "--step",
         0.2,
     )
-    assert kragx(*args).json()["sweeps"][0]["thresholds"] == [0.2, 0.4, 0.6]
+    assert kragx(*args).json()["sweeps"][0]["thresholds"] == [
+        0.2,
+        0.4,
+        0.5,
+        0.6,
+    ]  # the chosen one too
     result = kragx("threshold", "sweep", results, "--format", "json", "--every-score").json()
     assert result["sweeps"][0]["thresholds"] == [0.5, 1.0]
     piped = kragx(
@@ -153,6 +159,11 @@ def test_sweep_of_a_folder_draws_every_retriever(kragx, folder, here):
     every = kragx("threshold", "sweep", folder)
     assert every.code == 0
     assert "'strict' decides yes or no: no threshold to sweep" in every.err
+    assert "mrr@3: plateau: the order 첫째 > other holds from threshold " in every.out
+    plain = kragx("threshold", "sweep", folder, "--format", "json", "--every-score").json()
+    first, second = plain["sweeps"]
+    assert first["thresholds"] == second["thresholds"]  # those of both, so that order can be seen
+    assert {plateau["metric"] for plateau in plain["plateaus"]} == set(first["values"])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from hypothesis import given as drawn, strategies as st
 
 from kragx import Gold, GoldDataset, Query, Run, UsageError, compare, evaluate, flips, sweep
 from kragx.comparison.flips import all_flips, flips_warning
-from kragx.evaluation.sweep import plateau
+from kragx.comparison.plateaus import plateaus
+from kragx.evaluation.sweep import stretch
 from kragx.judging import Judge
 from kragx.judging.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv
@@ -133,26 +134,26 @@ def test_profile_krag_reads_scores_below_the_threshold_too():
     assert swept.values[next(iter(swept.values))] == (result["ndcg@2"],) * 2
 
 
-# -- plateaus --------------------------------------------------------------------------------
+# -- where a metric is stable ----------------------------------------------------------------
 
 
-def by_looking(
-    at: list[float], values: list[float | None], tolerance: float
-) -> tuple[float, float] | None:
-    """The slow reference: every stretch, the widest first, then that of greater values."""
-    known = [value for value in values if value is not None]
-    best = None
-    for first in range(len(at)):
-        for last in range(first + 1, len(at)):
-            part = values[first : last + 1]
-            if any(not value or value < max(known) / 2 for value in part):
-                continue
-            if max(part) - min(part) > tolerance + 1e-12:  # type: ignore[type-var,operator]
-                continue
-            rank = (round(at[last] - at[first], 12), min(part))  # type: ignore[type-var]
-            if best is None or rank > best[0]:
-                best = (rank, (at[first], at[last]))
-    return None if best is None else best[1]
+def by_looking(values: list[float | None], place: int, tolerance: float) -> tuple[int, int] | None:
+    """The slow reference: every stretch that holds the place, the widest that qualifies."""
+    value = values[place]
+    if not value:
+        return None
+    return max(
+        (
+            (first, last)
+            for first in range(place + 1)
+            for last in range(place, len(values))
+            if all(
+                own is not None and abs(own - value) <= tolerance + 1e-12
+                for own in values[first : last + 1]
+            )
+        ),
+        key=lambda ends: ends[1] - ends[0],
+    )
 
 
 @examples(200)
@@ -163,25 +164,160 @@ def by_looking(
         max_size=12,
     ),
     st.sampled_from([0.0, 0.01, 0.2]),
+    st.data(),
 )
-def test_a_plateau_is_the_widest_stretch(values: list[float | None], tolerance: float):
-    """Against the slow reference, missing values and ties included."""
-    at = [round(0.05 * number, 2) for number in range(1, len(values) + 1)]
-    widest = plateau(at, values, tolerance)
-    expected = by_looking(at, values, tolerance)
-    assert (None if widest is None else (widest.low, widest.high)) == expected
+def test_a_metric_is_stable_around_the_chosen_threshold(
+    values: list[float | None], tolerance: float, data: st.DataObject
+):
+    """Against the slow reference, missing values included; the chosen one is always inside."""
+    thresholds = [round(0.05 * number, 2) for number in range(1, len(values) + 1)]
+    place = data.draw(st.integers(0, len(values) - 1))
+    counts = list(range(len(values), 0, -1))
+    found = stretch(thresholds, values, counts, thresholds[place], tolerance)
+    expected = by_looking(values, place, tolerance)
+    if expected is None:
+        assert found is None
+        return
+    first, last = expected
+    assert found is not None
+    assert (found.low, found.high) == (thresholds[first], thresholds[last])
+    assert thresholds[place] in found
+    inside = [own for own in values[first : last + 1] if own is not None]
+    assert (found.least, found.greatest) == (min(inside), max(inside))
+    assert (found.most_matches, found.fewest_matches) == (counts[first], counts[last])
 
 
-def test_where_nothing_matches_is_no_plateau():
-    """By hand: 0 from .8 on is the widest stretch, but below half of the greatest value."""
-    swept = sweep(given(["0.25"], ["0.4"]), thresholds=[0.1, 0.2, 0.3, 0.8, 0.9, 1.0])
-    assert swept.values["recall@3"] == (1.0, 1.0, 0.5, 0.0, 0.0, 0.0)
-    flat = swept.plateaus["recall@3"]
-    assert flat is not None
-    assert (flat.low, flat.high, flat.least, flat.greatest) == (0.1, 0.2, 1.0, 1.0)
-    assert 0.5 not in flat
-    assert 0.15 in flat
-    assert sweep(given(["0"], [])).plateaus == {"recall@3": None}
+def lines(swept: Any) -> list[str]:
+    """The lines of a description, but for its table."""
+    return [part.plain() for part in swept.describe() if not hasattr(part, "rows")]
+
+
+def test_what_is_flat_elsewhere_is_not_held_against_the_chosen_threshold():
+    """By hand: all is found up to .25, and .5 lies in a narrower stretch of its own."""
+    swept = sweep(given(["0.25"], ["0.52"]), thresholds=[0.1, 0.2, 0.4, 0.5, 0.8, 0.9, 1.0])
+    assert swept.values["recall@3"] == (1.0, 1.0, 0.5, 0.5, 0.0, 0.0, 0.0)
+    stable = swept.stable["recall@3"]
+    assert stable is not None
+    assert (stable.low, stable.high, stable.least) == (0.4, 0.5, 0.5)
+    _, line, marks = lines(swept)
+    assert line == (
+        "recall@3: within 0.01 of 0.5000 from threshold 0.4 to 0.5, around the chosen 0.5 "
+        "(1 matches)"
+    )
+    assert marks == "*: the chosen threshold; |: within 0.01 of the value there"
+
+
+def test_what_is_saturated_is_inside_and_says_what_matches():
+    """A metric that has all it can have is as at the chosen threshold, while matches fall."""
+    swept = sweep(given(["0.9", "0.3"], ["0.9", "0.2"]), thresholds=[0.1, 0.25, 0.5, 0.9])
+    assert lines(swept)[1] == (
+        "recall@3: within 0.01 of 1.0000 from threshold 0.1 to 0.9, around the chosen 0.5 "
+        "(4 to 2 matches)"
+    )
+
+
+def test_where_nothing_is_found_nothing_is_stable():
+    """0 at the chosen threshold is no stretch; one that was not looked at has none either."""
+    assert lines(sweep(given(["0.2"])))[1] == "recall@3: 0.0000 at the chosen threshold 0.5"
+    assert sweep(given(["0"], [])).stable == {"recall@3": None}
+    elsewhere = sweep(given(["0.9"]), thresholds=[0.6, 0.7])
+    assert elsewhere.stable == {"recall@3": None}
+    assert lines(elsewhere)[1] == ("recall@3: the chosen threshold 0.5 is none of those looked at")
+    alone = sweep(given(["0.5"]), thresholds=[0.5, 0.6])
+    assert lines(alone)[1] == "recall@3: 1.0000 at the chosen threshold 0.5 alone"
+
+
+# -- plateaus: where retrievers keep their order ---------------------------------------------
+
+
+def swept_at(*evaluations: Any, thresholds: Any = None) -> list[Any]:
+    """Sweeps of several evaluations."""
+    return [sweep(each, thresholds=thresholds) for each in evaluations]
+
+
+def test_a_plateau_is_where_the_order_holds():
+    """By hand: a has 2 of 3 at .5, b 1; above .52 a has 1 and above .6 none; up to .1 b has 3."""
+    a = given(["0.6"], ["0.52"], ["0.05"], name="a")
+    b = given(["0.9"], ["0.1"], ["0.1"], name="b")
+    (plateau,) = plateaus(swept_at(a, b))
+    assert (plateau.low, plateau.high) == (0.11, 0.52)
+    assert plateau.order == (("a",), ("b",))
+    assert str(plateau) == (
+        "recall@3: plateau: the order a > b holds from threshold 0.11 to 0.52, around the chosen "
+        "0.5; at 0.1 'b' is ahead of 'a'; at 0.53 'a' and 'b' are equal"
+    )
+    assert json.loads(json.dumps(plateau.to_dict()))["above"] == {
+        "threshold": 0.53,
+        "ahead": "a",
+        "behind": "b",
+        "equal": True,
+        "n_more": 0,
+    }
+
+
+def test_where_everything_matches_is_no_plateau_of_an_order():
+    """Equal because all match, below; the plateau begins where the two are told apart."""
+    a, b = given(["0.9"], ["0.9"], name="a"), given(["0.9"], ["0.3"], name="b")
+    (plateau,) = plateaus(swept_at(a, b))
+    assert (plateau.low, plateau.high) == (0.31, 0.9)
+    assert plateau.below is not None
+    assert str(plateau.below) == "at 0.3 'a' and 'b' are equal"
+
+
+def test_what_is_merely_saturated_is_no_order():
+    """Equal retrievers have none that could depend on the threshold, wherever it lies."""
+    same = [given(["0.9"], ["0.7"], name=name) for name in "abc"]
+    (plateau,) = plateaus(swept_at(*same))
+    assert (plateau.low, plateau.high, plateau.value) == (0.01, 1.0, 1.0)
+    assert str(plateau) == (
+        "recall@3: no order: all are equal, 1.0000, from threshold 0.01 to 1, around the chosen 0.5"
+    )
+    lone = given(["0.5"], ["0.9"], name="d")
+    (narrow,) = plateaus(swept_at(given(["0.5"], name="x"), given(["0.9"], name="y")))
+    assert str(narrow.above) == "at 0.51 'y' is ahead of 'x'"
+    assert plateaus([sweep(lone)]) == ()
+
+
+def test_sweeps_that_cannot_be_set_side_by_side_have_no_plateau():
+    """Other thresholds looked at, others chosen, or the chosen one not looked at."""
+    a, b = given(["0.9"], name="a"), given(["0.4"], name="b")
+    assert plateaus([sweep(a), sweep(b, thresholds=[0.5])]) == ()
+    assert plateaus(swept_at(a, given(["0.4"], name="b", threshold=0.3))) == ()
+    assert plateaus(swept_at(a, b, thresholds=[0.6, 0.7])) == ()
+    (alone,) = plateaus(swept_at(a, b, thresholds=[0.4, 0.5, 0.95]))
+    assert "holds at the chosen threshold 0.5 alone; at 0.4" in str(alone)
+
+
+@examples(60)
+@drawn(st.lists(runs.filter(lambda each: len(each) >= 2), min_size=2, max_size=4))
+def test_plateaus_are_those_that_sweeps_show(lists: list[list[list[str]]]):
+    """Against comparing every pair at every threshold, the slow and obvious way."""
+    n = min(map(len, lists))
+    several = swept_at(*(given(*each[:n], name=f"r{at}") for at, each in enumerate(lists)))
+    (plateau,) = plateaus(several)
+    curves = [each.values["recall@3"] for each in several]
+
+    def order(position: int) -> list[int]:
+        return [
+            (one[position] > other[position]) - (one[position] < other[position])
+            for one in curves
+            for other in curves
+        ]
+
+    here = several[0].thresholds.index(0.5)
+    for at, threshold in enumerate(several[0].thresholds):
+        if plateau.low <= threshold <= plateau.high:
+            assert order(at) == order(here)
+    for end in (plateau.below, plateau.above):
+        if end is not None:
+            at = several[0].thresholds.index(end.threshold)
+            assert order(at) != order(here)
+            ahead, behind = (curves[int(name[1:])][at] for name in (end.ahead, end.behind))
+            assert ahead == behind if end.equal else ahead > behind
+    assert [name for tier in plateau.order for name in tier] == sorted(
+        (each.retriever for each in several),
+        key=lambda name: -curves[int(name[1:])][here],  # type: ignore[operator]
+    )
 
 
 # -- what has no threshold -------------------------------------------------------------------
@@ -342,12 +478,13 @@ def test_a_sweep_as_plain_values_and_as_a_table():
     swept = sweep(given(["0.4", "0.8"], ["0.6"], name="검색기"), thresholds=[0.3, 0.5, 0.7])
     plain = json.loads(json.dumps(swept.to_dict()))
     assert plain["values"] == {"recall@3": [1.0, 1.0, 0.5]}
-    assert plain["plateaus"]["recall@3"] == {
+    assert plain["stable"]["recall@3"] == {
         "low": 0.3,
         "high": 0.5,
         "least": 1.0,
         "greatest": 1.0,
-        "holds_chosen": True,
+        "most_matches": 3,
+        "fewest_matches": 2,
     }
     frame = swept.to_pandas()
     assert frame["recall@3"].tolist() == [1.0, 1.0, 0.5]
@@ -365,20 +502,24 @@ def plotting() -> None:
 
 
 def test_the_figure_draws_the_values(tmp_path: Path):
-    """A line for each sweep at its values, chosen threshold and plateau marked; text stays text."""
+    """A line for each sweep at its values, chosen threshold and order marked; text stays text."""
     plotting()
     one = sweep(given(["0.4", "0.8"], ["0.6"], name="검색기 $x$"))
     two = sweep(given(["0.9"], ["0.1"], name="other", metrics=["recall@3", "mrr@3"]))
     figure = sweep_figure([one, two], tmp_path / "sweep.svg")
     first, second = figure.axes
-    lines = {line.get_gid(): line for line in first.lines if line.get_gid()}
-    assert lines["sweep-1-0"].get_ydata().tolist() == list(one.values["recall@3"])
-    assert lines["sweep-1-1"].get_ydata().tolist() == list(two.values["recall@3"])
+    drawn_lines = {line.get_gid(): line for line in first.lines if line.get_gid()}
+    assert drawn_lines["sweep-1-0"].get_ydata().tolist() == list(one.values["recall@3"])
+    assert drawn_lines["sweep-1-1"].get_ydata().tolist() == list(two.values["recall@3"])
     assert [line.get_gid() for line in second.lines if line.get_gid()] == ["sweep-2-1"]
     chosen = [line for line in first.lines if not line.get_gid()]
     assert {tuple(line.get_xdata()) for line in chosen} == {(0.5, 0.5)}
-    shaded = first.collections[0].get_paths()[0].get_extents()
-    assert (shaded.x0, shaded.x1) == pytest.approx((0.01, 0.6))
+    (shaded,) = first.patches  # where the order holds, once for both; of one metric alone nothing
+    assert (shaded.get_x(), shaded.get_x() + shaded.get_width()) == pytest.approx((0.11, 0.6))
+    assert not [*first.collections, *second.patches]
+    (alone,) = sweep_figure(one, tmp_path / "alone.svg").axes
+    stable = alone.collections[0].get_paths()[0].get_extents()
+    assert (stable.x0, stable.x1) == pytest.approx((0.01, 0.6))
     svg = (tmp_path / "sweep.svg").read_text(encoding="utf-8")
     assert "검색기 $x$" in svg
     again = tmp_path / "again.svg"
