@@ -1,10 +1,11 @@
 """Two result folders, or two retrievers of one, compared by the numbers that stand there."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kragx.app import config as configs
+from kragx.app.record import Record, read_record, record_lines
 from kragx.comparison import (
     Change,
     Gate,
@@ -18,18 +19,31 @@ from kragx.comparison import (
 )
 from kragx.errors import UsageError
 from kragx.metrics import Profile
-from kragx.printing import Part, Result
+from kragx.printing import Line, Part, Result
 
 
 @dataclass(frozen=True)
 class Compared(Result):
-    """What `compare_folders` found: what became of each retriever, and gates."""
+    """What `compare_folders` found: what became of each retriever, and gates.
+
+    Attributes:
+        changes: of each retriever.
+        gates: what the numbers were held against.
+        records: how the run of each folder came about; None where it is not recorded.
+    """
 
     changes: tuple[Change, ...]
     gates: tuple[GateResult, ...]
+    records: Mapping[str, Record | None] = field(default_factory=dict)
+
+    @property
+    def origins(self) -> list[Line]:
+        """How the folders came about."""
+        return [line for name, of in self.records.items() for line in record_lines(of, name)]
 
     def describe(self) -> Iterator[Part]:
         """Every change, metric by metric, and the gates."""
+        yield from self.origins
         matchers = len({change.comparison.match for change in self.changes}) > 1
         for change in self.changes:
             yield from change.describe(matchers=matchers)
@@ -70,8 +84,9 @@ def compare_folders(
     )
     named = read_gates(_conditions(gates), config.resolved_profile, "--gate")
     conditions = named if new is None else (*config.parsed_gates, *named)
+    records = {str(folder): read_record(folder) for folder in (old, new) if folder is not None}
     if not conditions:
-        return Compared(changed, ())
+        return Compared(changed, (), records)
     comparisons = compare_by_matcher(
         after.scores,
         statistics,
@@ -82,7 +97,8 @@ def compare_folders(
     )
     looked_at = {change.retriever for change in changed} if retrievers else set(after.retrievers)
     results = check_gates(conditions, comparisons, changed)
-    return Compared(changed, tuple(result for result in results if result.retriever in looked_at))
+    held = tuple(result for result in results if result.retriever in looked_at)
+    return Compared(changed, held, records)
 
 
 def read_gates(gates: object, profile: Profile, path: str = "gates") -> tuple[Gate, ...]:

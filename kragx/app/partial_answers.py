@@ -5,10 +5,12 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kragx.app.config import RetrieverConfig
+from kragx.app.record import PARTIAL, now
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
 from kragx.data.formats.gold import answer_record
 from kragx.data.formats.jsonl import open_text, read_records, to_json
@@ -33,13 +35,26 @@ def answers_hash(config: RetrieverConfig, dataset: GoldDataset) -> str:
 
 def partial_path(folder: Path, file: str) -> Path:
     """Where the answers of a retriever are kept while it is asked."""
-    return folder / "results" / f"{file}.partial.jsonl"
+    return folder / "results" / f"{file}{PARTIAL}"
+
+
+@dataclass(frozen=True)
+class PartialAnswers:
+    """The answers that were kept, and what keeps one more.
+
+    Attributes:
+        known: those that were kept, by query id.
+        begun: when the first of them was asked for; None if that is not known.
+        keep: keeps one more before the next one is waited for.
+    """
+
+    known: Mapping[str, Retrieved]
+    begun: str | None
+    keep: Callable[[Query, Retrieved], None]
 
 
 @contextmanager
-def partial_answers(
-    path: Path, key: str
-) -> Iterator[tuple[Mapping[str, Retrieved], Callable[[Query, Retrieved], None]]]:
+def partial_answers(path: Path, key: str) -> Iterator[PartialAnswers]:
     """The answers of a retriever as they come, in a file that a next run picks up.
 
     The first line holds the hash of what the answers depend on; a file with another one is begun
@@ -50,11 +65,8 @@ def partial_answers(
         path: the file.
         key: the hash.
 
-    Yields:
-        The answers that were kept, by query id, and what keeps one more before the next one is
-        waited for.
     """
-    known = _read(path, key)
+    begun, known = _read(path, key)
     lock = threading.Lock()
     # Written anew, so that nothing stands behind a line that was cut off.
     with open_text(path) as file:
@@ -64,21 +76,30 @@ def partial_answers(
                 file.writelines(to_json(record) + "\n" for record in records)
                 file.flush()
 
-        write({"partial": key}, *(_record(*answer) for answer in known.items()))
-        yield known, lambda query, retrieved: write(_record(query.id, retrieved))
+        header = {"partial": key, "begun": begun if known else now()}
+        write(header, *(_record(*answer) for answer in known.items()))
+        yield PartialAnswers(
+            known, begun, lambda query, retrieved: write(_record(query.id, retrieved))
+        )
 
 
-def _read(path: Path, key: str) -> dict[str, Retrieved]:
-    """The answers that a file holds: none if there is no such file, or it has another key."""
+def _read(path: Path, key: str) -> tuple[str | None, dict[str, Retrieved]]:
+    """When a file was begun, and the answers that it holds.
+
+    There are none if there is no such file, or it has another key.
+    """
+    begun = None
     known: dict[str, Retrieved] = {}
     with suppress(DataError):
         records = (record for _, record in read_records(path, Problems(str(path))))
-        if next(records, {}).get("partial") == key:
+        header = next(records, {})
+        if header.get("partial") == key:
+            begun = header.get("begun")
             for record in records:
                 with suppress(DataError, KeyError, TypeError):  # of a failure
                     docs = as_docs(record["retrieved"], Mender(), "retrieved")
                     known[record["query_id"]] = Retrieved(docs, record["seconds"])
-    return known
+    return begun, known
 
 
 def _record(query_id: str, retrieved: Retrieved) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
+from kragx.app.record import Clock, checkout, read_record
 from kragx.app.result_folder import as_read, read_folder
 from kragx.app.retrieving import retrieve_all
 from kragx.app.run_report import RunReport
@@ -19,8 +20,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
-from kragx.judging import read_judge
-from kragx.judging.judge import adjusted
+from kragx.judging import DEFAULT_STORE, read_judge
 from kragx.matchers import BaseMatcher, MatchItem, matcher
 from kragx.metrics import parse_all
 
@@ -41,7 +41,8 @@ def run(
         progress: whether to show progress on standard error; None for only on a terminal.
         folder: where answers are kept as they come, so that an interrupted run goes on; None
             keeps none.
-        judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...).
+        judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...);
+            the report's config has them, as numbers may depend on them.
         anyway: compare with the config's earlier results even if they cannot be compared.
         say: is told, before anything is asked, what so few questions cannot decide.
 
@@ -50,20 +51,25 @@ def run(
         DataError: the gold set or a results file is bad.
         JudgingError: judgements are missing, or the budget is used up; what was judged is stored.
     """
-    if judging and config.judge is None:
-        raise UsageError(
-            f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
-        )
+    clock = Clock()
+    if judging:
+        if config.judge is None:
+            raise UsageError(
+                f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
+            )
+        config = config.model_copy(update={"judge": {**config.judge, **judging}})
     corpus = corpus_of(config)
-    matchers = _named_matchers(config, judging)
+    matchers = _named_matchers(config)
     dataset = _with_texts(load_dataset(config), config, corpus, matchers)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)
     for problem in undecidable_with(config, dataset):
         say(problem)
     earlier = earlier_results(config, dataset, folder, anyway=anyway)
-    runs = retrieve_all(config.retrievers, dataset, progress=progress, folder=folder)
-    return _evaluated(config, dataset, runs, corpus, matchers, earlier, anyway=anyway)
+    git = None if config.file is None else checkout(config.file, *_written(config, folder))
+    runs, kept = retrieve_all(config.retrievers, dataset, progress=progress, folder=folder)
+    report = _evaluated(config, dataset, runs, corpus, matchers, earlier, anyway=anyway)
+    return replace(report, record=clock.record(config.file, git, kept))
 
 
 def load_dataset(config: RunConfig) -> GoldDataset:
@@ -114,7 +120,8 @@ def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False
     before = earlier_results(config, dataset, folder, anyway=anyway)
     corpus, matchers = corpus_left(config), _named_matchers(config)
     report = _evaluated(config, dataset, runs, corpus, matchers, before, anyway=anyway)
-    return replace(report, evaluations=as_read(folder, report.evaluations))
+    evaluations = as_read(folder, report.evaluations)
+    return replace(report, evaluations=evaluations, record=read_record(folder))
 
 
 def evaluate_folder(
@@ -192,11 +199,17 @@ def explain_folder(
     ]
 
 
-def _named_matchers(
-    config: RunConfig, judging: Mapping[str, Any] | None = None
-) -> dict[str, BaseMatcher]:
+def _written(config: RunConfig, folder: Path | None) -> Iterator[Path]:
+    """What a run of a config writes: no change of what it was made from."""
+    if folder is not None:
+        yield folder
+    if config.judge is not None:
+        yield Path(config.judge.get("store", DEFAULT_STORE))
+
+
+def _named_matchers(config: RunConfig) -> dict[str, BaseMatcher]:
     """The matchers of a config by name, and the one of facts, if there is one, under no name."""
-    read = _match_reader(config, judging)
+    read = _match_reader(config)
     named = {name: read(spec) for name, spec in config.named_matchers.items()}
     return named if config.facts_match is None else {**named, "": read(config.facts_match)}
 
@@ -267,11 +280,9 @@ def _evaluated(
     return RunReport(config, dataset, runs, tuple(evaluations), earlier, anyway, matchers)
 
 
-def _match_reader(
-    config: RunConfig, judging: Mapping[str, Any] | None = None
-) -> Callable[[object], BaseMatcher]:
+def _match_reader(config: RunConfig) -> Callable[[object], BaseMatcher]:
     """Makes matchers of specs, with the profile's options and the config's judge."""
     options = dict(config.resolved_profile.match_options)
     if config.judge is not None:
-        options["judge"] = adjusted(read_judge(filled(config.judge)), **(judging or {}))
+        options["judge"] = read_judge(filled(config.judge))
     return lambda spec: matcher(filled(spec), options)

@@ -15,6 +15,7 @@ from typing import (
     is_typeddict,
 )
 
+from kragx.app.record import Record
 from kragx.comparison import Change, Comparison, GateResult
 from kragx.evaluation.other_thresholds import Nearby
 
@@ -41,6 +42,7 @@ class EvaluationJson(TypedDict):
 class ReportJson(TypedDict):
     """The report of a run: the config with every default filled in, versions, every number."""
 
+    record: Record | None
     config: Mapping[str, Any]
     versions: Mapping[str, str]
     evaluations: Sequence[EvaluationJson]

@@ -8,6 +8,7 @@ from typing import Any
 from kragx import plugins
 from kragx.app.config import RetrieverConfig, filled
 from kragx.app.partial_answers import answers_hash, partial_answers, partial_path
+from kragx.app.record import Kept
 from kragx.data import GoldDataset, Run, file_names, read_run
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retrieve import retrieve
@@ -20,7 +21,7 @@ def retrieve_all(
     *,
     progress: bool | None = None,
     folder: Path | None = None,
-) -> dict[str, Run]:
+) -> tuple[dict[str, Run], dict[str, Kept]]:
     """What each retriever returns to each question, asked or read from a file.
 
     What can be wrong is found before the first question is asked: import paths, arguments, files.
@@ -30,6 +31,9 @@ def retrieve_all(
         dataset: the questions.
         progress: whether to show progress on standard error; None for only on a terminal.
         folder: where answers are kept as they come; None keeps none.
+
+    Returns:
+        The runs, and how many of their answers were kept from an interrupted run, where any were.
 
     Raises:
         UsageError: a retriever cannot be loaded or does not take its arguments.
@@ -46,15 +50,18 @@ def retrieve_all(
     runs = {
         name: _read(name, config) for name, config in retrievers.items() if config.factory is None
     }
+    kept: dict[str, Kept] = {}
     for file, (name, config) in zip(file_names(retrievers), retrievers.items()):
         if name in makers:
             partial = None if folder is None else partial_path(folder, file)
             try:
-                runs[name] = _asked(name, config, makers[name], dataset, progress, partial)
+                runs[name], of_name = _asked(name, config, makers[name], dataset, progress, partial)
             except (ImportError, KragxError) as error:
                 known = error if isinstance(error, KragxError) else UsageError(str(error))
                 raise known.within(f"retrievers.{name}") from error
-    return {name: runs[name] for name in retrievers}
+            if of_name.n_answers:
+                kept[name] = of_name
+    return {name: runs[name] for name in retrievers}, kept
 
 
 def _makers(name: str, config: RetrieverConfig, problems: list[str]) -> list[Callable[[], Any]]:
@@ -92,8 +99,8 @@ def _asked(
     dataset: GoldDataset,
     progress: bool | None,
     partial: Path | None,
-) -> Run:
-    """What a retriever answers to every question that it has not answered yet."""
+) -> tuple[Run, Kept]:
+    """What a retriever answers to every question that it has not answered yet, and those it has."""
     make_retriever, *make_callbacks = makers
     retriever = make_retriever()
     if not is_retriever(retriever):
@@ -106,9 +113,12 @@ def _asked(
         "progress": progress,
         "callbacks": [make() for make in make_callbacks],
     }
+    kept = Kept(0, len(dataset))
     if partial is None:
         run = retrieve(retriever, dataset, **options)
     else:
-        with partial_answers(partial, answers_hash(config, dataset)) as (known, keep):
-            run = retrieve(retriever, dataset, known=known, on_answer=keep, **options)
-    return replace(run, settings=config.settings)
+        with partial_answers(partial, answers_hash(config, dataset)) as answers:
+            kept = replace(kept, n_answers=len(answers.known), begun=answers.begun)
+            options |= {"known": answers.known, "on_answer": answers.keep}
+            run = retrieve(retriever, dataset, **options)
+    return replace(run, settings=config.settings), kept

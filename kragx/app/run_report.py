@@ -10,6 +10,7 @@ from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
+from kragx.app.record import Record, read_record, record_lines
 from kragx.app.report_json import EvaluationJson, ReportJson
 from kragx.app.screen import by_matcher, dataset_line, screen
 from kragx.comparison import (
@@ -30,7 +31,7 @@ from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.inputs import arranged
 from kragx.matchers import BaseMatcher, MatchItem
 from kragx.plain import plain
-from kragx.printing import Part, Result
+from kragx.printing import Line, Part, Result
 from kragx.report.figures.comparison import write_figures
 from kragx.report.html_page.cells import Reasons
 from kragx.report.html_page.page import write_html
@@ -49,6 +50,7 @@ class RunReport(Result):
         earlier: the results of an earlier run, to compare with.
         anyway: compare with them even if they cannot be compared.
         matchers: those that decided, by the name that evaluations give them.
+        record: how the run came about; None where an earlier version did not write it down.
     """
 
     config: RunConfig
@@ -58,6 +60,7 @@ class RunReport(Result):
     earlier: Results | None = None
     anyway: bool = False
     matchers: Mapping[str, BaseMatcher] = field(default_factory=dict, repr=False, compare=False)
+    record: Record | None = None
 
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
@@ -102,8 +105,11 @@ class RunReport(Result):
         """What one needs to decide what to do next; `full` is all that there is."""
         if not full:
             yield from screen(self.evaluations, self.comparisons, self.changes, self.gates)
+            if self.record is not None:
+                yield from self.record.resumption()
             return
         yield dataset_line(self.evaluations[0])
+        yield from self._record_lines
         for comparison, group in zip(self.comparisons, by_matcher(self.evaluations)):
             yield from group[0].heading()
             yield from comparison.describe(group)
@@ -115,6 +121,7 @@ class RunReport(Result):
     def to_dict(self) -> dict[str, Any]:
         """What report.json holds: config, versions, numbers, comparisons, gates."""
         report = ReportJson(
+            record=self.record,
             config=self.config.resolved(),
             versions=versions(),
             evaluations=[
@@ -139,7 +146,12 @@ class RunReport(Result):
     def to_markdown(self) -> str:
         """The report for people, in Markdown."""
         return report_markdown(
-            self.dataset.settings, self.evaluations, self.comparisons, self.changes, self.gates
+            self.dataset.settings,
+            self.evaluations,
+            self.comparisons,
+            self.changes,
+            self.gates,
+            self._record_lines,
         )
 
     def to_html(
@@ -165,6 +177,7 @@ class RunReport(Result):
             corpus=self._corpus,
             reasons=self._reasons,
             matchers=self.matchers,
+            record=plain(self.record),
             max_docs=limits.max_docs if max_docs is None else max_docs,
             max_chars=limits.max_chars if max_chars is None else max_chars,
         )
@@ -183,6 +196,14 @@ class RunReport(Result):
             runs=self.runs,
             language=language,
         )
+
+    @property
+    def _record_lines(self) -> list[Line]:
+        """How the run came about, and the earlier one that it is compared with."""
+        lines = record_lines(self.record)
+        if self.earlier is not None and self.config.earlier is not None:
+            lines += record_lines(read_record(self.config.earlier), f"earlier, {self.earlier.name}")
+        return lines
 
     @property
     def _corpus(self) -> dict[str, Doc]:

@@ -351,5 +351,6 @@ def versions() -> Mapping[str, str]:
         "kragx": version("kragx"),
         "python": platform.python_version(),
         "numpy": version("numpy"),
+        "scipy": version("scipy"),
         "platform": sys.platform,
     }

@@ -6,7 +6,15 @@ a notebook and written as Markdown from the same description. Numbers have one f
 
 from kragx.printing.markdown import as_markdown
 from kragx.printing.notebook import as_html
-from kragx.printing.numbers import counted, interval, number, percent, probability, signed
+from kragx.printing.numbers import (
+    counted,
+    duration,
+    interval,
+    number,
+    percent,
+    probability,
+    signed,
+)
 from kragx.printing.parts import Cell, Heading, Line, Part, Table, inert, visible, warning
 from kragx.printing.result import Result
 from kragx.printing.terminal import as_text, console, progress_bar, show
@@ -23,6 +31,7 @@ __all__ = [
     "as_text",
     "console",
     "counted",
+    "duration",
     "inert",
     "interval",
     "number",

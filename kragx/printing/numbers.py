@@ -37,6 +37,15 @@ def percent(share: float | None, digits: int = 1) -> str:
     return "-" if share is None else f"{share:.{digits}%}"
 
 
+def duration(seconds: float) -> str:
+    """How long something took: ``0.25 s``, ``12.5 s``, ``3 min 20 s``, ``1 h 3 min``."""
+    if seconds < 100:
+        return f"{seconds:.2g} s" if seconds < 1 else f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
 def counted(counts: Mapping[str, int]) -> str:
     """Counts as people read them: ``timeout: 2, refusal: 1``."""
     return ", ".join(f"{name}: {count}" for name, count in counts.items())

@@ -15,6 +15,7 @@ def report_markdown(
     comparisons: Sequence[Comparison],
     changes: Sequence[Change],
     gates: Sequence[GateResult],
+    record: Sequence[Line] = (),
 ) -> str:
     """The whole report of a run, with a section for each matcher.
 
@@ -27,6 +28,7 @@ def report_markdown(
         comparisons: one for each matcher.
         changes: from the earlier results.
         gates: held against the numbers.
+        record: how the run came about.
     """
     version = "" if dataset["version"] is None else f" version {dataset['version']}"
     counts = evaluations[0].counts
@@ -36,6 +38,7 @@ def report_markdown(
             f"Gold set {dataset['name']}{version}, sha256 {str(dataset['hash'])[:12]}; "
             f"{counts['n_scored']} of {counts['n_queries']} queries scored."
         ),
+        *record,
     ]
     groups = [
         list(group) for _, group in groupby(evaluations, lambda evaluation: evaluation.match_name)
@@ -50,9 +53,12 @@ def report_markdown(
     return as_markdown([*parts, *_gates(gates)])
 
 
-def changes_markdown(changes: Sequence[Change], gates: Sequence[GateResult] = ()) -> str:
-    """What became of retrievers."""
-    return as_markdown([Heading("Changes", level=1), *_changes(changes), *_gates(gates)])
+def changes_markdown(
+    changes: Sequence[Change], gates: Sequence[GateResult] = (), records: Sequence[Line] = ()
+) -> str:
+    """What became of retrievers, between runs that came about as `records` say."""
+    parts = [Heading("Changes", level=1), *records, *_changes(changes), *_gates(gates)]
+    return as_markdown(parts)
 
 
 def summary_markdown(

@@ -526,13 +526,19 @@ def test_over_budget(judge, options, config, monkeypatch, capsys):
     assert "raise the budget and run again" in capsys.readouterr().err
 
 
-def test_incomplete(config, monkeypatch, capsys):
-    """Missing judgements end the command with 4, unless they are allowed."""
+def test_incomplete(config, monkeypatch, capsys, tmp_path):
+    """Missing judgements end the command with 4, unless they are allowed.
+
+    What was allowed on the command line stands in the folder, which can so be read again.
+    """
     path = config(args={"refuse": True})
     assert command(monkeypatch, "run", path) == 4
     assert "3 of 3 judgements are missing (3 refusal)" in capsys.readouterr().err
-    assert command(monkeypatch, "run", path, "--max-missing", "1") == 0
+    assert command(monkeypatch, "run", path, "--max-missing", "1", "-o", tmp_path / "out") == 0
     assert "[0.0000, 1.0000]" in capsys.readouterr().out
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["config"]["judge"]["max_missing"] == 1.0
+    assert command(monkeypatch, "report", tmp_path / "out") == 0
 
 
 def test_config_mistakes(config, tmp_path):

@@ -176,7 +176,7 @@ def compare(
         format,
         compared.describe,
         compared.to_dict,
-        markdown=lambda: changes_markdown(compared.changes, compared.gates),
+        markdown=lambda: changes_markdown(compared.changes, compared.gates, compared.origins),
     )
     _end(summary, (), compared.changes, compared.gates)
 

@@ -37,9 +37,9 @@ def load(path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = T
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8; save the file as UTF-8") from None
-    here = Path(path).resolve().parent
-    load_env(here)
-    return parse_config(text, str(path), here, overrides, needs_env=needs_env)
+    file = Path(path).resolve()
+    load_env(file.parent)
+    return parse_config(text, str(path), file.parent, overrides, needs_env=needs_env, file=file)
 
 
 def parse_config(
@@ -49,6 +49,7 @@ def parse_config(
     overrides: Iterable[str] = (),
     *,
     needs_env: bool = True,
+    file: Path | None = None,
 ) -> RunConfig:
     """`load` for a text; `name` stands for the file in messages, `here` for its folder."""
     try:
@@ -65,7 +66,7 @@ def parse_config(
                 judge[key] = str(anchored(judge[key], here))
     problems = [*(unset if needs_env else []), *semantic(raw)]
     try:
-        config = RunConfig.model_validate(raw, context={"here": here})
+        config = RunConfig.model_validate(raw, context={"here": here, "file": file})
     except ValidationError as error:
         raise ConfigError(name, [*readable(error, raw), *problems]) from None
     if problems := problems or list(of_whole(config)):

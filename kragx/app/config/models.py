@@ -16,6 +16,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PrivateAttr,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -274,6 +275,16 @@ class RunConfig(_Model):
     earlier: LocalPath | None = Field(
         default=None, description="a result folder that this run is compared with"
     )
+    _file: Path | None = PrivateAttr(default=None)
+
+    def model_post_init(self, context: Any) -> None:
+        """Keep which file this was read from."""
+        self._file = (context or {}).get("file")
+
+    @property
+    def file(self) -> Path | None:
+        """The config file; None for a config that is none."""
+        return self._file
 
     @model_validator(mode="after")
     def _one_kind_of_match(self) -> RunConfig:

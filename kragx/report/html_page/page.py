@@ -56,6 +56,7 @@ def write_html(
     corpus: Mapping[str, str | Doc] | None = None,
     reasons: Mapping[str, Reasons] | None = None,
     matchers: Mapping[str, BaseMatcher] | None = None,
+    record: Mapping[str, Any] | None = None,
     max_docs: int = 50,
     max_chars: int | None = None,
 ) -> None:
@@ -75,6 +76,7 @@ def write_html(
         reasons: what judges said, by the matcher's name.
         matchers: by the name that evaluations give it, the matcher that decided; the page says of
             a combination which member decided what.
+        record: how the run came about, as report.json has it under this name.
         max_docs: how many documents of each list the page holds.
         max_chars: how many characters of each text it holds; None for all.
 
@@ -101,7 +103,7 @@ def write_html(
             slices=fields_worth_slicing(gold),
             dataset=gold,
         )
-    blocks = payload(listed, sources, comparisons)
+    blocks = payload(listed, sources, comparisons, record)
     with open_text(path) as file:
         file.write(page(blocks, str(listed[0].settings["dataset"]["name"])))
 

@@ -19,7 +19,10 @@ from kragx.report.html_page.questions import QUESTIONS_A_BLOCK, Questions
 
 
 def payload(
-    evaluations: Sequence[Evaluation], sources: Sources, comparisons: Sequence[Comparison]
+    evaluations: Sequence[Evaluation],
+    sources: Sources,
+    comparisons: Sequence[Comparison],
+    record: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
     """Everything the page shows of some evaluations of the same gold set.
 
@@ -27,6 +30,7 @@ def payload(
         evaluations: by matcher, then retriever.
         sources: the texts.
         comparisons: what the statistics say, one for each matcher.
+        record: how the run came about.
 
     Returns:
         Packed values by their id on the page: the index, then details of questions, then texts.
@@ -46,6 +50,7 @@ def payload(
     retrievers = list(dict.fromkeys(evaluation.name for evaluation in evaluations))
     index = {
         "versions": versions(),
+        "record": record,
         "dataset": first.settings["dataset"],
         "profile": first.profile_label,
         "matches": [

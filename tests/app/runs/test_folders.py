@@ -165,14 +165,14 @@ def test_killed_and_started_again(prepared, kragx):
 def test_a_line_separator_in_a_text_loses_no_answer(tmp_path):
     """Only a line feed ends an answer: U+2028 and U+0085 in a text are kept, failures are not."""
     path, answer = tmp_path / "mine.partial.jsonl", Retrieved((Doc(text="a\u2028b\x85c"),), 0.5)
-    with partial_answers(path, "key") as (known, keep):
-        assert known == {}
-        keep(Query("q1", "one"), answer)
-        keep(Query("q2", "two"), Retrieved(error="no index"))
-    with partial_answers(path, "key") as (known, _):
-        assert known == {"q1": answer}
-    with partial_answers(path, "another key") as (known, _):
-        assert known == {}
+    with partial_answers(path, "key") as answers:
+        assert answers.known == {}
+        answers.keep(Query("q1", "one"), answer)
+        answers.keep(Query("q2", "two"), Retrieved(error="no index"))
+    with partial_answers(path, "key") as answers:
+        assert answers.known == {"q1": answer}
+    with partial_answers(path, "another key") as answers:
+        assert answers.known == {}
 
 
 @pytest.mark.parametrize("change", ["class: 'toy_runs:good', repeat: 2", "other gold"])

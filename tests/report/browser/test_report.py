@@ -359,6 +359,62 @@ def test_an_order_that_the_threshold_decides_is_said_where_it_matters(opened, tm
     assert "이 보고서의 임계값 0.65에서는 앞의 것이" in page.inner_text("#main")
 
 
+RECORD = {
+    "config": "my <b>.yaml",
+    "date": "2026-01-31T14:05:09+09:00",
+    "seconds": 200.4,
+    "git": {
+        "commit": "0123456789abcdef",
+        "branch": "work",
+        "n_changed": 7,
+        "changed": ["a.py", "<i>.py"],
+        "has_config": False,
+        "dirty": True,
+    },
+    "kept": {"one": {"n_answers": 3, "n_queries": 6, "begun": "2026-01-30T23:59:00+09:00"}},
+    "resumed": True,
+}
+
+
+@pytest.mark.parametrize(
+    ("record", "said", "korean"),
+    [
+        (
+            RECORD,
+            [
+                "2026-01-31 14:05 +09:00 · took 3 min 20 s · resumed · my <b>.yaml",
+                "0123456789ab (work) · with uncommitted changes: a.py, <i>.py and 5 more · the "
+                "config file is not in it",
+            ],
+            ["2026-01-31 14:05 +09:00 · 3 min 20 s 걸림 · 이어서 실행함 · my <b>.yaml", "외 5개"],
+        ),
+        (
+            {**RECORD, "git": None, "kept": {}, "resumed": False, "config": None},
+            ["2026-01-31 14:05 +09:00 · took 3 min 20 s · not resumed\n", "no repository known"],
+            ["처음부터 실행함", "알려진 저장소 없음"],
+        ),
+        (None, ["not recorded"], ["기록되지 않음"]),
+    ],
+    ids=["all", "little", "none"],
+)
+def test_how_the_run_came_about(opened, tmp_path, record, said, korean):
+    """Date in the head, the rest in the last section, what was taken over among the cautions."""
+    from kragx import evaluate, write_html
+
+    path = tmp_path / "report.html"
+    write_html([evaluate([["a"]], [["a"]], match="exact")], path, record=record)
+    page = opened(path=path)
+    for sentence in said:
+        assert sentence in page.inner_text(".about")
+    assert ("2026-01-31" in page.inner_text("#top")) == (record is not None)
+    if record == RECORD:
+        kept = "one: 3 of 6 answers are kept from an interrupted run that began on 2026-01-30 23:59"
+        assert kept in page.inner_text(".cautions")
+    page.click("#language")
+    for sentence in korean:
+        assert sentence in page.inner_text(".about")
+
+
 def test_back_closes_a_question_and_leaves_the_report_open(opened):
     """An opened question is one place in the history, however many are stepped through."""
     page = opened(width=390, height=844)

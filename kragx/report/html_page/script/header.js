@@ -8,7 +8,7 @@ function renderHeader() {
       el("p.kind", {}, t("title")),
       el("h1", {}, name(dataset || "gold"), version ? el("small", {}, t("version", plain(version))) : null),
       el("p", { title: plain(match().label) },
-        phrase("intro", nQuestions(), t(retrievers === 1 ? "nRetrievers1" : "nRetrievers", retrievers), name(match().name)))),
+        phrase("intro", nQuestions(), t(retrievers === 1 ? "nRetrievers1" : "nRetrievers", retrievers), name(match().name)), data.record ? ` · ${dayAndTime(data.record.date)}` : "")),
     el("div.controls", {},
       data.matches.length > 1
         ? field(t("matcher"), select({}, data.matches.map((each, position) => [position, each.name]), state.match, (position) => choosing({ match: Number(position) })))
@@ -36,8 +36,10 @@ function cautions() {
   const lists = [["f", "cautionFailed"], ["m", "cautionMissing"]].flatMap(([letter, key]) =>
     present().map((retriever) => [retriever, cell(retriever).status.split(letter).length - 1]).filter(([, count]) => count)
       .map(([retriever, count]) => el("li", {}, phrase(key, strong(retrieverName(retriever)), grouped(count), grouped(size())))));
+  const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun }]) =>
+    el("li", {}, phrase(begun ? "keptSince" : "kept_answers", strong(retriever), grouped(answers), grouped(all), begun && dayAndTime(begun))));
   const flipped = flips(true).map((line) => el("li", {}, line));
   const statistical = (standing()?.cautions || []).map((line) => el("li", { lang: "en" }, plain(line)));
-  const items = [...lists, ...flipped, ...statistical];
+  const items = [...lists, ...kept, ...flipped, ...statistical];
   return items.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, items)) : null;
 }

@@ -55,6 +55,20 @@ function pickSides() {
   state.b = baseline >= 0 && baseline !== best && cell(baseline) ? baseline : next;
 }
 
+/** When the run was, how long it took, and whether it went on from an interrupted one. */
+const runWords = ({ date, seconds, resumed, config }) =>
+  [dayAndTime(date), t("runTook", duration(seconds)), t(resumed ? "resumed" : "notResumed"), config && plain(config)].filter(Boolean).join(" · ");
+
+/** The commit that the config's folder stood at, and whether the run may rest on more than that. */
+function gitWords(git) {
+  if (!git) return t("noGit");
+  const { commit, branch, n_changed: count, changed, has_config: hasConfig } = git, more = count - changed.length;
+  const names = changed.map(plain).join(", ") + (more > 0 ? ` ${t("andMore", grouped(more))}` : "");
+  const changes = count === null ? t("changesUnknown") : count ? t("changes", names) : t("noChanges");
+  return [commit ? el("code", {}, commit.slice(0, 12)) : t("noCommit"), branch ? ` (${plain(branch)})` : "", " · ", count === 0 && !hasConfig ? "" : changes,
+    hasConfig ? "" : `${count === 0 ? "" : " · "}${t("configOutside")}`];
+}
+
 function aboutSection() {
   const { name: dataset, version, hash } = data.dataset, { kragx, python } = data.versions, { kept } = data;
   const statistics = standing()?.statistics;
@@ -63,13 +77,15 @@ function aboutSection() {
     [t("matcher"), name(match().label)],
     [t("profile"), name(data.profile)],
     ["kragx", t("made", kragx, python)],
+    [t("run"), data.record ? runWords(data.record) : t("notRecorded")],
+    data.record ? ["git", gitWords(data.record.git)] : null,
   ];
   const texts = !kept.texts ? t("texts") : kept.docs_left_out ? t("kept", kept.max_docs, grouped(kept.docs_left_out)) : kept.texts_cut ? "" : t("kept_all");
   const remarks = present().flatMap((retriever) => cell(retriever).remarks.map((text) =>
     el("li", {}, el("span.retriever", {}, name(retrieverName(retriever))), ": ", plain(text))));
   return el("section.about", { "aria-labelledby": "about-title" },
     el("h2", { id: "about-title" }, t("about")),
-    el("dl", {}, rows.map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text)))),
+    el("dl", {}, rows.filter(Boolean).map(([term, text]) => el("div", {}, el("dt", {}, term), el("dd", {}, text)))),
     statistics ? el("p", {}, t("statistics", grouped(statistics.resamples), statistics.seed, t(`correction_${statistics.correction}`)), " ", t("baseline", plain(standing().baseline)), ".") : null,
     el("p", {}, texts, kept.texts_cut ? ` ${t("cutTexts", grouped(kept.texts_cut), grouped(kept.max_chars))}` : ""),
     remarks.length ? [el("h3", {}, t("remarks")), el("ul", {}, remarks)] : null);

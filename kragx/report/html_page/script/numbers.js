@@ -18,7 +18,8 @@ const asWritten = (value) => String(+Number(value).toPrecision(6));
 
 function duration(seconds) {
   if (missing(seconds)) return "–";
-  if (seconds >= 100) return `${grouped(seconds)} s`;
+  if (seconds >= 3600) return `${grouped(Math.floor(seconds / 3600))} h ${Math.round((seconds % 3600) / 60)} min`;
+  if (seconds >= 100) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
   if (seconds >= 1) return `${seconds.toFixed(2)} s`;
   const ms = seconds * 1000;
   return `${ms >= 100 ? ms.toFixed(0) : ms >= 10 ? ms.toFixed(1) : ms.toFixed(2)} ms`;
@@ -26,6 +27,9 @@ function duration(seconds) {
 
 const signed = (value, metric) =>
   missing(value) ? "–" : (value < 0 ? "−" : "+") + number(Math.abs(value), metric);
+
+/** A date of a record as people read it. */
+const dayAndTime = (date) => `${date.slice(0, 10)} ${date.slice(11, 16)} ${date.slice(19)}`;
 
 /** The interval of something with `low` and `high`; empty where there is none. */
 const interval = (bounds, metric, format = number) =>

@@ -1,0 +1,272 @@
+"""How a run came about: when, how long it took, from which state of its folder, whether resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+from kragx.errors import DataError
+from kragx.printing import Line, Result, duration, visible, warning
+
+NAMES = 5
+"""So many changed files are named; of the others it is said how many they are."""
+
+PARTIAL = ".partial.jsonl"
+"""How the names of files end in which answers are kept while a retriever is asked."""
+
+_PATIENCE = 10.0
+"""Seconds within which git must answer: what it has to say is worth no more."""
+
+_RESULTS = {"config.yaml", "gold.jsonl", "report.json"}
+"""Files that tell a result folder: what a run has written is no change of what it was made from."""
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """The git repository in which a config stands, as the run found it.
+
+    Attributes:
+        commit: the hash of the commit that is checked out; None before the first one.
+        branch: what is checked out; None for a commit by itself.
+        n_changed: how many files differ from the commit or are not in it, what is ignored, caches
+            of Python and result folders left out; None if git could not tell.
+        changed: the first of their names.
+        has_config: whether the config file is in the repository at all.
+    """
+
+    commit: str | None
+    branch: str | None
+    n_changed: int | None
+    changed: tuple[str, ...] = ()
+    has_config: bool = True
+
+    also_plain = ("dirty",)
+
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> Self:
+        """Of its plain values."""
+        own = {name: entry for name, entry in value.items() if name not in cls.also_plain}
+        return cls(**{**own, "changed": tuple(value["changed"])})
+
+    @property
+    def dirty(self) -> bool | None:
+        """Whether the run may rest on something that the commit does not hold; None: not known."""
+        if self.commit is None or not self.has_config:
+            return True
+        return None if self.n_changed is None else self.n_changed > 0
+
+    def __str__(self) -> str:
+        commit = "no commit yet" if self.commit is None else f"commit {self.commit[:12]}"
+        place = "" if self.branch is None else f" on {visible(self.branch)}"
+        return f"{commit}{place}, {self._changes}"
+
+    @property
+    def _changes(self) -> str:
+        config = "" if self.has_config else ", the config file not in it"
+        if self.n_changed is None:
+            return f"uncommitted changes not known{config}"
+        if not self.n_changed:
+            return config.removeprefix(", ") or "no uncommitted changes"
+        more = self.n_changed - len(self.changed)
+        names = ", ".join(map(visible, self.changed)) + (f" and {more} more" if more else "")
+        return f"with uncommitted changes ({names}){config}"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Answers that a run took over from one that was interrupted.
+
+    Attributes:
+        n_answers: how many.
+        n_queries: of how many questions.
+        begun: when the interrupted run began to ask; None if it did not say.
+    """
+
+    n_answers: int
+    n_queries: int
+    begun: str | None = None
+
+
+@dataclass(frozen=True)
+class Record(Result):
+    """How a run came about.
+
+    Attributes:
+        config: the name of its config file; None if it came from none.
+        date: when it began, as ISO 8601 with the offset from UTC.
+        seconds: how long asking, matching and measuring took; of a resumed run this last part.
+        git: the repository in which the config stands; None if there is none, or no git.
+        kept: of a resumed run the answers that it did not ask for again, by retriever.
+    """
+
+    config: str | None
+    date: str
+    seconds: float
+    git: Checkout | None = None
+    kept: Mapping[str, Kept] = field(default_factory=dict)
+
+    also_plain = ("resumed",)
+
+    @property
+    def resumed(self) -> bool:
+        """Whether answers of an interrupted run were taken over."""
+        return bool(self.kept)
+
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> Self:
+        """Of its plain values.
+
+        Raises:
+            KeyError, TypeError: they are none.
+        """
+        git = None if value["git"] is None else Checkout.read(value["git"])
+        kept = {name: Kept(**of_name) for name, of_name in value["kept"].items()}
+        return cls(value["config"], value["date"], value["seconds"], git, kept)
+
+    def describe(self) -> Iterator[Line]:
+        """When and from what, then what was not asked for again."""
+        git = "no git repository known" if self.git is None else str(self.git)
+        config = "" if self.config is None else f"; config {visible(self.config)}"
+        yield Line(
+            f"Run on {day_and_time(self.date)}, took {duration(self.seconds)}, "
+            f"{'resumed' if self.resumed else 'not resumed'}{config}; git: {git}."
+        )
+        yield from self.resumption()
+
+    def resumption(self) -> Iterator[Line]:
+        """Which answers were not asked for again, a line for each retriever."""
+        for name, kept in self.kept.items():
+            begun = "" if kept.begun is None else f" that began on {day_and_time(kept.begun)}"
+            yield warning(
+                f"{visible(name)}: {kept.n_answers} of {kept.n_queries} answers are kept from an "
+                f"interrupted run{begun}; only the others were asked for now"
+            )
+
+
+def read_record(folder: Path) -> Record | None:
+    """How a folder's run came about; None where an earlier version has written it.
+
+    Raises:
+        DataError: report.json is broken.
+    """
+    path = folder / "report.json"
+    try:
+        value = json.loads(path.read_text(encoding="utf-8")).get("record")
+        return None if value is None else Record.read(value)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
+
+
+def record_lines(record: Record | None, of: str = "") -> list[Line]:
+    """What a record says, or that there is none; `of` names whose it is."""
+    if record is None:
+        lines = [Line("When and from which commit these results come is not recorded.")]
+    else:
+        lines = [*record.describe()]
+    return [
+        replace(line, text=f"{visible(of)}: {line.text}" if of else line.text) for line in lines
+    ]
+
+
+def day_and_time(date: str) -> str:
+    """A date of a record as people read it: ``2026-01-31 14:05 +09:00``."""
+    return f"{date[:10]} {date[11:16]} {date[19:]}"
+
+
+def now() -> str:
+    """The time as ISO 8601, with the offset of where this runs."""
+    return datetime.now(UTC).astimezone().isoformat(timespec="seconds")
+
+
+class Clock:
+    """Begins when it is made.
+
+    Attributes:
+        date: when that was.
+    """
+
+    def __init__(self) -> None:
+        self.date = now()
+        self._started = time.perf_counter()
+
+    def record(self, config: Path | None, git: Checkout | None, kept: Mapping[str, Kept]) -> Record:
+        """The record of a run that began with the clock and ends now."""
+        seconds = round(time.perf_counter() - self._started, 3)
+        return Record(None if config is None else config.name, self.date, seconds, git, kept)
+
+
+def checkout(config: Path, *written: Path) -> Checkout | None:
+    """The repository in which a config stands; None if there is none, or git is not there.
+
+    Args:
+        config: the file; its folder decides, wherever the run was started from.
+        written: other files that runs write.
+    """
+    folder = config.parent
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if top is None:
+        return None
+    # Each change is its two letters, a space and a path; without any there is an empty one.
+    status = _git(folder, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
+    lines = None if status is None else filter(None, status.split("\0"))
+    changed = None if lines is None else _sources(Path(top), [line[3:] for line in lines], written)
+    return Checkout(
+        commit=_git(folder, "rev-parse", "--verify", "--quiet", "HEAD"),
+        branch=_git(folder, "symbolic-ref", "--short", "--quiet", "HEAD"),
+        n_changed=None if changed is None else len(changed),
+        changed=tuple((changed or [])[:NAMES]),
+        has_config=bool(_git(folder, "ls-files", "--", config.name)),
+    )
+
+
+def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str]:
+    """Of changed paths below `top` those from which a run is made, not what runs have left."""
+    # A store of SQLite has files beside it whose names begin with its own.
+    own = tuple(str(path.resolve()) for path in written)
+
+    @cache
+    def holds_results(folder: Path) -> bool:
+        return all((folder / name).is_file() for name in _RESULTS)
+
+    def is_left(path: Path) -> bool:
+        inside = list(path.parents)[: -len(top.parents) - 1]
+        return (
+            path.name.endswith(PARTIAL)
+            or not {"__pycache__", ".kragx"}.isdisjoint(path.parts)
+            or str(path).startswith(own)
+            or any(map(holds_results, inside))
+        )
+
+    return [path for path in paths if not is_left(top / path)]
+
+
+_PLACES = ("DIR", "WORK_TREE", "INDEX_FILE", "PREFIX", "COMMON_DIR", "OBJECT_DIRECTORY")
+
+
+def _git(folder: Path, *args: str) -> str | None:
+    """What git says about a folder; None if it cannot."""
+    # Within a hook git names its own repository in the environment, which need not be this one.
+    places = {f"GIT_{place}" for place in _PLACES}
+    environment = {name: value for name, value in os.environ.items() if name not in places}
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *args],
+            capture_output=True,
+            check=True,
+            timeout=_PATIENCE,
+            env={**environment, "GIT_OPTIONAL_LOCKS": "0"},  # so that it changes nothing
+            stdin=subprocess.DEVNULL,
+        )
+        return os.fsdecode(done.stdout).removesuffix("\n")
+    return None
