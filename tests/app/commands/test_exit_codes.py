@@ -117,7 +117,7 @@ LINES = {
     "unknown field": ('{"query_id": "q2", "retreived": []}', "'retrieved'"),
     "duplicate id": ('{"query_id": "q1"}', "results.jsonl:2: query_id: 'q1' stands twice"),
     "text as gold": ('{"query_id": "q2", "gold": ["some text"]}', 'write {"id": ...}'),
-    "NaN score": ('{"query_id": "q2", "retrieved": [{"id": "d", "score": NaN}]}', "must be a number, not nan"),
+    "NaN score": ('{"query_id": "q2", "retrieved": [{"id": "d", "score": NaN}]}', "not nan"),
     "no gold text": (
         '{"query_id": "q2", "gold": [{"id": "g"}], "retrieved": []}',
         "gold: 1 id has no text: 'g' (query 'q2', gold 1)",
