@@ -16,7 +16,8 @@ def listed(names: Any) -> str:
 Match = Annotated[
     str | None,
     typer.Option(
-        help=f"{listed(METHODS)}, or package.module:name (default: overlap; id for qrels)."
+        help=f"{listed(METHODS)}, package.module:name, a mapping as in YAML ('{{method: overlap, "
+        "siblings: apart}'), or a YAML file with 'match:' (default: overlap; id for qrels)."
     ),
 ]
 MatchSpec = Annotated[
@@ -36,7 +37,9 @@ Threshold = Annotated[
 TokenizerName = Annotated[
     str | None,
     typer.Option(
-        "--tokenizer", help=f"{listed(TOKENIZERS)}, or an import path (default: unicode)."
+        "--tokenizer",
+        help=f"{listed(TOKENIZERS)}, an import path, or a mapping as in YAML ('{{name: char, n: 3, "
+        "spaces: ignored}') (default: unicode).",
     ),
 ]
 IdKey = Annotated[str | None, typer.Option(help="Of id: metadata key or path of a document's id.")]

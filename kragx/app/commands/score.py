@@ -143,9 +143,21 @@ def _spec(method: str | None, profile: str | None, **options: Any) -> object:
         if not named:
             return None
         method = str(profile_named(profile or "kragx").match)
-    if ":" in method:
-        return {"method": method, "args": named}
-    return {"method": method, **named}
+    spec = _value(method, "--match")
+    if "tokenizer" in named:
+        named["tokenizer"] = _value(named["tokenizer"], "--tokenizer")
+    if isinstance(spec, dict):
+        return {**spec, **named}
+    return {"method": spec, "args": named} if ":" in str(spec) else {"method": spec, **named}
+
+
+def _value(text: str, option: str) -> object:
+    """A name as it is; a mapping or a file as a config means it, whose reader is loaded late."""
+    if not text.strip().startswith("{") and not text.endswith((".yaml", ".yml")):
+        return text
+    from kragx.app.config import match_spec
+
+    return match_spec(text, option)
 
 
 def _check_sources(

@@ -74,8 +74,12 @@ def parse_config(
     return config
 
 
-def match_spec(text: str | None) -> object:
+def match_spec(text: str | None, option: str = "--match") -> object:
     """What ``--match`` means: a method, a mapping as in YAML, or a file with ``match:``.
+
+    Args:
+        text: what stands behind the option; None if it is not given.
+        option: its name in errors.
 
     Raises:
         UsageError: the file cannot be read, or it is none of these.
@@ -90,13 +94,13 @@ def match_spec(text: str | None) -> object:
         source = Path(text).read_text(encoding="utf-8-sig") if is_file else text
         spec = yaml.load(source, Loader=Loader)
     except OSError as error:
-        raise UsageError(f"--match {text}: cannot be read: {error.strerror}") from None
+        raise UsageError(f"{option} {text}: cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         expected = "YAML" if is_file else "a mapping as in YAML"
-        raise UsageError(f"--match {text}: not {expected}: {error}") from None
+        raise UsageError(f"{option} {text}: not {expected}: {error}") from None
     if is_file:
         if not isinstance(spec, dict) or "match" not in spec:
-            raise UsageError(f"--match {text}: the file has no 'match:'")
+            raise UsageError(f"{option} {text}: the file has no 'match:'")
         spec = spec["match"]
     return filled(spec)
 

@@ -207,3 +207,26 @@ def test_own_tokenizer_from_the_current_folder(kragx, jsonl, module):
     module("toy_tokenizers", TOY)
     path = jsonl(pair("north", "northern"))
     assert hit(kragx, path, "--match", "rouge1", "--tokenizer", "toy_tokenizers:letters")[0]
+
+
+TEMPLATE = "{} is open from {} to {}, and tickets cost {} crowns at the northern gate of the park."
+
+
+def test_what_a_warning_names_can_be_said_on_the_command_line(kragx, jsonl):
+    """`--match` and `--tokenizer` of `score` and `match` take mappings, as configs do."""
+    gold, sibling = (TEMPLATE.format(*words.split()) for words in ("Elm 8 17 20", "Oak 9 18 30"))
+    record = {"query_id": "q", "gold": [{"text": gold}], "retrieved": [{"text": sibling}]}
+    path = jsonl(record)
+    apart = "{method: overlap, siblings: apart}"
+    args = ("score", path, "-m", "mrr", "--format", "json")
+    assert kragx(*args).json()["mean"] == {"mrr": 1.0}
+    assert kragx(*args, "--match", apart).json()["mean"] == {"mrr": 0.0}
+    assert kragx("match", path, "--match", apart).json()["matched"] == [[False]]
+    lost = record | {"retrieved": [{"text": gold.replace(" ", "")}]}
+    path = jsonl(lost, name="lost.jsonl")
+    args = ("score", path, "-m", "mrr", "--format", "json")
+    ignored = ("--tokenizer", "{name: char, n: 3, spaces: ignored}")
+    assert kragx(*args).json()["mean"] == {"mrr": 0.0}
+    assert kragx(*args, *ignored).json()["mean"] == {"mrr": 1.0}
+    code, _, err = kragx(*args, "--tokenizer", "{name: char")
+    assert (code, "--tokenizer {name: char: not a mapping as in YAML" in err) == (2, True)
