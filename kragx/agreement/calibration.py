@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -37,6 +37,7 @@ _ROUGE = (
 
 _FEW = 20  # labelled queries; of fewer a bootstrap's interval holds the truth too seldom
 _ROWS = 12
+_LEFT = 0.01  # of a matcher's decisions so few were corrected that the rest is its own
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,14 @@ class Calibration(Result):
     Attributes:
         by: ``kappa`` or ``f1``.
         chosen: the first of the candidates, simplest first, that cannot be told from the best.
-        honest: the agreement to expect of new queries: the whole choice repeated in each fold.
+        honest: the agreement to expect of new queries: the whole choice repeated in each fold. Its
+            value is None where the labels are a candidate's own decisions.
         candidates: all of them, best first.
         folds: how many.
         n_queries, n_pairs, n_matches: labelled queries, pairs, and pairs labelled a match.
         n_unused: labels of pairs that the results do not hold.
+        made_by: the simplest candidate that decides every pair as it is labelled, as it would if it
+            had made the labels; None if there is none, or the labels follow from places in sources.
         cautions: what to know before trusting it.
     """
 
@@ -63,6 +67,7 @@ class Calibration(Result):
     n_pairs: int
     n_matches: int
     n_unused: int
+    made_by: str | None = None
     cautions: tuple[str, ...] = ()
 
     also_plain = ("match",)
@@ -77,8 +82,8 @@ class Calibration(Result):
         lines = (
             f"# Chosen by kragx threshold calibrate from {self.n_pairs} labelled pairs of "
             f"{self.n_queries} queries.",
-            f"# {self.by} on queries it was not chosen on: {_with_ends(self.chosen.agreement)}; of "
-            f"the whole choice {_with_ends(self.honest)}.",
+            f"# {self.by} on queries it was not chosen on: {self._agreement(self.chosen)}; of "
+            f"the whole choice {self._expected}.",
             *(f"# Caution: {caution}." for caution in self.cautions),
             yaml.safe_dump({"match": self.match}, allow_unicode=True, sort_keys=False),
         )
@@ -100,7 +105,19 @@ class Calibration(Result):
                 f"and {len(self.candidates) - _ROWS} more behind them (--format json has all)"
             )
         yield Line("<: chosen, the simplest of those that cannot be told from the best (=)")
-        yield Line(f"{self.by} to expect of the whole choice: {_with_ends(self.honest)}")
+        yield Line(f"{self.by} to expect of the whole choice: {self._expected}")
+
+    @property
+    def _expected(self) -> str:
+        if self.made_by is None:
+            return _with_ends(self.honest)
+        return f"not known, as the labels are what {self.made_by} decides"
+
+    def _agreement(self, candidate: Candidate) -> str:
+        """No number where it would be that of a matcher with itself."""
+        if self.made_by is not None and not candidate.mistakes:
+            return "as labelled"
+        return _with_ends(candidate.agreement)
 
     def _row(self, candidate: Candidate) -> list[Cell]:
         is_chosen = candidate is self.chosen
@@ -108,8 +125,8 @@ class Calibration(Result):
         row = (
             candidate.name + (" <" if is_chosen else " =" if candidate.tied else ""),
             "-" if threshold is None else f"{threshold:.4g}",
-            _with_ends(candidate.agreement),
-            _three(candidate.apparent),
+            self._agreement(candidate),
+            _three(candidate.apparent) if candidate.mistakes else "every pair",
             _three(candidate.precision),
             _three(candidate.recall),
             _three(candidate.behind.value),
@@ -169,6 +186,7 @@ def calibrate(
     check_whole("folds", folds, least=2)
     texts = Texts.of(corpus, matchers.matcher(KRAGX.match))
     items = list(source_of(results, run, KRAGX, texts=texts).items(KRAGX))
+    placed = labels is None
     if labels is None:
         labels = tuple(of_metadata(items))
         if not labels:
@@ -177,6 +195,7 @@ def calibrate(
                 "'source' and 'start_index' where they were taken from; name a file with --labels"
             )
     known = read_labels(labels)
+    placed = placed or known.by_place
     pairs, truth, n_unused = resolved(
         items, tuple(known), known.positive if positive is None else positive
     )
@@ -190,6 +209,11 @@ def calibrate(
     folds = min(folds, len(queries))
     tried = trials(items, specs, pairs)
     tested, chosen, honest = Chooser(tried, truth, query_of, by, folds, seed).result()
+    # Of several the simplest, which comes first.
+    closest = None if placed else min(tested, key=lambda candidate: candidate.mistakes)
+    made_by = None if closest is None or closest.mistakes else _decision(closest)
+    if made_by is not None:
+        honest = replace(honest, value=None, low=None, high=None)
     return Calibration(
         by=by,
         chosen=chosen,
@@ -206,11 +230,26 @@ def calibrate(
         n_pairs=len(truth),
         n_matches=int(truth.sum()),
         n_unused=n_unused,
-        cautions=tuple(_cautions(truth, query_of)),
+        made_by=made_by,
+        cautions=tuple(_cautions(truth, query_of, closest)),
     )
 
 
-def _cautions(truth: Bools, query_of: Ints) -> Iterator[str]:
+def _decision(candidate: Candidate) -> str:
+    """A way to match with its threshold, as people read it."""
+    threshold = candidate.match.get("threshold")
+    return candidate.name if threshold is None else f"{candidate.name} from {threshold:.4g} on"
+
+
+def _cautions(truth: Bools, query_of: Ints, closest: Candidate | None) -> Iterator[str]:
+    """What to know of labels that a matcher may have made; `closest` decides most of them alike."""
+    if closest is not None and closest.mistakes <= _LEFT * len(truth):
+        same = f"{len(truth) - closest.mistakes} of {len(truth)}"
+        yield (
+            f"{same} labels are what {_decision(closest)} decides: labels that a matcher made, or "
+            "that were left as it made them, do not say how to match; those that people gave by "
+            "reading do"
+        )
     matches, others = (len(np.unique(query_of[kind])) for kind in (truth, ~truth))
     if min(matches, others) < _FEW:
         yield (

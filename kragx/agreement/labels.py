@@ -43,6 +43,7 @@ class Labels:
         of_gold: labels that say more than query and document: of a gold item, by rank or by text.
             They calibrate a match; `grades` are then empty.
         positive: the least grade that is a match, unless the user says otherwise.
+        by_place: whether they follow from places in sources, and so are no matcher's decisions.
     """
 
     grades: Mapping[Pair, float]
@@ -50,6 +51,7 @@ class Labels:
     n_repeated: int = 0
     of_gold: tuple[Label, ...] = ()
     positive: float = 1.0
+    by_place: bool = False
 
     def __len__(self) -> int:
         return len(self.of_gold or self.grades)
@@ -180,6 +182,7 @@ def read_labels(
                 labels = replace(collected(rows, str(path)), positive=2.0)
             elif format in READERS:
                 labels = collected(READERS[format](path), str(path))
+                labels = replace(labels, by_place=format == "offsets")
             else:
                 raise UsageError(
                     f"unknown value {format!r}", field="format", remedy=nearest(format, FORMATS)

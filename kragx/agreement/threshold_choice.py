@@ -127,6 +127,7 @@ class Candidate:
         match: its spec, with the threshold that suits all labelled pairs best.
         agreement: kappa or F1 of decisions on queries that its threshold was not chosen on.
         apparent: the same with the final threshold on the pairs it was chosen on: optimistic.
+        mistakes: how many labelled pairs the final threshold decides otherwise.
         kappa, f1, precision, recall: of the decisions behind `agreement`.
         thresholds: the least and greatest threshold that a fold chose; None where there is none
             to choose.
@@ -138,6 +139,7 @@ class Candidate:
     match: dict[str, Any]
     agreement: Estimate
     apparent: float | None
+    mistakes: int
     kappa: float | None
     f1: float | None
     precision: float | None
@@ -247,6 +249,7 @@ class Chooser:
                     ),
                     agreement=self._estimate(values[row], sampled[row]),
                     apparent=_known(AGREEMENTS[self.by](fitted)),
+                    mistakes=int(fitted[0, 1] + fitted[1, 0]),
                     kappa=_known(cohen_kappa(confusion)),
                     f1=_known(f1(confusion)),
                     precision=_known(ratio(confusion[1, 1], confusion[:, 1].sum())),

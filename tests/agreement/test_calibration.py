@@ -7,7 +7,7 @@ import random
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,6 @@ def test_the_threshold_that_separates_is_found():
     found = calibrate(dataset, labels, run, only=only)
     assert found.match == {"method": "rouge1", "measure": "recall", "threshold": 0.5}
     assert found.chosen.agreement.value == 1.0
-    assert found.honest.value == 1.0
     assert (found.n_queries, found.n_pairs, found.n_matches, found.n_unused) == (24, 144, 72, 0)
     result = evaluate(dataset, run, match=found.match, metrics=["recall@3"])
     assert result["recall@3"] == 1.0
@@ -279,12 +278,59 @@ def test_few_labels_are_called_few():
     few = [each for each in labels if each.rank in (1, 6)][1:4]
     found = calibrate(dataset, few, run, only=["overlap"])
     assert found.n_pairs == 3
-    (caution,) = found.cautions
+    _, caution = found.cautions
     assert "fewer than 20 hold for little else" in caution
     assert f"# Caution: {caution}." in found.to_yaml()
-    assert found.to_dict()["cautions"] == [caution]
+    assert found.to_dict()["cautions"][1] == caution
     dataset, run, labels = labelled(20)
-    assert calibrate(dataset, labels, run, only=["overlap"]).cautions == ()
+    wrong = [replace(label, grade=1.0) if label.rank == 6 else label for label in labels]
+    assert calibrate(dataset, wrong, run, only=["overlap"]).cautions == ()
+
+
+def test_labels_that_a_matcher_made_have_no_kappa():
+    """What is a candidate's own output is said to be, in every form, in place of kappa 1.000."""
+    dataset, run, _ = labelled()
+    for own in ({"only": ["overlap"]}, {}):
+        made = evaluate(dataset, run, match={"method": "overlap", "threshold": 0.37})
+        decided = [
+            Label(float(matched), query_id, rank=rank, gold=1)
+            for row, query_id in enumerate(made.query_ids)
+            for rank, (matched,) in enumerate(made.table.dense(row) >= 0.37, start=1)
+        ]
+        found = calibrate(dataset, decided, run, **own)
+        assert found.made_by is not None
+        assert found.honest.value is None
+        assert found.to_dict()["made_by"] == found.made_by
+        caution = found.cautions[0]
+        assert caution.startswith(
+            f"{len(decided)} of {len(decided)} labels are what {found.made_by}"
+        )
+        for text in (str(found), found.to_yaml()):
+            assert caution in " ".join(text.replace("#", "").split())
+            assert "not known, as the labels are what" in text
+            assert "1.000 [" not in text
+        assert "as labelled" in str(found)
+
+
+def test_labels_of_which_few_were_corrected_are_said_to_be_a_matchers():
+    """One correction in 144 gets a caution beside its number; two in 144 are more than 1 %."""
+    dataset, run, labels = labelled()
+    only = [{"method": "rouge1", "measure": "recall"}]
+
+    def corrected(count: int) -> Any:
+        places = [number for number, label in enumerate(labels) if label.rank == 6][:count]
+        changed = [
+            replace(label, grade=1.0) if number in places else label
+            for number, label in enumerate(labels)
+        ]
+        return calibrate(dataset, changed, run, only=only)
+
+    one, two = corrected(1), corrected(2)
+    assert one.made_by is None
+    assert one.honest.value is not None
+    assert one.cautions[0].startswith("143 of 144 labels are what rouge1 recall from ")
+    assert one.chosen.mistakes == 1
+    assert two.cautions == ()
 
 
 # -- labels ----------------------------------------------------------------------------------
@@ -372,7 +418,6 @@ def test_every_format_says_the_same(tmp_path: Path):
         "ids.jsonl",
         "labels.csv",
         "matrix.jsonl",
-        "offsets.jsonl",
         "labels.qrels",
         "judged.sqlite",
     ):
@@ -384,6 +429,12 @@ def test_every_format_says_the_same(tmp_path: Path):
         assert plain == expected, name
     assert expected is not None
     assert expected["n_matches"] == 18
+    # Offsets are places in sources, which no matcher made: their number stands.
+    placed = calibrate(
+        results, found["offsets.jsonl"], only=[{"method": "rouge1", "measure": "recall"}]
+    )
+    assert (placed.made_by, placed.honest.value) == (None, 1.0)
+    assert placed.match == expected["match"]
 
 
 def test_places_in_metadata_are_labels_too():
