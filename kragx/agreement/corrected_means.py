@@ -9,14 +9,20 @@ too narrow.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, sqrt
+from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
 
 from kragx.agreement import scoring
 from kragx.agreement.labels import Labels, Scale, read_sides
-from kragx.comparison.statistics import CONFIDENCE, Interval, check_confidence, student_t
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    Interval,
+    check_confidence,
+    score_interval,
+    student_t,
+)
 from kragx.data import Run
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.evaluation import Evaluation
@@ -34,7 +40,7 @@ class CorrectedMean:
     Attributes:
         value: the prediction-powered estimate.
         interval: of the mean over the population that the queries are a sample of; None where
-            nothing varies: an interval without width would say that nothing is uncertain.
+            all human values are the same, unless that is the least or the greatest there can be.
         plain: the judge's mean over all queries, uncorrected.
         human: the human mean over the labelled queries alone.
         human_interval: of that one.
@@ -65,7 +71,9 @@ def prediction_powered(
     ``mean(y) + w * (mean of f over the rest - mean of f over the labelled)``, where the weight w is
     the one that makes its variance least, cut to [0, 1] (power tuning, PPI++). Its variance is
     ``var(y - w f) / n + w^2 var(f) / N``; the interval uses Student's t with n - 1 degrees of
-    freedom, and n - 2 in the variance, as w is estimated from the same values.
+    freedom, and n - 2 in the variance, as w is estimated from the same values. Between bounds it is
+    Wilson's of as many hits and misses as would be that sure (`score_intervals`): one around the
+    estimate would end beyond the bounds, and hold the truth too seldom where most queries are hits.
 
     Args:
         human: (n) the human value of each labelled unit.
@@ -73,7 +81,7 @@ def prediction_powered(
         rest: (N) the judge's value of each unit that people did not label; may be empty, and the
             estimate is then the human mean.
         confidence: between 0 and 1.
-        bounds: where a mean can lie; what would lie beyond is cut off.
+        bounds: between what the values lie; an estimate beyond is cut off.
 
     Raises:
         UsageError: fewer than three labelled units, or human and judge differ in number.
@@ -84,7 +92,7 @@ def prediction_powered(
     n, more = len(human), len(rest)
     if n < 3 or len(judge) != n:
         raise UsageError(f"{n} labelled and {len(judge)} judged units: at least 3 of each needed")
-    reach = student_t((1 + check_confidence(confidence)) / 2, n - 1)
+    check_confidence(confidence)
     mean = value = float(human.mean())
     everything = np.concatenate([judge, rest])
     spread = float(everything.var(ddof=1)) if more >= 2 else 0.0
@@ -97,14 +105,21 @@ def prediction_powered(
     residual = float(((rectified - rectified.mean()) ** 2).sum()) / (n - 2 if weight else n - 1)
     variance = residual / n + (weight**2 * spread / more if weight else 0.0)
 
-    def around(mean: float, variance: float) -> Interval | None:
-        margin = reach * sqrt(variance)
-        if margin <= 1e-12 * max(1, abs(mean)):  # equal values may vary in their last digits
-            return None
-        return max(bounds[0], mean - margin), min(bounds[1], mean + margin)
+    low, width = bounds[0], bounds[1] - bounds[0]
+    between = int(min((human > bounds[0]).sum(), (human < bounds[1]).sum()))
 
+    def around(mean: float, variance: float) -> Interval | None:
+        if between and variance <= 1e-24 * max(1, mean**2):  # equal, but for their last digits
+            return None
+        if not isfinite(width):
+            margin = student_t((1 + confidence) / 2, n - 1) * sqrt(variance)
+            return mean - margin, mean + margin
+        ends = score_interval((mean - low) / width, variance / width**2, n, between, confidence)
+        return low + width * ends[0], low + width * ends[1]
+
+    value = min(bounds[1], max(bounds[0], value))
     return CorrectedMean(
-        value=min(bounds[1], max(bounds[0], value)),
+        value=value,
         interval=around(value, variance),
         plain=float(everything.mean()),
         human=mean,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from itertools import product
 
 import numpy as np
 
@@ -77,35 +78,61 @@ def agreement_coverage(truth, queries, *, wider=True):
     return {name: count / SIMULATED for name, count in held.items()}
 
 
-def clustered(rng, count, queries, documents=10):
+def clustered(rng, count, queries, documents=10, ease=-0.5):
     """Labels of people and of a biased judge, documents of a query alike: (count, q, d) each."""
-    ease = rng.normal(-0.5, 1.2, (count, queries, 1))
+    ease = rng.normal(ease, 1.2, (count, queries, 1))
     chance = 1 / (1 + np.exp(-ease))
     human = rng.random((count, queries, documents)) < chance
     guess = rng.random(human.shape) < 0.3 + 0.6 * chance
     return human.astype(float), np.where(rng.random(human.shape) < 0.7, human, guess).astype(float)
 
 
-def correction_coverage(labelled, queries, count=SIMULATED):
-    """How often a mean's interval holds the truth: by query, by pair, and of the judge alone.
+METRICS = {
+    "precision@10": lambda labels: labels.mean(-1),
+    "hit rate@3": lambda labels: labels[..., :3].max(-1),
+    "MRR": lambda labels: labels.max(-1) / (labels.argmax(-1) + 1),
+}
+"""From (..., d) labels of documents to a value a query."""
 
-    The metric is precision@10; people have labelled so many of the queries.
+EASY, HARD = -0.5, -3.0
+"""How likely documents are relevant: hit rates@3 of .70 and .20."""
+
+
+def correction_coverage(labelled, queries, metric="precision@10", ease=EASY, count=SIMULATED):
+    """How often a mean's interval holds the truth: corrected, of people alone, of the judge alone.
+
+    People have labelled so many of the queries.
     """
+    rng, value = np.random.default_rng(1), METRICS[metric]
+    truth = value(clustered(np.random.default_rng(0), 100, 10_000, ease=ease)[0]).mean()
+    held = {"corrected": 0, "people": 0, "judge": 0}
+    for _ in range(count // 500):
+        for people, judge in zip(*map(value, clustered(rng, 500, queries, ease=ease)), strict=True):
+            mean = prediction_powered(
+                people[:labelled], judge[:labelled], judge[labelled:], bounds=(0, 1)
+            )
+            for name, (low, high) in (
+                ("corrected", mean.interval),
+                ("people", mean.human_interval),
+            ):
+                held[name] += low <= truth <= high
+            margin = 1.96 * judge.std(ddof=1) / queries**0.5
+            held["judge"] += abs(mean.plain - truth) <= margin
+    return {name: int(times) / count for name, times in held.items()}
+
+
+def pair_coverage(labelled, queries, count=SIMULATED):
+    """The same of precision@10 with each pair as an observation of its own."""
     rng = np.random.default_rng(1)
     truth = clustered(np.random.default_rng(0), 100, 10_000)[0].mean()
-    held = {"query": 0, "pair": 0, "judge": 0}
+    held = 0
     for _ in range(count // 500):
         for people, judge in zip(*clustered(rng, 500, queries), strict=True):
-            ours, theirs = people.mean(1), judge.mean(1)
-            one = prediction_powered(ours[:labelled], theirs[:labelled], theirs[labelled:])
-            other = prediction_powered(
+            low, high = prediction_powered(
                 people[:labelled].ravel(), judge[:labelled].ravel(), judge[labelled:].ravel()
-            )
-            held["query"] += one.interval[0] <= truth <= one.interval[1]
-            held["pair"] += other.interval[0] <= truth <= other.interval[1]
-            margin = 1.96 * theirs.std(ddof=1) / queries**0.5
-            held["judge"] += abs(one.plain - truth) <= margin
-    return {name: int(times) / count for name, times in held.items()}
+            ).interval
+            held += low <= truth <= high
+    return held / count
 
 
 def usual_width(queries, pairs):
@@ -140,9 +167,13 @@ def main():
         widths = "  ".join(f"{name} {width:.2f}" for name, width in found.items())
         sys.stdout.write(f"{queries:4} queries of {pairs} pairs, width: {widths}\n")
     for labelled, queries in ((20, 120), (30, 180), (50, 300)):
-        found = correction_coverage(labelled, queries)
-        shares = "  ".join(f"{name} {share:.1%}" for name, share in found.items())
-        sys.stdout.write(f"{labelled:4} of {queries} queries labelled: {shares}\n")
+        pairs = pair_coverage(labelled, queries)
+        sys.stdout.write(f"{labelled:4} of {queries} queries labelled, by pair: {pairs:.1%}\n")
+        for ease, metric in product((EASY, HARD), METRICS):
+            found = correction_coverage(labelled, queries, metric, ease)
+            shares = "  ".join(f"{name} {share:.1%}" for name, share in found.items())
+            hard = "hard" if ease == HARD else "easy"
+            sys.stdout.write(f"{labelled:4} of {queries}, {hard}, {metric}: {shares}\n")
 
 
 if __name__ == "__main__":

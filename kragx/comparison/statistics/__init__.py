@@ -31,7 +31,7 @@ from kragx.comparison.statistics.paired import (
     sign_flip_p,
     tally,
 )
-from kragx.comparison.statistics.wilson import score_intervals, wilson_interval
+from kragx.comparison.statistics.wilson import score_interval, score_intervals, wilson_interval
 
 __all__ = [
     "CONFIDENCE",
@@ -54,6 +54,7 @@ __all__ = [
     "queries_needed",
     "resampled",
     "resampled_means",
+    "score_interval",
     "score_intervals",
     "sign_flip_p",
     "student_t",

@@ -12,7 +12,7 @@ from kragx.comparison.statistics.bootstrap import (
     student_t,
 )
 from kragx.errors import UsageError
-from kragx.metrics import Floats
+from kragx.metrics import Floats, Ints
 
 _DECIMALS = 12
 """Sums in another order differ behind these; what is shown is to be the same on any machine."""
@@ -52,6 +52,40 @@ def _score_ends(mean: Floats, n: Floats, reach: Floats) -> Floats:
     return ends
 
 
+def _trials(mean: Floats, variance: Floats, n: Floats, between: Floats | Ints) -> Floats:
+    """(c) how many hits and misses would be as sure of a mean in [0, 1] as n values are.
+
+    Args:
+        mean: (c) the means.
+        variance: (c) their variances, those of the values over n.
+        n: (c) how many values.
+        between: (c) how many are not 0, or how many not 1, the fewer of the two.
+    """
+    seldom = 1 / np.maximum(between, 1)
+    return n * (mean * (1 - mean) * n + seldom) / (variance * n**2 + seldom)
+
+
+def score_interval(
+    mean: float, variance: float, n: int, between: int, confidence: float = CONFIDENCE
+) -> Interval:
+    """The same as `score_intervals` of an estimate of a mean in [0, 1] by n values.
+
+    Args:
+        mean: the estimate, in [0, 1].
+        variance: its variance.
+        n: by how many values it is known.
+        between: how many of these are not 0, or how many not 1, the fewer of the two.
+        confidence: between 0 and 1.
+
+    Returns:
+        Its ends, within [0, 1].
+    """
+    own = np.array([[mean], [variance], [n], [between]], np.float64)
+    reach = np.array([student_t((1 + confidence) / 2, n - 1)])
+    low, high = _score_ends(own[0], _trials(*own), reach)[:, 0].tolist()
+    return low, high
+
+
 def score_intervals(
     values: Floats, low: Floats, high: Floats, confidence: float = CONFIDENCE
 ) -> Floats:
@@ -87,13 +121,11 @@ def score_intervals(
     here, n = defined[:, enough], n[enough].astype(np.float64)
     mean = np.clip(x.sum(axis=0) / n, 0, 1)
     squares = (np.where(here, x - mean, 0.0) ** 2).sum(axis=0)
-    off = np.minimum((here & (x > 0)).sum(axis=0), (here & (x < 1)).sum(axis=0))
+    between = np.minimum((here & (x > 0)).sum(axis=0), (here & (x < 1)).sum(axis=0))
     zeros_and_ones = ((x == 0) | (x == 1)).all(axis=0)
-    seldom = 1 / np.maximum(off, 1)
-    worth = (mean * (1 - mean) * n + seldom) / (squares * n / (n - 1) + seldom)
     p = (1 + confidence) / 2
     reach = np.array([student_t(p, count - 1) for count in n.tolist()])
-    trials = np.where(zeros_and_ones, n, n * worth)
+    trials = np.where(zeros_and_ones, n, _trials(mean, squares / (n - 1) / n, n, between))
     reach = np.where(zeros_and_ones, NormalDist().inv_cdf(p), reach)
     own = low[enough] + width * _score_ends(mean, trials, reach)
     alike = ~zeros_and_ones & (squares <= n * 1e-18)
