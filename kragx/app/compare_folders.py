@@ -41,6 +41,11 @@ class Compared(Result):
         """How the folders came about."""
         return [line for name, of in self.records.items() for line in record_lines(of, name)]
 
+    @property
+    def failures(self) -> frozenset[str]:
+        """The retrievers that failed, now or before, so that nothing can be said of them."""
+        return frozenset(own.retriever for own in self.changes if own.comparison.not_comparable)
+
     def describe(self) -> Iterator[Part]:
         """Every change, metric by metric, and the gates."""
         yield from self.origins
@@ -58,6 +63,7 @@ def compare_folders(
     gates: Sequence[str] = (),
     slices: Sequence[str] | None = None,
     anyway: bool = False,
+    settings: Sequence[str] = (),
 ) -> Compared:
     """Compare the numbers of two result folders, or of two retrievers in one, as they stand there.
 
@@ -69,6 +75,7 @@ def compare_folders(
             Within one folder these alone, and ``earlier`` is the first retriever.
         slices: fields to compare within; None for those of the later one's config.
         anyway: compare what cannot be compared, and say so.
+        settings: values that win over the config's, as ``max_failed=0.1``.
 
     Raises:
         DataError: a folder lacks a file, or one is broken.
@@ -76,8 +83,8 @@ def compare_folders(
     """
     before = read_results_folder(old)
     after = before if new is None else read_results_folder(new)
-    config = configs.load((new or old) / "config.yaml", needs_env=False)
-    statistics = config.statistics.settings
+    config = configs.load((new or old) / "config.yaml", settings, needs_env=False)
+    statistics = config.comparing
     fields = (config.slices or ()) if slices is None else slices
     changed = changes(
         before, after, statistics, retrievers=retrievers, slices=fields, anyway=anyway

@@ -103,18 +103,25 @@ def corpus_left(config: RunConfig) -> Corpus:
     return NO_CORPUS if path is None or not path.exists() else as_corpus(path)
 
 
-def recompute(folder: Path, *, earlier: Path | None = None, anyway: bool = False) -> RunReport:
+def recompute(
+    folder: Path,
+    *,
+    earlier: Path | None = None,
+    anyway: bool = False,
+    settings: Sequence[str] = (),
+) -> RunReport:
     """Every number of a result folder once more, from what it holds; nothing is retrieved.
 
     Args:
         folder: that `RunReport.write` has written.
         earlier: a folder to compare with; None for the one that the config names.
         anyway: as for `run`.
+        settings: values that win over the config's, as ``max_failed=0.1``.
 
     Raises:
         DataError: the folder lacks a file, or one is broken.
     """
-    config, dataset, runs = read_folder(folder)
+    config, dataset, runs = read_folder(folder, settings)
     if earlier is not None:
         config = configs.with_earlier(config, earlier)
     before = earlier_results(config, dataset, folder, anyway=anyway)

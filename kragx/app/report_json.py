@@ -24,7 +24,7 @@ Bounds = Mapping[str, tuple[float | None, float | None]]
 
 
 class EvaluationJson(TypedDict):
-    """One retriever under one matcher; null: no value."""
+    """One retriever under one matcher; null: no value. Of failures the reason by query id."""
 
     retriever: str
     match: str
@@ -37,6 +37,7 @@ class EvaluationJson(TypedDict):
     maximum: NotRequired[PerMetric]
     queries: Mapping[str, PerMetric]
     nearby: Nearby | None
+    failures: Mapping[str, str]
 
 
 class ReportJson(TypedDict):

@@ -44,6 +44,7 @@ def write_folder(report: RunReport, folder: Path) -> None:
             _write_parquet(folder / "results" / f"{name}.parquet", rows, _RESULT_COLUMNS)
         columns = dict.fromkeys(("query_id", "retriever", "match"), "string")
         columns |= dict.fromkeys(metric_names(report.evaluations), "float64")
+        columns["failure"] = "string"
         _write_parquet(folder / "queries.parquet", query_rows(report.evaluations), columns)
     write_text(folder / "means.csv", means_csv(report.evaluations))
     write_text(folder / "queries.csv", queries_csv(report.evaluations, report.dataset))
@@ -103,8 +104,14 @@ def _write_parquet(path: Path, rows: Iterable[dict[str, Any]], kinds: Mapping[st
     parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema), path)
 
 
-def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
+def read_folder(
+    folder: Path, settings: Iterable[str] = ()
+) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
     """What a run left in a folder: its config, its gold set, and what each retriever returned.
+
+    Args:
+        folder: the folder.
+        settings: values that win over the config's.
 
     Raises:
         DataError: the folder lacks a file, or one is broken.
@@ -114,7 +121,7 @@ def read_folder(folder: Path) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
             f"{folder}: no result folder, as it has no config.yaml; name one that kragx run has "
             "written (an interrupted run goes on with kragx run)"
         )
-    config = load(folder / "config.yaml", needs_env=False)
+    config = load(folder / "config.yaml", settings, needs_env=False)
     name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
     gold = read_gold(folder / "gold.jsonl")
     dataset = replace(gold, name=name, version=config.dataset.version)

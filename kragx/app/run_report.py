@@ -16,8 +16,8 @@ from kragx.app.screen import by_matcher, dataset_line, screen
 from kragx.comparison import (
     Change,
     Comparison,
+    Failures,
     GateResult,
-    Recommendation,
     Results,
     RetrieverScores,
     changes,
@@ -65,21 +65,13 @@ class RunReport(Result):
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
         """The retrievers compared, once for each matcher; computed when first asked for."""
-        comparisons = compare_by_matcher(
+        return compare_by_matcher(
             map(RetrieverScores.of, self.evaluations),
-            self.config.statistics.settings,
+            self.config.comparing,
             baseline=self.config.baseline,
             slices=self.config.slices or (),
             dataset=self.dataset,
         )
-        counts = [evaluation.counts for evaluation in self.evaluations]
-        if any(count["n_failed"] < count["n_queries"] for count in counts):
-            return comparisons
-        # Zeros of failures are no values, and equal ones no tie.
-        text = "Every question failed for every retriever, so there is nothing to compare."
-        values = {"metric": comparisons[0].primary}
-        verdict = Recommendation("no_winner", text, supported=False, values=values)
-        return tuple(replace(comparison, recommendations=(verdict,)) for comparison in comparisons)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -91,7 +83,7 @@ class RunReport(Result):
         return changes(
             self.earlier,
             now,
-            self.config.statistics.settings,
+            self.config.comparing,
             slices=self.config.slices or (),
             anyway=self.anyway,
         )
@@ -100,6 +92,16 @@ class RunReport(Result):
     def gates(self) -> tuple[GateResult, ...]:
         """The config's gates, each held against the retrievers that it concerns."""
         return check_gates(self.config.parsed_gates, self.comparisons, self.changes)
+
+    @property
+    def failures(self) -> dict[str, Failures]:
+        """The retrievers that are not comparable, as they failed on more than is tolerated."""
+        return {
+            own.retriever: own
+            for comparison in self.comparisons
+            for own in comparison.failures
+            if not own.tolerated
+        }
 
     def describe(self, *, full: bool = False) -> Iterator[Part]:
         """What one needs to decide what to do next; `full` is all that there is."""
@@ -113,7 +115,7 @@ class RunReport(Result):
         for comparison, group in zip(self.comparisons, by_matcher(self.evaluations)):
             yield from group[0].heading()
             yield from comparison.describe(group)
-            yield from remarks_on(group)
+            yield from remarks_on(group, failures=False)
         for change in self.changes:
             yield from change.describe(matchers=len(self.comparisons) > 1)
         yield from gates_parts(self.gates)
@@ -129,6 +131,7 @@ class RunReport(Result):
                     retriever=evaluation.name,
                     match=evaluation.match_name,
                     nearby=evaluation.nearby,
+                    failures=evaluation.failures,
                     **evaluation.to_dict(queries=True),  # type: ignore[typeddict-item]
                 )
                 for evaluation in self.evaluations
@@ -172,7 +175,7 @@ class RunReport(Result):
             runs=self.runs,
             # Slices help to find where a retriever fails, so the page has some of its own choice.
             comparisons=self.comparisons if self.config.slices else None,
-            settings=self.config.statistics.settings,
+            settings=self.config.comparing,
             baseline=self.config.baseline,
             corpus=self._corpus,
             reasons=self._reasons,

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
+from kragx.comparison.failures import MARKED
 from kragx.comparison.recommendations import FEW
 from kragx.comparison.view import STANDING
 from kragx.evaluation.evaluation import Evaluation
@@ -42,8 +43,8 @@ def screen(
     verdict, *advice = comparison.recommendations
     yield dataset_line(group[0])
     yield Line(f"match: {group[0].match_label}; profile: {group[0].profile_label}", "dim")
-    failures = [result for result in evaluations if result.counts["n_failed"]]
-    yield from map(warning, _first(_remarks(failures)))
+    # Which questions fail is the same under each matcher.
+    yield from (line for own in comparison.failures for line in own.describe())
     yield from (replace(line, style="bold") for line in verdict.describe())
     yield _means(comparison, group)
     if len(comparisons) > 1:
@@ -55,10 +56,9 @@ def screen(
     yield from _items(_first(broken))
     yield from map(Line, _first([*map(_change, changes)]))
     yield from _items([*_first(supported), *slices])
-    others = [result for result in evaluations if not result.counts["n_failed"]]
     compared = [comparison, *(change.comparison for change in changes)]
     cautions = dict.fromkeys(caution for comparison in compared for caution in comparison.cautions)
-    yield from map(warning, _first([*cautions, *_remarks(others)]))
+    yield from map(warning, _first([*cautions, *_remarks(evaluations)]))
 
 
 def dataset_line(evaluation: Evaluation) -> Line:
@@ -92,14 +92,14 @@ def _remarks(evaluations: Sequence[Evaluation]) -> list[str]:
     """What was left out, each remark once, with the retrievers that it is about."""
     names: dict[str, dict[str, None]] = {}
     for evaluation in evaluations:
-        for remark in evaluation.remarks:
+        for remark in evaluation.further_remarks:
             names.setdefault(remark, {})[evaluation.name] = None
     return [f"{', '.join(retrievers)}: {remark}" for remark, retrievers in names.items()]
 
 
 def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     """The first metrics: of a few retrievers with intervals, of many a row for each retriever."""
-    few = len(comparison.retrievers) <= SIDE_BY_SIDE
+    few = len(comparison.every_retriever) <= SIDE_BY_SIDE
     names, profile = comparison.metrics, evaluations[0].profile
     untimed = [
         name
@@ -114,22 +114,28 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     if few:
         narrow = replace(narrow, note=narrow.note + note)
         return replace(table, narrow=narrow, note=table.note + note)
-    _, *turned = zip(narrow.columns, *narrow.rows)  # the same cells, turned about
-    return Table(["retriever", *shown], turned, note=f"{STANDING}{note}")
+    names, *turned = zip(narrow.columns, *narrow.rows)  # the same cells, turned about
+    heads = ["retriever", *(cell if isinstance(cell, str) else cell.text for cell in names[1:])]
+    marks = "; ".join([STANDING, *([MARKED] if comparison.not_comparable else [])])
+    return Table(heads, turned, note=f"{marks}{note}")
 
 
 def _first_metric(comparisons: Sequence[Comparison]) -> Table:
     """The first metric under each matcher."""
-    tables = [comparison.means_table() for comparison in comparisons]
+    tables = [replace(own, metrics=(own.primary,)).means_table() for own in comparisons]
     rows = [
-        [comparison.match, *(table.narrow or table).rows[0][1:]]
+        [comparison.match, *(table.narrow or table).rows[-1][1:]]
         for comparison, table in zip(comparisons, tables)
     ]
-    return Table([f"{comparisons[0].primary} by match", *comparisons[0].retrievers], rows)
+    return Table([f"{comparisons[0].primary} by match", *comparisons[0].every_retriever], rows)
 
 
 def _change(change: Change) -> str:
     """What became of a retriever in the first metric, and of how many queries."""
+    lost = [own for own in change.comparison.failures if not own.tolerated]
+    if lost:
+        why = "; ".join(f"{own.retriever} it {own.text}" for own in lost)
+        return f"{change.retriever}: not comparable: {why}"
     first = change.comparison.overall.differences[0]
     return (
         f"{change.retriever}: {' '.join(line.text for line in first.describe())}; queries: "
@@ -140,6 +146,8 @@ def _change(change: Change) -> str:
 def _slices(comparison: Comparison, field: str) -> str:
     """How the leading retriever does in each slice by a field, the worst first."""
     metric, name = comparison.primary, comparison.best
+    if name not in comparison.retrievers:
+        return f"{metric} by {field}: every retriever failed"
     sign = -1 if comparison.better[metric] == "lower" else 1
     slices = [
         (sign * value, f"{visible(part.label)} {number(value)} (n = {part.n})")

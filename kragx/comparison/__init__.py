@@ -8,6 +8,7 @@ from kragx.comparison.changes import Change, QueryChange, changes
 from kragx.comparison.compare_retrievers import compare, compare_by_matcher, compare_scores
 from kragx.comparison.comparison import CORRECTIONS, Comparison, Recommendation, Settings
 from kragx.comparison.decidable import undecidable, undecidable_differences
+from kragx.comparison.failures import Failures
 from kragx.comparison.flips import Flips, flips_warning
 from kragx.comparison.gate_conditions import Gate, parse_gates
 from kragx.comparison.gates import (
@@ -33,6 +34,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "Estimate",
+    "Failures",
     "Flips",
     "Gate",
     "GateResult",

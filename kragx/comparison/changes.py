@@ -73,6 +73,16 @@ class Change(Result):
     better: tuple[QueryChange, ...]
     worse: tuple[QueryChange, ...]
 
+    @property
+    def before(self) -> str:
+        """What the comparison calls the earlier one."""
+        return self.comparison.baseline
+
+    @property
+    def after(self) -> str:
+        """What the comparison calls the later one."""
+        return next(name for name in self.comparison.every_retriever if name != self.before)
+
     def describe(self, *, matchers: bool = False) -> Iterator[Part]:
         """What became of the retriever, metric by metric, and the queries that changed most.
 
@@ -80,9 +90,12 @@ class Change(Result):
             matchers: name the matcher, as there are several.
         """
         comparison = self.comparison
-        before, after = comparison.retrievers
         under = f", match {comparison.match}" if matchers else ""
-        yield Heading(f"{self.retriever}: {after} against {before}{under}", level=3)
+        yield Heading(f"{self.retriever}: {self.after} against {self.before}{under}", level=3)
+        for own in comparison.failures:
+            yield from own.describe()
+        if comparison.not_comparable:
+            return
         yield comparison.differences_table()
         for name in comparison.fields:
             yield Line(f"difference by {name}, and p:")
@@ -141,11 +154,20 @@ def changes(
         ]
         try:
             comparison = compare_scores(
-                pair, settings, slices=slices, dataset=new.dataset, anyway=anyway
+                pair,
+                settings,
+                baseline=labels[0],
+                slices=slices,
+                dataset=new.dataset,
+                anyway=anyway,
             )
         except UsageError as error:
             raise error.within(path=after.name) from None
-        queries = list(_query_changes(pair, comparison, (old.dataset, new.dataset)))
+        queries = (
+            []  # a question that failed is no change for the worse
+            if comparison.not_comparable
+            else list(_query_changes(pair, comparison, (old.dataset, new.dataset)))
+        )
         better, worse = (
             tuple(
                 sorted(

@@ -7,6 +7,7 @@ from typing import Literal
 
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.decidable import undecidable_differences
+from kragx.comparison.failures import failed_names, failures_of
 from kragx.comparison.flips import flips_between, flips_warning
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
@@ -32,6 +33,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     correction: Literal["holm", "none"] = "holm",
+    max_failed: float = 0.0,
     anyway: bool = False,
 ) -> Comparison:
     """Compare retrievers: means with intervals, paired tests, slices.
@@ -51,6 +53,8 @@ def compare(
         resamples: how many bootstrap resamples and random sign flips.
         seed: of both; the same seed gives the same bits.
         correction: of p, over the retrievers and metrics of a view: ``holm`` or ``none``.
+        max_failed: the share of questions on which a retriever may fail; whoever failed on more is
+            not comparable, stands in `Comparison.failures` and in nothing else.
         anyway: compare what cannot be compared, and say so in `cautions`.
 
     Raises:
@@ -64,7 +68,7 @@ def compare(
     datasets = (own.dataset for own in evaluations if own.dataset is not None)
     return compare_scores(
         list(map(RetrieverScores.of, evaluations)),
-        Settings(confidence, resamples, seed, correction),
+        Settings(confidence, resamples, seed, correction, max_failed),
         baseline=baseline,
         metrics=(
             None if metrics is None else list(map(str, parse_all(metrics, evaluations[0].profile)))
@@ -87,17 +91,21 @@ def compare_scores(
 ) -> Comparison:
     """`compare` for scores that may come from an earlier report."""
     names = [own.name for own in scores]
-    baseline = names[0] if baseline is None else baseline
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise UsageError(
             f"evaluations: two are called {twice!r}; pass a mapping that names each: "
             "compare({'a': first, 'b': second})"
         )
-    if baseline not in names:
+    if baseline is not None and baseline not in names:
         raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
     cautions = check_comparable(scores, anyway=anyway)
-    aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings)
+    failures = failures_of(scores, settings.max_failed)
+    lost = failed_names(failures)
+    # Where nobody can be compared, metrics and questions are still those of all.
+    scores = [own for own in scores if own.name not in lost] or scores
+    baseline = scores[0].name if baseline is None else baseline
+    aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings).without(lost)
     # Over the queries that all have, so that differences are those of the means.
     whole = {own.name: own.means for own in scores if len(own.query_ids) == len(aligned.query_ids)}
     comparison = Comparison(
@@ -112,6 +120,7 @@ def compare_scores(
         overall=aligned.view({**aligned.means(), **whole}),
         slices=tuple(_slices(aligned, slices, dataset, scores[0])),
         flips=tuple(filter(None, flips_between(scores, aligned.metrics).values())),
+        failures=failures,
     )
     cautions += tuple(_cautions(comparison, scores, every_metric=metrics is None))
     comparison = replace(comparison, cautions=cautions)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from kragx.comparison.failures import Failures, failed_names, with_failures
 from kragx.comparison.flips import Flips
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, check_confidence
 from kragx.comparison.view import (
@@ -43,12 +44,15 @@ class Settings:
         resamples: how many bootstrap resamples, and how many random sign flips.
         seed: of both.
         correction: ``holm``, over all metrics and retrievers of a view; or ``none``.
+        max_failed: the share of questions on which a retriever may fail and be compared all the
+            same; its failures then score as empty lists.
     """
 
     confidence: float = CONFIDENCE
     resamples: int = RESAMPLES
     seed: int = SEED
     correction: Literal["holm", "none"] = "holm"
+    max_failed: float = 0.0
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence, least=0.5)
@@ -57,6 +61,8 @@ class Settings:
         if self.correction not in CORRECTIONS:
             hint = nearest(str(self.correction), CORRECTIONS)
             raise UsageError(f"correction: unknown value {self.correction!r}; {hint}")
+        if isinstance(self.max_failed, bool) or not 0 <= self.max_failed <= 1:
+            raise UsageError(f"max_failed: {self.max_failed!r} is no share from 0 to 1")
 
     @property
     def alpha(self) -> float:
@@ -93,7 +99,7 @@ class Comparison(Result):
 
     Attributes:
         match: names the matcher.
-        retrievers: by name, in the order given.
+        retrievers: those that are compared, by name, in the order given.
         baseline: the one that the others are set against.
         metrics: that all of them have, by canonical name; the first is the one that
             recommendations speak of.
@@ -107,6 +113,8 @@ class Comparison(Result):
         cautions: what a reader must know before trusting the comparison.
         flips: the metrics in which another threshold near the chosen one orders otherwise.
         recommendations: what follows, the verdict first.
+        failures: of each retriever that failed on some question; whose are not tolerated is not
+            comparable, and so not among `retrievers`.
     """
 
     match: str
@@ -122,13 +130,24 @@ class Comparison(Result):
     cautions: tuple[str, ...] = ()
     flips: tuple[Flips, ...] = field(default=(), metadata=HIDDEN)
     recommendations: tuple[Recommendation, ...] = ()
+    failures: tuple[Failures, ...] = ()
 
-    also_plain = ("n_queries",)
+    also_plain = ("n_queries", "not_comparable")
 
     @property
     def n_queries(self) -> int:
         """How many queries are compared."""
         return len(self.query_ids)
+
+    @property
+    def not_comparable(self) -> tuple[str, ...]:
+        """The retrievers that failed on more questions than is tolerated."""
+        return failed_names(self.failures)
+
+    @property
+    def every_retriever(self) -> tuple[str, ...]:
+        """Those that are compared, then those that are not."""
+        return self.retrievers + self.not_comparable
 
     @property
     def primary(self) -> str:
@@ -143,7 +162,9 @@ class Comparison(Result):
     @property
     def best(self) -> str:
         """The retriever with the best value of the first metric; the first where none leads."""
-        return self.retrievers[0] if self.leader is None else self.leader.best
+        if self.leader is not None:
+            return self.leader.best
+        return next(iter(self.retrievers), self.baseline)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -162,12 +183,13 @@ class Comparison(Result):
     def means_table(self, evaluations: Sequence[Evaluation] = ()) -> Table:
         """The means over all queries; `evaluations` as for `View.means_table`."""
         marks = f"; {STANDING}" if len(self.retrievers) > 1 else ""
-        return self.overall.means_table(
+        table = self.overall.means_table(
             self.metrics,
             evaluations,
             note=f"with each mean its {self.statistics.confidence:.0%} interval{marks}",
             narrow_note=f"intervals: in a wider window, or in the report's files{marks}",
         )
+        return with_failures(table, self.failures, self.retrievers)
 
     def differences_table(self) -> Table:
         """Each other retriever against the baseline, over all queries."""
@@ -200,12 +222,20 @@ class Comparison(Result):
             columns, rows, note=with_reasons(row_cell.below for row in rows for row_cell in row)
         )
 
-    def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:
-        """Means, differences from the baseline, who is best in each slice, cautions, advice."""
-        yield self.means_table(evaluations)
-        if len(self.retrievers) > 1:
-            yield Heading(f"Compared with {self.baseline}")
+    def against_baseline(self, level: int = 2) -> Iterator[Part]:
+        """The differences from the baseline under a heading; nothing with one retriever."""
+        if self.baseline in self.not_comparable:
+            yield warning(f"nothing is set against the baseline {self.baseline}, as it failed")
+        elif self.overall.differences:
+            yield Heading(f"Compared with {self.baseline}", level=level)
             yield self.differences_table()
+
+    def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:
+        """Who failed, means, differences from the baseline, the best in each slice, advice."""
+        for own in self.failures:
+            yield from own.describe()
+        yield self.means_table(evaluations)
+        yield from self.against_baseline()
         for name in self.fields:
             yield Heading(f"By {name}")
             yield self.slices_table(name)

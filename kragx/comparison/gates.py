@@ -176,17 +176,17 @@ def _results(
     for problem in gate_problems(
         [gate],
         metrics=comparison.metrics,
-        retrievers=comparison.retrievers,
+        retrievers=comparison.every_retriever,
         matchers=matchers,
         slices=comparison.fields,
         baseline=comparison.baseline,
     ):
         raise UsageError(problem)
     part = None if gate.field is None else {"field": gate.field, "value": gate.value}
-    for name in comparison.retrievers:
+    for name in comparison.every_retriever:
         itself = gate.than == "baseline" and name == comparison.baseline
         if gate.retriever in (None, name) and not itself:
-            outcome = (
+            outcome = _not_comparable(gate, name, comparison) or (
                 _against_earlier(gate, name, comparison.match, earlier)
                 if gate.than == "earlier"
                 else _in(gate, name, comparison)
@@ -213,11 +213,28 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
         if (change.retriever, comparison.match) == (name, match):
             if gate.metric not in comparison.metrics:
                 return None, False, f"the earlier results lack {gate.metric}"
-            return _in(gate, comparison.retrievers[1], comparison)
+            lost = {own.retriever: own.text for own in comparison.failures if not own.tolerated}
+            if change.before in lost:
+                return (
+                    None,
+                    False,
+                    f"not comparable: in the earlier results it {lost[change.before]}",
+                )
+            return _in(gate, change.after, comparison)
     if gate.retriever is None:
         # A retriever that is new has nothing that it could be worse than.
         return None, True, "new: not in earlier"
     return None, False, "the earlier results lack this retriever"
+
+
+def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
+    """What becomes of a gate where a retriever, or the one it is set against, is no result."""
+    lost = {own.retriever: own.text for own in comparison.failures if not own.tolerated}
+    if name in lost:
+        return None, False, f"not comparable: it {lost[name]}"
+    if gate.than == "baseline" and comparison.baseline in lost:
+        return None, False, f"not comparable: the baseline {lost[comparison.baseline]}"
+    return None
 
 
 def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:

@@ -31,6 +31,8 @@ def recommend(
         comparison: of the retrievers.
         scores: the same retrievers, for what single queries show.
     """
+    if not comparison.retrievers:
+        return (verdict(comparison),)
     return (
         verdict(comparison),
         *_cost(comparison),
@@ -158,8 +160,8 @@ def _saturated(comparison: Comparison) -> Iterator[Recommendation]:
     if full and len(comparison.retrievers) > 1:
         yield _advice(
             "saturated",
-            f"Every retriever has nearly the highest value in {listed(full)}: harder questions or "
-            "a smaller k would tell them apart.",
+            f"{_every(comparison, 'Every')} has nearly the highest value in {listed(full)}: harder "
+            "questions or a smaller k would tell them apart.",
             metrics=full,
         )
 
@@ -180,7 +182,7 @@ def _what_is_found(
 
     if nowhere := ids(known & ~hits.any(axis=1)):
         subject = "queries have" if len(nowhere) > 1 else "query has"
-        every = "every retriever" if len(scores) > 1 else "the retriever"
+        every = _every(comparison, "every") if len(scores) > 1 else "the retriever"
         yield _advice(
             "unfound",
             f"{len(nowhere)} of {n} {subject} {metric} = 0 for {every} ({listed(nowhere, 5)}): "
@@ -238,12 +240,18 @@ def _reranking(comparison: Comparison) -> Iterator[Recommendation]:
 def verdict(comparison: Comparison) -> Recommendation:
     """Which retriever is best in the first metric, or that the data does not say."""
     metric, leader = comparison.primary, comparison.leader
+    lost = comparison.not_comparable
+    if not comparison.retrievers:
+        every = "Every retriever" if len(lost) > 1 else f"The retriever {lost[0]}"
+        text = f"{every} failed, so there is nothing to compare."
+        return _advice("no_winner", text, supported=False, metric=metric, failed=list(lost))
     if len(comparison.retrievers) == 1:
-        return _advice(
-            "one_retriever",
-            "There is one retriever, and so nothing to choose between; add another to compare.",
-            supported=False,
+        text = (
+            f"Only {comparison.best} can be compared, as {listed(lost)} failed."
+            if lost
+            else "There is one retriever, and so nothing to choose between; add another to compare."
         )
+        return _advice("one_retriever", text, supported=False, failed=list(lost))
     if leader is None:
         return _advice(
             "no_winner",
@@ -268,8 +276,9 @@ def verdict(comparison: Comparison) -> Recommendation:
     }
     if leader.decided:
         text = (
-            f"Use {leader.best}: in {metric} it is better than every other retriever, with {best}. "
-            f"The next is {rival.against}; the {rival.text}."
+            f"Use {leader.best}: in {metric} it is better than "
+            f"{_every(comparison, 'every other')}, with {best}. The next is {rival.against}; "
+            f"the {rival.text}."
         )
         return _advice("winner", text, **values)
     needed = _queries_needed(comparison, rival) if leader.tested else None
@@ -284,6 +293,11 @@ def verdict(comparison: Comparison) -> Recommendation:
 
 def _advice(kind: str, text: str, *, supported: bool = True, **values: Any) -> Recommendation:
     return Recommendation(kind, text, supported, values)
+
+
+def _every(comparison: Comparison, every: str) -> str:
+    """All retrievers but those that failed, of which nothing is said."""
+    return f"{every} retriever{' that did not fail' if comparison.not_comparable else ''}"
 
 
 def _undecided(leader: Leader, rival: Difference, best: str) -> str:

@@ -35,6 +35,9 @@ class RetrieverScores:
         better: for each metric ``higher``, ``lower`` or ``neither``.
         nearby: the means at thresholds near the chosen one, where they are known.
         bounds: of metrics some of whose judgements are missing, what the mean may become.
+        n_failed: on how many queries the retriever failed.
+        failures: by query id, why, as far as that is known.
+        first_failure: the first of them in words.
     """
 
     name: str
@@ -46,6 +49,9 @@ class RetrieverScores:
     better: Mapping[str, Direction]
     nearby: Nearby | None = None
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    n_failed: int = 0
+    failures: Mapping[str, str] = field(default_factory=dict)
+    first_failure: str = ""
 
     @classmethod
     def of(cls, evaluation: Evaluation, neighbourhood: float = NEIGHBOURHOOD) -> RetrieverScores:
@@ -64,6 +70,9 @@ class RetrieverScores:
                 else evaluation.around(neighbourhood)
             ),
             bounds=evaluation.bounds,
+            n_failed=evaluation.counts["n_failed"],
+            failures=evaluation.failures,
+            first_failure=evaluation.counts.get("first_failure", ""),
         )
 
     @classmethod
@@ -88,6 +97,9 @@ class RetrieverScores:
             better={name: better.get(name) or direction(name) for name in row["mean"]},
             nearby=Nearby.read(row["nearby"]) if row.get("nearby") else None,
             bounds={name: (low, high) for name, (low, high) in row.get("bounds", {}).items()},
+            n_failed=int(row["counts"].get("n_failed", 0)),
+            failures=dict(row.get("failures", {})),
+            first_failure=str(row["counts"].get("first_failure", "")),
         )
 
     def table(self, metrics: Iterable[str], query_ids: Iterable[str]) -> Floats:

@@ -8,7 +8,7 @@ from kragx.comparison.scores import RetrieverScores
 from kragx.errors import UsageError, shorten
 from kragx.evaluation.evaluation import Evaluation, metric_names
 from kragx.metrics import metric as metric_named
-from kragx.printing import Cell, Part, Table
+from kragx.printing import Cell, Line, Part, Table, warning
 
 Result = Evaluation | RetrieverScores
 
@@ -120,10 +120,17 @@ def side_by_side(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
         yield group[0].size
 
 
-def remarks_on(evaluations: Sequence[Evaluation]) -> Iterator[Part]:
-    """What was left out of evaluations of one matcher, of several with their names."""
+def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> Iterator[Line]:
+    """What was left out of evaluations of one matcher, of several with their names.
+
+    Args:
+        evaluations: of one matcher.
+        failures: whether that includes failures; a comparison says itself what they mean.
+    """
     for evaluation in evaluations:
-        yield from evaluation.warnings(f"{evaluation.name}: " if len(evaluations) > 1 else "")
+        prefix = f"{evaluation.name}: " if len(evaluations) > 1 else ""
+        for remark in evaluation.remarks if failures else evaluation.further_remarks:
+            yield warning(f"{prefix}{remark}")
 
 
 def _table(evaluations: Sequence[Evaluation]) -> Table:

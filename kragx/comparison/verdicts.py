@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,6 +91,14 @@ class Aligned:
             {(metric, own.name): own.doubt(metric) for own in scores for metric in metrics},
         )
 
+    def without(self, retrievers: Collection[str]) -> Aligned:
+        """The same without some of the retrievers."""
+        return replace(
+            self,
+            retrievers=tuple(name for name in self.retrievers if name not in retrievers),
+            columns={key: own for key, own in self.columns.items() if key[1] not in retrievers},
+        )
+
     def rows(self, rows: Sequence[int]) -> Aligned:
         """The same for some of the queries."""
         return replace(
@@ -118,12 +126,14 @@ class Aligned:
 
     def view(self, means: Means) -> View:
         """Compare on these rows; `means` are the numbers to show, those of reports or `means`."""
+        if not self.retrievers:
+            return View(len(self.query_ids), {}, {}, ())
         best, settings = self._best(means), self.settings
         to_baseline = [
             (metric, name, self.baseline)
             for metric in self.metrics
             for name in self.retrievers
-            if name != self.baseline
+            if name != self.baseline and self.baseline in self.retrievers
         ]
         to_best = [
             (metric, top, name)

@@ -321,7 +321,7 @@ class View(Result):
     def best_cell(self, metric: str) -> Cell:
         """Who is best in a metric, or that it is not decided; of one retriever its mean."""
         leader = self.leaders.get(metric)
-        if leader is None and len(self.means) > 1:
+        if leader is None and len(self.means) != 1:
             return Cell("-")
         mean = self.means[leader.best if leader else next(iter(self.means))][metric]
         text = f"{leader.best if leader else ''} {number(mean.value)}".lstrip()

@@ -16,7 +16,7 @@ from kragx.errors import UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import judged_share
 from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Means, Nearby, means_at, neighbours
-from kragx.evaluation.wording import match_label, remarks
+from kragx.evaluation.wording import failure_remarks, further_remarks, match_label
 from kragx.matchers import check_threshold
 from kragx.metrics import (
     MatchTable,
@@ -240,7 +240,12 @@ class Evaluation(Result):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know before trusting the numbers: everything that was left out."""
-        return tuple(remarks(self.counts, self.settings, self.profile))
+        return (*failure_remarks(self.counts), *self.further_remarks)
+
+    @property
+    def further_remarks(self) -> tuple[str, ...]:
+        """The same but for failures, where a comparison says what these mean."""
+        return tuple(further_remarks(self.counts, self.settings, self.profile))
 
     def mean_cell(self, metric: str) -> str:
         """A mean as people read it, with what missing judgements leave open."""
@@ -274,9 +279,9 @@ class Evaluation(Result):
         yield Line(f"match: {self.match_label}")
         yield Line(f"profile: {self.profile_label}")
 
-    def warnings(self, prefix: str = "") -> Iterator[Line]:
+    def warnings(self) -> Iterator[Line]:
         """The remarks as lines."""
-        return (warning(f"{prefix}{remark}") for remark in self.remarks)
+        return map(warning, self.remarks)
 
     @property
     def size(self) -> Line:

@@ -46,10 +46,17 @@ def _shown(value: Any) -> Any:
     return " ".join(str(value[key]) for key in ("name", "version") if key in value)
 
 
-def remarks(
+def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
+    """On how many queries the retriever failed, and the first reason; nothing where it did not."""
+    if counts["n_failed"]:
+        yield f"queries that failed: {counts['n_failed']} (scored as empty lists)"
+        yield f"the first failure: {counts['first_failure']}"
+
+
+def further_remarks(
     counts: Mapping[str, Any], settings: Mapping[str, Any], profile: Profile
 ) -> Iterator[str]:
-    """A line for each thing that was left out, replaced or is not known.
+    """A line for each other thing that was left out, replaced or is not known.
 
     Args:
         counts: of an evaluation.
@@ -59,7 +66,6 @@ def remarks(
     treated = {
         "n_no_gold": ("queries without gold", _NO_GOLD[profile.no_gold]),
         "n_missing": ("queries missing in the run", _MISSING[profile.missing]),
-        "n_failed": ("queries that failed", "scored as empty lists"),
         "n_empty": ("queries answered with an empty list", "nothing was found"),
         "n_extra": ("queries of the run that the gold set lacks", "left out"),
         "n_duplicates": ("documents that stand twice in a list", _REPEATS[profile.duplicates]),
@@ -75,8 +81,6 @@ def remarks(
     for name, (noun, treatment) in treated.items():
         if counts.get(name):
             yield f"{noun}: {counts[name]} ({treatment})"
-    if counts["n_failed"]:
-        yield f"the first failure: {counts['first_failure']}"
     unanswered = 0 < counts["n_failed"] == counts["n_queries"] - counts["n_missing"]
     for name, own in {} if unanswered else counts.get("metrics", {}).items():
         # What looks at documents or times may have a value without gold; a run's has none a query.

@@ -15,25 +15,27 @@ from kragx.evaluation.sweep import Sweep
 
 
 def means_csv(evaluations: Sequence[Evaluation]) -> str:
-    """A line for each run and matcher, a column for each metric, then the micro averages."""
+    """A line for each run and matcher: failures, then metrics, then the micro averages."""
     metrics = metric_names(evaluations)
     micro = [f"micro {name}" for name in metrics if name in evaluations[0].micro]
     rows = (
         {
             "retriever": evaluation.name,
             "match": evaluation.match_name,
+            **{name: evaluation.counts[name] for name in ("n_queries", "n_failed")},
             **evaluation.mean,
             **{f"micro {name}": value for name, value in evaluation.micro.items()},
         }
         for evaluation in evaluations
     )
-    return csv_text(rows, ["retriever", "match", *metrics, *micro])
+    return csv_text(rows, ["retriever", "match", "n_queries", "n_failed", *metrics, *micro])
 
 
 def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None = None) -> str:
     """A line for each query, run and matcher, a column for each metric; empty where undefined.
 
-    With the gold set, the question and its type stand at the end of each line.
+    Behind them stands why the retriever failed, if it did; with the gold set, the question and its
+    type at the end of each line.
     """
     more = {} if dataset is None else QUESTION_COLUMNS
     rows = query_rows(evaluations)
@@ -43,17 +45,18 @@ def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None =
             for row in rows
         )
     metrics = metric_names(evaluations)
-    return csv_text(rows, ["query_id", "retriever", "match", *metrics, *more])
+    return csv_text(rows, ["query_id", "retriever", "match", *metrics, "failure", *more])
 
 
 def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:
-    """A row for each query, run and matcher: these three, and the value of each metric."""
+    """A row for each query, run and matcher: these, the value of each metric, and a failure."""
     return (
         {
             "query_id": query_id,
             "retriever": evaluation.name,
             "match": evaluation.match_name,
             **values,
+            "failure": evaluation.failures.get(query_id),
         }
         for evaluation in evaluations
         for query_id, values in evaluation.queries.items()

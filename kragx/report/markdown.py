@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
+from kragx.comparison.side_by_side import remarks_on
 from kragx.evaluation.evaluation import Evaluation
 from kragx.printing import Heading, Line, Part, as_markdown, warning
 
@@ -88,17 +89,16 @@ def _comparison(
         f"{statistics.confidence:.0%} intervals: Wilson's, of differences and times from "
         f"{statistics.resamples:,} resamples of the queries, seed {statistics.seed}."
     )
+    for own in comparison.failures:
+        yield from own.describe()
     yield Heading("Recommendations", level=level)
     for recommendation in comparison.recommendations:
         yield from recommendation.describe()
     yield Heading("Metrics by retriever", level=level)
     yield comparison.means_table(evaluations)
-    for evaluation in evaluations:
-        yield from evaluation.warnings(f"{evaluation.name}: ")
+    yield from remarks_on(evaluations, failures=False)
     yield from map(warning, comparison.cautions)
-    if len(comparison.retrievers) > 1:
-        yield Heading(f"Compared with {comparison.baseline}", level=level)
-        yield comparison.differences_table()
+    yield from comparison.against_baseline(level)
     for field in comparison.fields:
         yield Heading(f"By {field}", level=level)
         yield comparison.slices_table(field)

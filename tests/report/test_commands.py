@@ -113,6 +113,7 @@ def test_the_csv_of_queries_opens_in_excel(kragx, here, config):
             "match": "overlap",
             "ndcg@5": "1.0",
             "recall@5": "1.0",
+            "failure": "",
             "query_type": "쉬움",
             "query": "'=1+1",
         }

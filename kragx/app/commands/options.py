@@ -70,6 +70,13 @@ Anyway = Annotated[
     bool, typer.Option("--anyway", help="Compare what cannot be compared, and say so.")
 ]
 
+MaxFailed = Annotated[
+    float | None,
+    typer.Option(
+        help="The share of questions on which a retriever may fail; wins over the config's."
+    ),
+]
+
 # Labels, judgements and judges
 
 Asks = Annotated[

@@ -1,6 +1,6 @@
 """`kragx run`, `report` and `compare`: from a config to its result folder, and what folders say."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +15,7 @@ from kragx.app.result_folder import write_folder
 from kragx.app.screen import judging_plan
 from kragx.comparison import Change, Comparison, GateResult, failed
 from kragx.data.formats.jsonl import make_folder
-from kragx.errors import UsageError
+from kragx.errors import RetrieverError, UsageError
 from kragx.report.csv_files import means_csv, write_text
 from kragx.report.markdown import changes_markdown, summary_markdown
 
@@ -35,6 +35,7 @@ def run(
     max_missing: Annotated[
         float | None, typer.Option(help="The share of judgements that may be missing (default 0).")
     ] = None,
+    max_failed: opt.MaxFailed = None,
     earlier: opt.Earlier = None,
     anyway: opt.Anyway = False,
     summary: opt.Summary = None,
@@ -42,11 +43,11 @@ def run(
 ) -> None:
     """Evaluate and compare the retrievers of a config file.
 
-    Ends with 1 if a gate fails.
+    Ends with 5 if a retriever failed, and else with 1 if a gate fails.
     """
     limits = opt.given(cost=budget, calls=max_calls)
     judging = opt.given(dry_run=dry_run or None, budget=limits or None, max_missing=max_missing)
-    loaded = configs.load(config, settings or ())
+    loaded = configs.load(config, [*(settings or ()), *_tolerating(max_failed)])
     if earlier is not None:
         loaded = configs.with_earlier(loaded, earlier)
     if output is not None:
@@ -72,13 +73,14 @@ def run(
     if folder is not None:
         page = f"; open {_short(folder / 'report.html')}" if loaded.html else ""
         say(f"written to {_short(folder)}{page}")
-    _end(summary, outcome.comparisons, outcome.changes, outcome.gates)
+    _end(summary, outcome.comparisons, outcome.changes, outcome.gates, outcome.failures)
 
 
 def report(
     folder: Annotated[
         Path, opt.argument(metavar="FOLDER", help="A folder that kragx run has written.")
     ],
+    max_failed: opt.MaxFailed = None,
     earlier: opt.Earlier = None,
     anyway: opt.Anyway = False,
     summary: opt.Summary = None,
@@ -103,14 +105,16 @@ def report(
 ) -> None:
     """Compute a result folder's numbers again, without retrieving.
 
-    Ends with 1 if a gate fails.
+    Ends as kragx run does.
     """
     of_html = opt.given(**{"--out": out, "--max-docs": max_docs, "--max-chars": max_chars})
     if of_html and format != "html":
         raise UsageError(f"{next(iter(of_html))}: belongs to --format html")
     if language is not None and figures is None:
         raise UsageError("--language: belongs to --figures")
-    outcome = pipeline.recompute(folder, earlier=earlier, anyway=anyway)
+    outcome = pipeline.recompute(
+        folder, earlier=earlier, anyway=anyway, settings=_tolerating(max_failed)
+    )
     if format == "html":
         page = out or folder / "report.html"
         outcome.to_html(page, max_docs=max_docs, max_chars=max_chars)
@@ -125,7 +129,7 @@ def report(
         )
     if figures is not None:
         written(outcome.draw(figures, language=language or "en"))
-    _end(summary, outcome.comparisons, outcome.changes, outcome.gates)
+    _end(summary, outcome.comparisons, outcome.changes, outcome.gates, outcome.failures)
 
 
 def compare(
@@ -153,6 +157,7 @@ def compare(
         list[str] | None,
         typer.Option("--slice", help="A field to compare within (default: those of NEW's config)."),
     ] = None,
+    max_failed: opt.MaxFailed = None,
     anyway: opt.Anyway = False,
     summary: opt.Summary = None,
     format: Annotated[  # noqa: A002
@@ -161,8 +166,8 @@ def compare(
 ) -> None:
     """Say what got better and what got worse.
 
-    By metric and by query, between two result folders or two retrievers of one. Ends with 1 if a
-    gate fails.
+    By metric and by query, between two result folders or two retrievers of one. Ends with 5 if one
+    of them failed, and else with 1 if a gate fails.
     """
     compared = compare_folders(
         old,
@@ -171,6 +176,7 @@ def compare(
         gates=gate or (),
         slices=slice_by,
         anyway=anyway,
+        settings=_tolerating(max_failed),
     )
     show(
         format,
@@ -178,7 +184,12 @@ def compare(
         compared.to_dict,
         markdown=lambda: changes_markdown(compared.changes, compared.gates, compared.origins),
     )
-    _end(summary, (), compared.changes, compared.gates)
+    _end(summary, (), compared.changes, compared.gates, compared.failures)
+
+
+def _tolerating(max_failed: float | None) -> list[str]:
+    """The setting of a config that ``--max-failed`` is."""
+    return [] if max_failed is None else [f"max_failed={max_failed}"]
 
 
 def _end(
@@ -186,10 +197,13 @@ def _end(
     comparisons: Sequence[Comparison],
     changes: Sequence[Change],
     gates: Sequence[GateResult],
+    failures: Collection[str],
 ) -> None:
-    """Write the summary, if a file is named for it, and leave with 1 if a gate failed."""
+    """Write the summary, if a file is named for it, and say by the exit code what went wrong."""
     if summary is not None:
         write_text(summary, summary_markdown(comparisons, changes, gates))
+    if failures:
+        raise typer.Exit(RetrieverError.exit_code)
     if failed(gates):
         raise typer.Exit(1)
 

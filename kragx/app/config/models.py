@@ -230,11 +230,6 @@ class StatisticsConfig(_Model):
         default="holm", description="of p, over the retrievers and metrics of a table"
     )
 
-    @property
-    def settings(self) -> Settings:
-        """The same for `kragx.comparison`."""
-        return Settings(self.confidence, self.resamples, self.seed, self.correction)
-
 
 class RunConfig(_Model):
     """Everything that `kragx run` does. Relative paths start at the config file's folder."""
@@ -269,6 +264,12 @@ class RunConfig(_Model):
     statistics: StatisticsConfig = Field(
         default_factory=StatisticsConfig, description="of intervals and tests"
     )
+    max_failed: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="share of questions that a retriever may fail on and be compared",
+    )
     gates: dict[str, Any] | None = Field(
         default=None, description='what numbers must be: {ndcg@10: ">= 0.75"} (docs/comparison.md)'
     )
@@ -296,6 +297,11 @@ class RunConfig(_Model):
     def resolved_profile(self) -> Profile:
         """The profile named, else the one that the metric strings imply."""
         return profile_for(self.profile, self.metrics)
+
+    @property
+    def comparing(self) -> Settings:
+        """How `kragx.comparison` compares."""
+        return Settings(**self.statistics.model_dump(), max_failed=self.max_failed)
 
     @property
     def named_matchers(self) -> dict[str, Any]:

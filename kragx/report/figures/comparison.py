@@ -87,7 +87,7 @@ def write_figures(
 
     Args:
         comparisons: one for each matcher.
-        evaluations: that they compare.
+        evaluations: that they compare; who is not comparable is left out.
         folder: where to write; with several matchers each has a folder of its own in it.
         dataset: the gold set, with `runs` for the times; without, the times that evaluations kept.
         runs: what each retriever returned, by its name.
@@ -108,7 +108,11 @@ def write_figures(
         for comparison, name in zip(comparisons, names, strict=True):
             of_match = Path(folder) if len(comparisons) == 1 else Path(folder) / name
             make_folder(of_match)
-            compared = [own for own in evaluations if own.match_name == comparison.match]
+            compared = [
+                own
+                for own in evaluations
+                if own.match_name == comparison.match and own.name in comparison.retrievers
+            ]
             figures = _figures(comparison, compared, dataset, runs or {}, _WORDS[language])
             for figure_name, figure in figures.items():
                 if figure is not None:

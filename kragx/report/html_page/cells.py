@@ -177,7 +177,7 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
         "bounds": evaluation.bounds,
         "maximum": evaluation.maximum,
         "counts": evaluation.counts,
-        "remarks": evaluation.remarks,
+        "remarks": evaluation.further_remarks,
         "status": "".join(by_query(_statuses(cell), "-")),
         "seconds": None if lists is None else by_query(short([ranked.seconds for ranked in lists])),
         "cuts": {

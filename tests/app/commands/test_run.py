@@ -251,7 +251,9 @@ def test_failing_queries(run, kragx, retriever, n_failed, error):
     assert evaluation.counts["n_failed"] == n_failed
     assert evaluation.queries["q2"] == {"mrr@10": None if n_failed == 2 else 0.0}
     assert error in report.runs["mine"]["q2"].error
-    assert f"queries that failed: {n_failed} " in kragx("run", "run.yaml").out
+    outcome = kragx("run", "run.yaml")
+    assert outcome.code == 5
+    assert f"mine failed on {n_failed} of 2 questions, so it is not comparable" in outcome.out
 
 
 def test_no_gold_and_profile_are_passed_on(run, jsonl):

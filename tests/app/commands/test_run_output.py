@@ -39,6 +39,7 @@ retrievers:
   둘째/a:b: {class: 'toy_output:second'}
 metrics: [mrr@10, recall@5, redundancy@5]
 matchers: {strict: exact, loose: overlap}
+max_failed: 0.5
 output: from_config
 """
 
@@ -189,6 +190,7 @@ def test_names_that_become_the_same_file_name(written):
     """Two retrievers whose names differ only in what a file name cannot hold keep two files."""
     text = """
 dataset: gold.jsonl
+max_failed: 0.5
 retrievers:
   a/b: {class: 'toy_output:first'}
   a:b: {class: 'toy_output:second'}

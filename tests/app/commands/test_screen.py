@@ -105,7 +105,9 @@ def test_failures_come_before_the_verdict(run, module, monkeypatch, here):
     monkeypatch.syspath_prepend(str(here))
     module("toy_screen", "def broken(question):\n    raise OSError('no index')\n")
     outcome, seen = run("--set", "retrievers.broken=toy_screen:broken")
-    assert order(outcome.out, "broken: queries that failed: 30", "OSError: no index", "Use a1", "┏")
+    failed = "broken failed on 30 of 30 questions, so it is not comparable; the first: query "
+    assert order(outcome.out, failed, "OSError: no index", "Use a1", "┏")
+    assert outcome.code == 5
     assert len(seen) < HEIGHT
 
 
@@ -116,9 +118,10 @@ def test_failures_of_all_are_no_tie(run, module, monkeypatch, here, names, kragx
     module("toy_down", "def down(question):\n    raise OSError('no index')\n")
     retrievers = ", ".join(f"{name}: 'toy_down:down'" for name in names)
     outcome, _ = run("--set", f"retrievers={{{retrievers}}}", "-o", "out", names=())
-    assert outcome.code == 0
-    verdict = "Every question failed for every retriever, so there is nothing to compare."
-    assert order(outcome.out, "queries that failed: 30", "OSError: no index", f"? {verdict}", "┏")
+    assert outcome.code == 5
+    subject = "Every retriever" if len(names) > 1 else "The retriever x"
+    verdict = f"{subject} failed, so there is nothing to compare."
+    assert order(outcome.out, "x failed on 30 of 30", "OSError: no index", f"? {verdict}", "┏")
     markdown = (here / "out" / "report.md").read_text(encoding="utf-8")
     for text in (outcome.out, markdown, kragx("report", "out", "--full").out):
         assert verdict in text

@@ -1,0 +1,94 @@
+"""Retrievers that failed: what is no result can neither win, lose nor tie."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from kragx.comparison.scores import RetrieverScores
+from kragx.plain import HIDDEN
+from kragx.printing import Cell, Line, Result, Table, visible, warning
+
+MARKED = "✗ not comparable, as it failed"
+"""What the mark beside a number of failures says."""
+
+_QUOTED = 200
+"""How many characters of an error are shown."""
+
+
+@dataclass(frozen=True)
+class Failures(Result):
+    """On how many questions a retriever failed.
+
+    Attributes:
+        retriever: which.
+        n_failed: on how many questions it failed.
+        n_queries: of how many.
+        first: the first of them, with its reason.
+        tolerated: whether the share is at most `Settings.max_failed`: its failures then score as
+            empty lists; else it is not comparable.
+        query_ids: the questions, as far as they are known.
+    """
+
+    retriever: str
+    n_failed: int
+    n_queries: int
+    first: str
+    tolerated: bool
+    query_ids: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
+
+    @property
+    def text(self) -> str:
+        """On how many questions, as it goes on after the retriever's name."""
+        return f"failed on {self.n_failed} of {self.n_queries} questions"
+
+    def describe(self) -> Iterator[Line]:
+        """What that means for its numbers, and the first failure."""
+        quoted = visible(self.first)
+        first = quoted if len(quoted) <= _QUOTED else f"{quoted[:_QUOTED]}…"
+        means = "which score as empty lists" if self.tolerated else "so it is not comparable"
+        yield warning(f"{self.retriever} {self.text}, {means}; the first: {first}")
+
+
+def failures_of(scores: Iterable[RetrieverScores], max_failed: float) -> tuple[Failures, ...]:
+    """The failures of those retrievers that failed at all; `max_failed` is the share tolerated."""
+    return tuple(
+        Failures(
+            own.name,
+            own.n_failed,
+            len(own.query_ids),
+            own.first_failure,
+            own.n_failed <= max_failed * len(own.query_ids) + 1e-9,
+            frozenset(own.failures),
+        )
+        for own in scores
+        if own.n_failed
+    )
+
+
+def failed_names(failures: Iterable[Failures]) -> tuple[str, ...]:
+    """The retrievers that are not comparable."""
+    return tuple(own.retriever for own in failures if not own.tolerated)
+
+
+def with_failures(table: Table, failures: Sequence[Failures], names: Collection[str]) -> Table:
+    """A table of means, metrics down and the comparable retrievers `names` across, with failures.
+
+    Whoever is not comparable has a column of dashes behind them, and the first row says why.
+    """
+    if not failures:
+        return table
+    counts = {own.retriever: f"{own.n_failed} of {own.n_queries}" for own in failures}
+    lost = failed_names(failures)
+    end = 1 + len(names)  # the micro averages of a single retriever stand behind
+    head: list[str | Cell] = ["failed questions", *(counts.get(name, "0") for name in names)]
+    head += [Cell(f"{counts[name]} ✗", "bold red") for name in lost]
+    dashes = ["-"] * len(lost)
+    return Table(
+        [*table.columns[:end], *lost, *table.columns[end:]],
+        [
+            [*head, *[""] * (len(table.columns) - end)],
+            *([*row[:end], *dashes, *row[end:]] for row in table.rows),
+        ],
+        table.words,
+        table.narrow and with_failures(table.narrow, failures, names),
+        "; ".join(filter(None, (table.note, MARKED if lost else ""))),
+    )
