@@ -1,6 +1,7 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ from kragx.app.record import Clock, checkout, read_record
 from kragx.app.result_folder import as_read, read_folder
 from kragx.app.retrieving import retrieve_all
 from kragx.app.run_report import RunReport
-from kragx.comparison import Results
+from kragx.comparison import Failures, Results
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, as_corpus, read_dataset
-from kragx.errors import DataError, UsageError, nearest
+from kragx.errors import DataError, JudgingError, RetrieverError, UsageError, nearest
 from kragx.evaluation.evaluate import evaluate_run, pooled
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
@@ -50,6 +51,7 @@ def run(
         UsageError: a retriever cannot be loaded or does not take its arguments.
         DataError: the gold set or a results file is bad.
         JudgingError: judgements are missing, or the budget is used up; what was judged is stored.
+        RetrieverError: the same, and a retriever failed besides; or one was to stop at a failure.
     """
     clock = Clock()
     if judging:
@@ -68,7 +70,8 @@ def run(
     earlier = earlier_results(config, dataset, folder, anyway=anyway)
     git = None if config.file is None else checkout(config.file, *_written(config, folder))
     runs, kept = retrieve_all(config.retrievers, dataset, progress=progress, folder=folder)
-    report = _evaluated(config, dataset, runs, corpus, matchers, earlier, anyway=anyway)
+    with _failures_first(runs, dataset, config.max_failed):
+        report = _evaluated(config, dataset, runs, corpus, matchers, earlier, anyway=anyway)
     return replace(report, record=clock.record(config.file, git, kept))
 
 
@@ -285,6 +288,25 @@ def _evaluated(
                 raise error.within(f"retrievers.{run.name}") from None
             evaluations.append(replace(evaluation, match_name=name))
     return RunReport(config, dataset, runs, tuple(evaluations), earlier, anyway, matchers)
+
+
+@contextmanager
+def _failures_first(
+    runs: Mapping[str, Run], dataset: GoldDataset, max_failed: float
+) -> Iterator[None]:
+    """Around what judges: where a retriever failed too, that is what went wrong first."""
+    try:
+        yield
+    except JudgingError as error:
+        failures = [
+            Failures(name, n_failed, len(dataset), "", max_failed)
+            for name, run in runs.items()
+            if (n_failed := sum(query_id in dataset for query_id in run.failures))
+        ]
+        lost = [f"{own.retriever} {own.text}" for own in failures if not own.tolerated]
+        if not lost:
+            raise
+        raise RetrieverError(f"{'; '.join(lost)}; and judging: {error}") from error
 
 
 def _match_reader(config: RunConfig) -> Callable[[object], BaseMatcher]:

@@ -26,7 +26,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     specs = parse_all(config.metrics, config.resolved_profile)
     skips = (config.no_gold or config.resolved_profile.no_gold) == "skip"
     scored = [q for q in dataset if not skips or any(gold.grade > 0 for gold in q.gold)]
-    statistics = config.statistics.settings
+    statistics = config.comparing
     tested = [spec for spec in specs if spec.metric.is_mean]
     n_tests = len(tested) * (len(config.retrievers) - 1)
     of_matches = {str(spec) for spec in specs if spec.metric.from_matches is not None}

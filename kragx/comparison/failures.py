@@ -10,6 +10,7 @@ from kragx.printing import Cell, Line, Result, Table, visible, warning
 MARKED = "✗ not comparable, as it failed"
 """What the mark beside a number of failures says."""
 
+_SLACK = 1e-9  # 0.07 * 100 is more than 7
 _QUOTED = 200
 """How many characters of an error are shown."""
 
@@ -23,8 +24,7 @@ class Failures(Result):
         n_failed: on how many questions it failed.
         n_queries: of how many.
         first: the first of them, with its reason.
-        tolerated: whether the share is at most `Settings.max_failed`: its failures then score as
-            empty lists; else it is not comparable.
+        max_failed: the share that is tolerated.
         query_ids: the questions, as far as they are known.
     """
 
@@ -32,8 +32,15 @@ class Failures(Result):
     n_failed: int
     n_queries: int
     first: str
-    tolerated: bool
+    max_failed: float
     query_ids: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
+
+    also_plain = ("tolerated",)
+
+    @property
+    def tolerated(self) -> bool:
+        """Whether its failures score as empty lists; else the retriever is not comparable."""
+        return self.n_failed <= self.max_failed * self.n_queries + _SLACK
 
     @property
     def text(self) -> str:
@@ -44,7 +51,11 @@ class Failures(Result):
         """What that means for its numbers, and the first failure."""
         quoted = visible(self.first)
         first = quoted if len(quoted) <= _QUOTED else f"{quoted[:_QUOTED]}…"
-        means = "which score as empty lists" if self.tolerated else "so it is not comparable"
+        means = (
+            "which score as empty lists"
+            if self.tolerated
+            else f"so it is not comparable (max_failed is {self.max_failed:g})"
+        )
         yield warning(f"{self.retriever} {self.text}, {means}; the first: {first}")
 
 
@@ -56,7 +67,7 @@ def failures_of(scores: Iterable[RetrieverScores], max_failed: float) -> tuple[F
             own.n_failed,
             len(own.query_ids),
             own.first_failure,
-            own.n_failed <= max_failed * len(own.query_ids) + 1e-9,
+            max_failed,
             frozenset(own.failures),
         )
         for own in scores

@@ -4,6 +4,8 @@
       ndcg@10: ">= 0.75"                                # of every retriever
       recall@3: no worse than baseline by 0.02          # of every other retriever
       seconds_p95: ["< 0.5", no worse than earlier by 0.1]
+      n_failed: 3                                       # at most so many questions may fail
+      max_failed: 0.01                                  # or at most that share of them
       retrievers:
         hybrid: {ndcg@10: surely >= 0.8}                # of one
       slices:
@@ -20,12 +22,15 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import Literal
 
 from kragx.data import normalise
 from kragx.errors import UsageError, nearest, shorten
 from kragx.metrics import KRAGX, Profile, parse
+
+FAILURES = ("n_failed", "max_failed")
+"""What a gate may hold beside metrics: how many questions failed, and which share of them."""
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 _CONDITION = re.compile(
@@ -38,6 +43,10 @@ _FORMS = (
     "'>= 0.75' (also >, <=, <), 'no worse than baseline by 0.02', "
     "'no worse than earlier by 0.02', each also with 'surely' before it"
 )
+_FORMS_OF_FAILURES = {
+    "n_failed": "the most questions that may fail: 3 or '<= 3'",
+    "max_failed": "the largest share of questions that may fail: 0.05 or '<= 0.05'",
+}
 _BLOCKS = {"retrievers": ("retriever",), "slices": ("field", "value"), "matchers": ("match",)}
 """Of each kind of block what its keys name, level by level."""
 
@@ -158,22 +167,30 @@ class _Block:
                 yield from inner.conditions(name, value)
 
     def conditions(self, metric: str, conditions: object) -> Iterator[Gate]:
-        """Of a metric: one condition, or a list of them."""
+        """Of a metric, or of failures: one condition, or a list of them."""
         try:
-            name = str(parse(metric, self.within))
+            name = metric if metric in FAILURES else str(parse(metric, self.within))
         except UsageError as error:
-            hint = nearest(metric, _BLOCKS)
+            hint = nearest(metric, [*_BLOCKS, *FAILURES])
             also = f"; {hint}" if hint.startswith("perhaps") else ""
             self.problems.append(f"{self.path}: {error}{also}")
             return
         for text in conditions if isinstance(conditions, list) else [conditions]:
-            gate = self._gate(name, text)
+            gate = self._of_failures(name, text) if name in FAILURES else self._gate(name, text)
             if gate is None:
-                self.problems.append(
-                    f"{self.path}: {shorten(text)} is no condition; write {_FORMS}"
-                )
+                forms = _FORMS_OF_FAILURES[name] if name in FAILURES else _FORMS
+                self.problems.append(f"{self.path}: {shorten(text)} is no condition; write {forms}")
             else:
                 yield gate
+
+    def _of_failures(self, name: str, text: object) -> Gate | None:
+        """A number is the most that may fail."""
+        if isinstance(text, (int, float)) and not isinstance(text, bool):
+            text = f"<= {text}"
+        gate = self._gate(name, text)
+        if gate is None or gate.surely or gate.than or gate.sign not in ("<=", "<"):
+            return None
+        return gate if 0 <= gate.bound <= (1 if name == "max_failed" else inf) else None
 
     def _gate(self, metric: str, text: object) -> Gate | None:
         match = _CONDITION.fullmatch(text.strip()) if isinstance(text, str) else None

@@ -7,9 +7,9 @@ from itertools import product
 from kragx.comparison.changes import Change
 from kragx.comparison.comparison import Comparison
 from kragx.comparison.decidable import undecidable
-from kragx.comparison.gate_conditions import Gate
+from kragx.comparison.gate_conditions import FAILURES, Gate
 from kragx.comparison.scores import direction
-from kragx.comparison.view import View
+from kragx.comparison.view import Slice, View
 from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, Table, number, signed, visible
 
@@ -117,7 +117,9 @@ def gate_problems(
     """
     for gate in gates:
         where = f"{gate.path}:"
-        if gate.metric not in metrics:
+        if gate.metric in FAILURES:
+            pass
+        elif gate.metric not in metrics:
             hint = nearest(gate.metric, metrics)
             yield f"{where} {gate.metric} is not computed; add it to 'metrics'; {hint}"
         elif gate.than is not None and direction(gate.metric) == "neither":
@@ -186,10 +188,14 @@ def _results(
     for name in comparison.every_retriever:
         itself = gate.than == "baseline" and name == comparison.baseline
         if gate.retriever in (None, name) and not itself:
-            outcome = _not_comparable(gate, name, comparison) or (
-                _against_earlier(gate, name, comparison.match, earlier)
-                if gate.than == "earlier"
-                else _in(gate, name, comparison)
+            outcome = (
+                _failures(gate, name, comparison)
+                or _not_comparable(gate, name, comparison)
+                or (
+                    _against_earlier(gate, name, comparison.match, earlier)
+                    if gate.than == "earlier"
+                    else _in(gate, name, comparison)
+                )
             )
             yield GateResult(
                 gate.path, gate.metric, gate.condition, comparison.match, name, part, *outcome
@@ -213,7 +219,7 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
         if (change.retriever, comparison.match) == (name, match):
             if gate.metric not in comparison.metrics:
                 return None, False, f"the earlier results lack {gate.metric}"
-            lost = {own.retriever: own.text for own in comparison.failures if not own.tolerated}
+            lost = _lost(comparison)
             if change.before in lost:
                 return (
                     None,
@@ -229,7 +235,7 @@ def _against_earlier(gate: Gate, name: str, match: str, earlier: Sequence[Change
 
 def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
     """What becomes of a gate where a retriever, or the one it is set against, is no result."""
-    lost = {own.retriever: own.text for own in comparison.failures if not own.tolerated}
+    lost = _lost(comparison)
     if name in lost:
         return None, False, f"not comparable: it {lost[name]}"
     if gate.than == "baseline" and comparison.baseline in lost:
@@ -237,16 +243,45 @@ def _not_comparable(gate: Gate, name: str, comparison: Comparison) -> Outcome | 
     return None
 
 
+def _lost(comparison: Comparison) -> dict[str, str]:
+    """On how many questions those failed that are not comparable."""
+    return {own.retriever: own.text for own in comparison.failures if not own.tolerated}
+
+
+def _failures(gate: Gate, name: str, comparison: Comparison) -> Outcome | None:
+    """A gate on failures held against one retriever; None for a gate on a metric."""
+    if gate.metric not in FAILURES:
+        return None
+    view = _view(gate, comparison)
+    if isinstance(view, str):
+        return None, False, view
+    query_ids = view.query_ids if isinstance(view, Slice) else None
+    own = next((own for own in comparison.failures if own.retriever == name), None)
+    if own is None:
+        n_failed = 0
+    else:
+        n_failed = own.n_failed if query_ids is None else len(own.query_ids.intersection(query_ids))
+    n = view.n if own is None or query_ids is not None else own.n_queries
+    value = n_failed if gate.metric == "n_failed" else n_failed / max(n, 1)
+    return value, gate.limit("lower").holds(value), f"{n_failed} of {n} questions failed"
+
+
+def _view(gate: Gate, comparison: Comparison) -> View | str:
+    """The queries that a gate is about, or that there are none."""
+    if gate.field is None:
+        return comparison.overall
+    slices = {part.label: part for part in comparison.by(gate.field)}
+    if gate.value in slices:
+        return slices[gate.value]
+    # Known only once retrievers have answered, whose answers an error would throw away.
+    return f"no query has the value {gate.value!r}; {nearest(gate.value or '', slices)}"
+
+
 def _in(gate: Gate, name: str, comparison: Comparison) -> Outcome:
     """A gate held against one retriever of a comparison."""
-    view: View = comparison.overall
-    if gate.field is not None:
-        slices = {part.label: part for part in comparison.by(gate.field)}
-        if gate.value not in slices:
-            # Known only once retrievers have answered, whose answers an error would throw away.
-            hint = nearest(gate.value or "", slices)
-            return None, False, f"no query has the value {gate.value!r}; {hint}"
-        view = slices[gate.value]
+    view = _view(gate, comparison)
+    if isinstance(view, str):
+        return None, False, view
     mean, difference = view.means[name][gate.metric], view.difference(gate.metric, name)
     measured = mean if gate.than is None else difference
     if measured is None or measured.value is None:

@@ -72,6 +72,12 @@ class Run:
     def __contains__(self, query_id: object) -> bool:
         return query_id in self.results
 
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why the retriever failed, by query id."""
+        answers = self.results.items()
+        return {name: answer.error for name, answer in answers if answer.error is not None}
+
     @classmethod
     def from_documents(
         cls,

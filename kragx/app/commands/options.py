@@ -73,7 +73,9 @@ Anyway = Annotated[
 MaxFailed = Annotated[
     float | None,
     typer.Option(
-        help="The share of questions on which a retriever may fail; wins over the config's."
+        min=0,
+        max=1,
+        help="The share of questions that a retriever may fail on (default 0, or the config's).",
     ),
 ]
 

@@ -203,6 +203,7 @@ def _end(
     if summary is not None:
         write_text(summary, summary_markdown(comparisons, changes, gates))
     if failures:
+        say(f"not comparable, as failed: {', '.join(failures)}")
         raise typer.Exit(RetrieverError.exit_code)
     if failed(gates):
         raise typer.Exit(1)

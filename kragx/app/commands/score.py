@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from kragx.app.commands import match_options as by, options as opt
-from kragx.app.commands.output import one_or_runs, show
+from kragx.app.commands.output import one_or_runs, say, show
 from kragx.data import read_dataset, read_runs
 from kragx.data.formats.jsonl import write_records
-from kragx.errors import UsageError
+from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluate import evaluate, evaluate_submission, match_pairs
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
@@ -54,10 +54,14 @@ def score(
     no_gold: Annotated[
         str | None, typer.Option(help=f"Queries without gold: {by.listed(NO_GOLD)}.")
     ] = None,
+    max_failed: opt.MaxFailed = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Also each query.")] = False,
     format: opt.TableJsonOrCsv = "table",  # noqa: A002
 ) -> None:
-    """Score a results file, TREC runs or a competition's file."""
+    """Score a results file, TREC runs or a competition's file.
+
+    Ends with 5 if the results say that a retriever failed.
+    """
     _check_sources(file, submission, qrels, run, profile)
     spec = _spec(
         "id" if match is None and qrels is not None else match,
@@ -91,6 +95,8 @@ def score(
         lambda: one_or_runs([result.to_dict(queries=per_query) for result in evaluations]),
         csv=lambda: queries_csv(evaluations) if per_query else means_csv(evaluations),
     )
+    if any(evaluation.failures for evaluation in evaluations):
+        _end(evaluations, max_failed or 0.0)
 
 
 def match(
@@ -177,6 +183,19 @@ def _check_sources(
             "kragx score --profile science-qa GOLD SUBMISSION takes two files, any other profile "
             "one results file"
         )
+
+
+def _end(evaluations: list[Evaluation], max_failed: float) -> None:
+    """Leave with 5 where a retriever failed on more questions than is tolerated."""
+    from kragx.comparison import Failures  # which most results files do without
+
+    failures = [
+        Failures(own.name, own.counts["n_failed"], own.counts["n_queries"], "", max_failed)
+        for own in evaluations
+    ]
+    if bad := [own for own in failures if not own.tolerated]:
+        say("; ".join(f"{own.retriever} {own.text}" for own in bad))
+        raise typer.Exit(RetrieverError.exit_code)
 
 
 def _parts(evaluations: list[Evaluation], *, per_query: bool) -> Iterator[Part]:
