@@ -49,5 +49,8 @@ def test_every_key(page):
 def test_every_exit_code(page):
     """The table of exit codes holds that of every error."""
     codes = {cell for cell in first_cells(page) if cell.isdecimal()}
-    kinds = (errors.KragxError, errors.UsageError, errors.DataError, errors.JudgingError)
+    kinds = (
+        *(errors.KragxError, errors.UsageError, errors.DataError),
+        *(errors.RetrieverError, errors.JudgingError),
+    )
     assert {str(kind.exit_code) for kind in kinds} | {"0", "1", "130"} == codes

@@ -344,6 +344,7 @@ def test_resolved_holds_every_default(loaded, tmp_path):
         "match": "overlap",
         "metrics": list(DEFAULT_METRICS),
         "html": True,
+        "max_failed": 0.0,
         "statistics": {
             "confidence": 0.95,
             "resamples": 10_000,

@@ -148,7 +148,7 @@ def test_no_escape_codes_in_a_pipe(kragx, jsonl):
     path = jsonl(FOUND, NO_GOLD, FAILED)
     for form in ("table", "json", "csv"):
         code, out, err = kragx("score", path, "--per-query", "--format", form)
-        assert code == 0
+        assert code == 5
         assert "\x1b" not in out + err
 
 
@@ -163,7 +163,7 @@ def test_no_color(kragx, jsonl, monkeypatch):
     assert _coloured(kragx("score", path, terminal=True).out)
     monkeypatch.setenv("NO_COLOR", "1")
     plain = kragx("score", path, terminal=True)
-    assert plain.code == 0
+    assert plain.code == 5
     assert "failed: 1" in plain.out
     assert not _coloured(plain.out)
 
@@ -196,12 +196,30 @@ def test_korean_unicode_forms(kragx, jsonl, method, gold, doc):
 def test_what_was_left_out_is_counted_and_shown(kragx, jsonl, record, count, remark):
     """A query without gold or answer, or with a failure, is counted, and the table says so."""
     path = jsonl(FOUND, record)
-    counts = kragx("score", path, "--format", "json").json()["counts"]
+    tolerant = ("--max-failed", 0.5, "--format", "json")
+    counts = kragx("score", path, *tolerant).json()["counts"]
     assert counts[count] == 1
     assert counts["n_queries"] == 2
     assert counts["n_scored"] == (1 if record is NO_GOLD else 2)
     assert remark in kragx("score", path).out
     assert remark not in kragx("score", jsonl(FOUND, NOTHING)).out
+
+
+@pytest.mark.parametrize(("share", "code"), [((), 5), ((0.3,), 5), ((0.5,), 0)])
+def test_failures_end_with_their_exit_code(kragx, jsonl, share, code):
+    """A results file that tells of failures is scored, and ends with 5 unless they are few."""
+    options = ("--max-failed", *share) if share else ()
+    outcome = kragx("score", jsonl(FOUND, FAILED), *options)
+    assert outcome.code == code
+    assert "failed: 1 (scored as empty lists)" in outcome.out
+    assert ("results failed on 1 of 2 questions" in outcome.err) == bool(code)
+
+
+def test_a_file_of_failures_alone_has_no_numbers(kragx, jsonl):
+    """Where every question failed there are no zeros, but the first reason."""
+    code, out, err = kragx("score", jsonl(FAILED))
+    assert (code, out) == (5, "")
+    assert "failed on its only question" in err
 
 
 def test_nothing_found_scores_zero(kragx, jsonl):
