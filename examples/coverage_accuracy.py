@@ -3,12 +3,22 @@
     python examples/coverage_accuracy.py RESULTS.jsonl TRUTH.jsonl [--places] [--edit 0.05]
         [--chunks 200]
 
-TRUTH.jsonl has a line for each query of RESULTS.jsonl, in the same order: ``{"query_id",
-"gold_spans": [[source, start, end], ...], "chunk_spans": [...]}`` and, for ``--places``,
-``"gold_places": [[[source, start, end], ...], ...]``, every place where a gold text stands.
+TRUTH.jsonl has a line for each query of RESULTS.jsonl, in one of three forms:
 
-The truth: a gold token is covered if it lies wholly in the union of the top k chunks' spans; the
-retrieved tokens are those of that union, and those outside the gold's spans are beside the point.
+* spans, ``{"query_id", "gold_spans": [[source, start, end], ...], "chunk_spans": [...]}`` and, for
+  ``--places``, ``"gold_places": [[[source, start, end], ...], ...]``, every place where a gold text
+  stands;
+* character offsets, ``{"query_id", "gold_chars": [...], "overlap_chars": [[...], ...]}``;
+* decisions, ``{"query_id", "matched": [[true, false], ...]}``, as ``kragx match RESULTS.jsonl --out
+  TRUTH.jsonl`` writes them to be corrected by hand.
+
+The truth of spans: a gold token is covered if it lies wholly in the union of the top k chunks'
+spans; the retrieved tokens are those of that union, and those outside the gold's spans are beside
+the point. The other two know less. Offsets do not say which parts of a gold item two chunks share:
+it lies between the greatest share and the sum of them, and the error is the distance to that. A
+decision says that a gold item is carried or not: 1 or 0. Of these only coverage is measured.
+
+Queries without gold are left out.
 ``--edit 0.05`` replaces one in twenty words of each gold text first (the truth stays), and the
 options are compared with and without bridging; with ``--mixed`` a third of those words is replaced,
 a third left out, and a word is put in behind the rest.
@@ -69,7 +79,24 @@ def holds(union: dict[Any, list[list[int]]], source: Any, start: int, end: int) 
     return any(first <= start and end <= last for first, last in union.get(source, ()))
 
 
-def true_coverage(record: dict[str, Any], truth: dict[str, Any], k: int, places: bool) -> float:
+def true_coverage(
+    record: dict[str, Any], truth: dict[str, Any], k: int, places: bool
+) -> tuple[float, float]:
+    """The least and the greatest that the coverage at k can truly be, mean over the gold items."""
+    if "chunk_spans" in truth:
+        share = coverage_of_spans(record, truth, k, places)
+        return share, share
+    if "matched" in truth:
+        carried = np.array(truth["matched"][:k], float).reshape(-1, len(record["gold"]))
+        share = float(carried.max(axis=0, initial=0.0).mean())
+        return share, share
+    shared = np.array(truth["overlap_chars"][:k], float).reshape(-1, len(record["gold"]))
+    shares = shared / np.array(truth["gold_chars"], float)
+    least, greatest = shares.max(axis=0, initial=0.0), np.minimum(shares.sum(axis=0), 1.0)
+    return float(least.mean()), float(greatest.mean())
+
+
+def coverage_of_spans(record: dict[str, Any], truth: dict[str, Any], k: int, places: bool) -> float:
     """The share of gold tokens in the union of the top k spans, mean over the gold items."""
     union = union_of(truth["chunk_spans"][:k])
     shares = []
@@ -169,11 +196,17 @@ def cut_anew(
     )
 
 
+def by_query(path: Path) -> dict[str, dict[str, Any]]:
+    """The records of a JSON Lines file by query id."""
+    with path.open(encoding="utf-8") as lines:
+        return {record["query_id"]: record for record in map(json.loads, lines)}
+
+
 def line(name: str, found: list[np.ndarray], true: list[np.ndarray]) -> str:
-    """Mean absolute error, worst error and bias at each k."""
+    """Mean absolute error, worst error and bias at each k; the truth: least, greatest (n x 2)."""
     cells = []
     for values, expected in zip(found, true, strict=True):
-        error = values - expected
+        error = values - values.clip(*expected.T)
         cells.append(f"{np.abs(error).mean():.4f} {np.abs(error).max():.3f} {error.mean():+.4f}")
     return f"{name:<34}" + " | ".join(cells)
 
@@ -191,33 +224,35 @@ def main() -> None:
     parser.add_argument("--mixed", action="store_true", help="leave words out and put some in too")
     parser.add_argument("--seed", type=int, default=5, help="of the words that are edited")
     args = parser.parse_args()
-    records, truths = (
-        [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
-        for path in (args.results, args.truth)
-    )
-    pairs = list(zip(records, truths, strict=True))
+    records, truths = by_query(args.results), by_query(args.truth)
+    if unknown := [query_id for query_id in records if query_id not in truths]:
+        parser.error(f"{args.truth} has no line for {unknown[0]!r} of {args.results}")
+    pairs = [(record, truths[name]) for name, record in records.items() if record.get("gold")]
+    has_spans = all("chunk_spans" in truth for _, truth in pairs)
+    if not has_spans and (args.chunks or args.places):
+        parser.error(f"--chunks and --places need spans, which {args.truth} does not hold")
     if args.chunks:
         pairs = [cut_anew(*each, args.chunks, args.within_words) for each in pairs]
-        records = [record for record, _ in pairs]
     coverage = [np.array([true_coverage(*each, k, args.places) for each in pairs]) for k in KS]
-    both = [np.array([true_density_and_iou(*each, k) for each in pairs]) for k in KS]
-    true = {
-        "coverage": coverage,
-        "density": [each[:, 0] for each in both],
-        "iou": [each[:, 1] for each in both],
-    }
-    print(f"true coverage at {KS}: {[round(float(each.mean()), 4) for each in coverage]}")
+    true = {"coverage": coverage}
+    if has_spans and not (args.places or args.edit):
+        both = [np.array([true_density_and_iou(*each, k) for each in pairs]) for k in KS]
+        for at, name in enumerate(("density", "iou")):
+            true[name] = [each[:, [at, at]] for each in both]
+    least, greatest = np.array([each.mean(axis=0).round(4) for each in coverage]).T.tolist()
+    at_most = "" if greatest == least else f" to {greatest}"
+    print(f"true coverage at {KS}: {least}{at_most}")
     print("mean absolute error, worst error, bias at each k")
-    changed = edited(records, args.edit, args.mixed, args.seed) if args.edit else records
+    kept = [record for record, _ in pairs]
+    changed = edited(kept, args.edit, args.mixed, args.seed) if args.edit else kept
     golds = {record["query_id"]: record["gold"] for record in changed}
-    found = {record["query_id"]: record["retrieved"] for record in records}
+    found = {record["query_id"]: record.get("retrieved") or [] for record in kept}
     for run in args.run:
         for bridge in (0, 2) if args.edit else (0,):
             chosen = f"(run={run}, bridge={bridge})"
-            names = ("coverage",) if args.places or args.edit else tuple(true)
-            metrics = [f"{name}@{k}{chosen}" for name in names for k in KS]
+            metrics = [f"{name}@{k}{chosen}" for name in true for k in KS]
             result = evaluate(golds, found, match="span", metrics=metrics)
-            for at, name in enumerate(names):
+            for at, name in enumerate(true):
                 values = [each.values for each in result.scores[at * len(KS) : (at + 1) * len(KS)]]
                 print(line(f"{name}{chosen}", values, true[name]))
 

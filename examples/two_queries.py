@@ -51,9 +51,9 @@ def print_ranked(result: Evaluation) -> None:
     for metric in RANKED:
         values = [result[at(metric, k)] for k in (*CUTS, None)]
         print(f"{metric:<19}" + "".join(f"{value:8.4f}" for value in values))
-    # Well-known notes print .815 for nDCG@2 and @3. They divide the second query's DCG,
-    # 1/log2(3) = .631, by 1, as if the item that was found were all of its gold. The best list has
-    # both items, at ranks 1 and 2: 1 + .631 = 1.631. So the query's nDCG is .387, the mean .6934.
+    # Well-known notes print .815 for nDCG@2 and @3. They write the second query's .631 / 1.631
+    # rightly (the best list has both items, at ranks 1 and 2), and then take .63 for the quotient,
+    # which is .387. So the mean is (1 + .387) / 2 = .6934 and not (1 + .63) / 2.
 
 
 def main() -> Evaluation:

@@ -18,7 +18,7 @@ from kragx.comparison.verdicts import Aligned
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.errors import UsageError, nearest
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.metrics import MetricSpec, parse_all
 
 
@@ -60,9 +60,7 @@ def compare(
     Raises:
         UsageError: the evaluations cannot be compared, or an argument is wrong.
     """
-    if isinstance(evaluations, Mapping):
-        evaluations = [replace(own, name=str(name)) for name, own in evaluations.items()]
-    evaluations = list(evaluations)
+    evaluations = as_evaluations(evaluations)
     if not evaluations:
         raise UsageError("evaluations: none is given; pass at least one")
     datasets = (own.dataset for own in evaluations if own.dataset is not None)

@@ -310,6 +310,15 @@ class Evaluation(Result):
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
 
+def as_evaluations(
+    evaluations: Iterable[Evaluation] | Mapping[str, Evaluation],
+) -> list[Evaluation]:
+    """Evaluations as a list; a mapping gives them names of its own."""
+    if isinstance(evaluations, Mapping):
+        return [replace(own, name=str(name)) for name, own in evaluations.items()]
+    return list(evaluations)
+
+
 def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:
     """The metrics of all evaluations, in order, each once."""
     return list(dict.fromkeys(name for evaluation in evaluations for name in evaluation.mean))

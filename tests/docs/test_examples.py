@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from kragx import Evaluation
+from kragx import Evaluation, match_pairs
+from kragx.data.formats.jsonl import write_records
 
 from .support import ROOT, Document
 
@@ -113,7 +114,7 @@ def test_run_lengths(capsys: pytest.CaptureFixture[str]) -> None:
 def test_coverage_accuracy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a doubt about the spans there is no error; what is truly covered is counted."""
+    """Where the truth is known there is no error; every form that the docs name is read."""
     source = "one two three four five six seven eight nine ten eleven twelve"
     spans = [[0, 0, 34], [0, 14, 49]]
     record = {
@@ -121,16 +122,45 @@ def test_coverage_accuracy(
         "gold": [{"text": source[:48]}],
         "retrieved": [{"text": source[start:end]} for _, start, end in spans],
     }
-    truth = {"query_id": "q", "gold_spans": [[0, 0, 48]], "chunk_spans": spans}
-    for name, value in (("results", record), ("truth", truth)):
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps(value) + "\n", encoding="utf-8")
-    files = [str(tmp_path / "results.jsonl"), str(tmp_path / "truth.jsonl")]
-    monkeypatch.setattr(sys, "argv", ["coverage_accuracy.py", *files])
-    example("coverage_accuracy")["main"]()
-    printed = capsys.readouterr().out
-    assert "[0.7, 1.0, 1.0, 1.0]" in printed
-    (line,) = [line for line in printed.splitlines() if line.startswith("coverage(")]
-    assert line.split(maxsplit=2)[2] == " | ".join(["0.0000 0.000 +0.0000"] * 4)
+    no_gold = {"query_id": "none", "gold": [], "retrieved": [{"text": "one"}]}
+    unanswered = {"query_id": "missing", "gold": [{"text": "one two"}]}
+    results, truth = tmp_path / "results.jsonl", tmp_path / "truth.jsonl"
+
+    def printed(*args: object) -> list[str]:
+        monkeypatch.setattr(sys, "argv", ["coverage_accuracy.py", str(results), *map(str, args)])
+        example("coverage_accuracy")["main"]()
+        return capsys.readouterr().out.splitlines()
+
+    def write(path: Path, *records: object) -> None:
+        path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
+
+    exact = "| ".join(["0.0000 0.000 +0.0000 "] * 4).strip()
+    write(results, record)
+    write(truth, {"query_id": "q", "gold_spans": [[0, 0, 48]], "chunk_spans": spans})
+    lines = printed(truth)
+    assert lines[0].endswith(": [0.7, 1.0, 1.0, 1.0]")
+    assert [line.split("(")[0] for line in lines[2:]] == ["coverage", "density", "iou"]
+    assert lines[2].split(maxsplit=2)[2] == exact
+
+    # Overlaps alone: the truth lies between the greater one and the sum of both.
+    overlaps = {"gold_chars": [48], "chunk_chars": [34, 35], "overlap_chars": [[34], [34]]}
+    write(truth, {"query_id": "q", **overlaps})
+    lines = printed(truth)
+    assert lines[0].endswith(": [0.7083, 0.7083, 0.7083, 0.7083] to [0.7083, 1.0, 1.0, 1.0]")
+    assert lines[2].split(maxsplit=2)[2] == exact.replace(
+        "0.0000 0.000 +0.0000", "0.0083 0.008 -0.0083", 1
+    )
+    with pytest.raises(SystemExit):
+        printed(truth, "--chunks", 200)
+    assert "need spans" in capsys.readouterr().err
+
+    # What `kragx match` writes, queries without gold and without an answer included.
+    write(results, record, no_gold, unanswered)
+    write_records(match_pairs(str(results)), truth)
+    lines = printed(truth)
+    assert lines[0].endswith(": [0.5, 0.5, 0.5, 0.5]")
+    assert [line.split("(")[0] for line in lines[2:]] == ["coverage"]
+    assert lines[2].split(maxsplit=2)[2].startswith("0.1500 0.300 -0.1500 | 0.0000 0.000 +0.0000")
 
 
 class TestMatcherAgreement:

@@ -442,3 +442,18 @@ def test_arithmetic_is_noticed(line: str):
     """The check above sees operators, calls that compute, and imports for it."""
     assert arithmetic(f"def f(a, b):\n    {line}\n")
     assert not arithmetic("def f(a: int | None):\n    return f'{a}' + ('' if a else 'b')\n")
+
+
+@pytest.mark.parametrize("kind", [OfflineRetrievalEvaluators, RougeOfflineRetrievalEvaluators])
+def test_what_is_set_anew_is_seen(kind):
+    """Documents, gold and options set anew start over, after any question."""
+    evaluator = kind([["one two three"]], [["nothing"]])
+    assert evaluator.calculate_hit_rate() == {"hit_rate": 0.0}
+    evaluator.predicted_docs = [["one two three"]]
+    assert evaluator.calculate_hit_rate(1) == {"hit_rate": 1.0}
+    evaluator.actual_docs = [["four"]]
+    assert evaluator.evaluate_all()["map"] == {"map": 0.0}
+    evaluator.actual_docs = [["one two three", "four"]]
+    assert evaluator.calculate_hit_rate() == {"hit_rate": 0.0}
+    evaluator.matching_criteria = "partial"
+    assert evaluator.calculate_hit_rate() == {"hit_rate": 1.0}

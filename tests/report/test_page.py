@@ -26,7 +26,7 @@ from kragx import (
     evaluate,
     write_html,
 )
-from kragx.comparison import fields_worth_slicing
+from kragx.comparison import compare, fields_worth_slicing
 from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
@@ -254,6 +254,22 @@ def test_two_evaluations_of_one_name_are_refused(tmp_path, gold, run):
         write_html([result, result], tmp_path / "page.html")
     with pytest.raises(UsageError, match="empty"):
         write_html([], tmp_path / "page.html")
+
+
+def test_a_mapping_names_the_evaluations(tmp_path, gold, run):
+    """The mapping that `compare` takes: its names stand on the page, and runs are found by them."""
+    result = evaluate(gold, run, match="overlap", metrics=["ndcg@5"])
+    named = {"first": result, "second": result}
+    assert compare(named).retrievers == ("first", "second")
+    write_html(named, tmp_path / "page.html", runs={"first": run, "second": run})
+    data = parts(tmp_path / "page.html")
+    assert data["index"]["retrievers"] == ["first", "second"]
+    assert data["detail-0"][0]["runs"]["second"]["docs"]
+    assert result.name == "one"
+    with pytest.raises(
+        UsageError, match="runs: no evaluation is called 'one'; valid: first, second"
+    ):
+        write_html(named, tmp_path / "page.html", runs={"one": run})
 
 
 def test_the_wrong_run_or_a_retriever_is_refused(tmp_path, gold, run):

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -18,8 +18,8 @@ from kragx.comparison import (
 )
 from kragx.data import Doc, GoldDataset, Mender, Run, read_dataset
 from kragx.data.formats.jsonl import open_text
-from kragx.errors import UsageError
-from kragx.evaluation.evaluation import Evaluation
+from kragx.errors import UsageError, nearest
+from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.evaluation.inputs import as_run
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import BaseMatcher
@@ -45,7 +45,7 @@ _SCRIPTS = (
 
 
 def write_html(
-    evaluations: Sequence[Evaluation],
+    evaluations: Iterable[Evaluation] | Mapping[str, Evaluation],
     path: str | Path,
     *,
     dataset: object = None,
@@ -63,7 +63,8 @@ def write_html(
     """Write evaluations as one HTML file that opens offline.
 
     Args:
-        evaluations: of one gold set, by matcher, then retriever.
+        evaluations: of one gold set, by matcher, then retriever; a mapping, as `compare` takes it,
+            gives them names of its own.
         path: the file.
         dataset: the gold set, as for `evaluate`; None for the one that the evaluations keep.
         runs: what each retriever returned, by the evaluations' names: a `Run`, the path of a
@@ -83,12 +84,12 @@ def write_html(
     Raises:
         UsageError: there is no evaluation, they cannot be compared, or the file cannot be written.
     """
-    listed = list(evaluations)
+    listed = as_evaluations(evaluations)
     datasets = (evaluation.dataset for evaluation in listed)
     gold = next(filter(None, datasets), None) if dataset is None else read_dataset(dataset)
     sources = Sources(
         dataset=gold,
-        runs=_runs(runs or {}, gold),
+        runs=_runs(runs or {}, gold, [evaluation.name for evaluation in listed]),
         corpus=corpus or {},
         reasons=reasons or {},
         matchers=matchers or {},
@@ -144,13 +145,17 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
-def _runs(runs: Mapping[str, Any], dataset: GoldDataset | None) -> dict[str, Run]:
+def _runs(
+    runs: Mapping[str, Any], dataset: GoldDataset | None, names: Sequence[str]
+) -> dict[str, Run]:
     if runs and dataset is None:
         raise UsageError(
             "dataset: the evaluations did not keep the gold set, which says how queries and runs "
             "belong together; pass it as dataset=..."
         )
     for name, run in runs.items():
+        if names and name not in names:
+            raise UsageError(f"runs: no evaluation is called {name!r}; {nearest(name, names)}")
         if not isinstance(run, (Run, str, Path, Mapping, Sequence)) and is_retriever(run):
             raise UsageError(
                 f"runs.{name}: {type(run).__name__} is a retriever, which would have to be asked "
