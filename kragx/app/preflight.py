@@ -27,10 +27,9 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     skips = (config.no_gold or config.resolved_profile.no_gold) == "skip"
     scored = [q for q in dataset if not skips or any(gold.grade > 0 for gold in q.gold)]
     statistics = config.comparing
-    tested = [spec for spec in specs if spec.metric.is_mean]
-    n_tests = len(tested) * (len(config.retrievers) - 1)
+    compared = len(config.retrievers) > 1 and any(spec.metric.is_mean for spec in specs)
     of_matches = {str(spec) for spec in specs if spec.metric.from_matches is not None}
-    if problem := undecidable_differences(len(scored), n_tests, statistics):
+    if compared and (problem := undecidable_differences(len(scored), statistics)):
         yield problem
     for gate in config.parsed_gates:
         queries = scored if gate.metric in of_matches else list(dataset)

@@ -23,6 +23,7 @@ from kragx.comparison import (
     changes,
     check_gates,
     compare_by_matcher,
+    fields_worth_slicing,
     gates_parts,
 )
 from kragx.comparison.side_by_side import remarks_on
@@ -62,6 +63,16 @@ class RunReport(Result):
     matchers: Mapping[str, BaseMatcher] = field(default_factory=dict, repr=False, compare=False)
     record: Record | None = None
 
+    @property
+    def slices(self) -> tuple[str, ...]:
+        """The fields to compare within: the config's, or else those that are worth it.
+
+        Slices help to find where a retriever fails.
+        """
+        if self.config.slices is not None:
+            return tuple(self.config.slices)
+        return fields_worth_slicing(self.dataset)
+
     @cached_property
     def comparisons(self) -> tuple[Comparison, ...]:
         """The retrievers compared, once for each matcher; computed when first asked for."""
@@ -69,7 +80,7 @@ class RunReport(Result):
             map(RetrieverScores.of, self.evaluations),
             self.config.comparing,
             baseline=self.config.baseline,
-            slices=self.config.slices or (),
+            slices=self.slices,
             dataset=self.dataset,
         )
 
@@ -173,10 +184,7 @@ class RunReport(Result):
             path,
             dataset=self.dataset,
             runs=self.runs,
-            # Slices help to find where a retriever fails, so the page has some of its own choice.
-            comparisons=self.comparisons if self.config.slices else None,
-            settings=self.config.comparing,
-            baseline=self.config.baseline,
+            comparisons=self.comparisons,
             corpus=self._corpus,
             reasons=self._reasons,
             matchers=self.matchers,

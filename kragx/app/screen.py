@@ -6,8 +6,7 @@ from itertools import groupby
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.failures import MARKED
-from kragx.comparison.recommendations import FEW
-from kragx.comparison.view import STANDING
+from kragx.comparison.view import FEW, STANDING
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import parse
 from kragx.printing import Line, Part, Table, number, visible, warning

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kragx.comparison.compare_retrievers import compare_scores
+from kragx.comparison.compare_retrievers import Draft, settled
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
@@ -133,6 +133,8 @@ def changes(
 ) -> tuple[Change, ...]:
     """Set each retriever of `new` against the same one of `old`, matcher by matcher.
 
+    The tests of all of them are one family.
+
     Args:
         old: the earlier results.
         new: the present ones; the same as `old` to compare two of its retrievers.
@@ -145,7 +147,8 @@ def changes(
     Raises:
         UsageError: nothing corresponds, or the results cannot be compared.
     """
-    changed = []
+    pairs: list[tuple[str, list[RetrieverScores]]] = []
+    drafts: list[Draft] = []
     for before, after in _pairs(old, new, retrievers):
         labels = (EARLIER, NOW) if before.name == after.name else (before.name, after.name)
         pair = [
@@ -153,16 +156,21 @@ def changes(
             for own, label in zip((before, after), labels)
         ]
         try:
-            comparison = compare_scores(
-                pair,
-                settings,
-                baseline=labels[0],
-                slices=slices,
-                dataset=new.dataset,
-                anyway=anyway,
+            drafts.append(
+                Draft.of(
+                    pair,
+                    settings,
+                    baseline=labels[0],
+                    slices=slices,
+                    dataset=new.dataset,
+                    anyway=anyway,
+                )
             )
         except UsageError as error:
             raise error.within(path=after.name) from None
+        pairs.append((after.name, pair))
+    changed = []
+    for (name, pair), comparison in zip(pairs, settled(drafts)):
         queries = (
             []  # a question that failed is no change for the worse
             if comparison.not_comparable
@@ -177,7 +185,7 @@ def changes(
             )
             for sign in (1, -1)
         )
-        changed.append(Change(after.name, comparison, better, worse))
+        changed.append(Change(name, comparison, better, worse))
     return tuple(changed)
 
 

@@ -1,20 +1,24 @@
 """`compare`: from evaluations of several retrievers to a `Comparison`."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
+import numpy as np
+
 from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.decidable import undecidable_differences
-from kragx.comparison.failures import failed_names, failures_of
+from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.flips import flips_between, flips_warning
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
 from kragx.comparison.slices import sliced
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
-from kragx.comparison.verdicts import Aligned
+from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, Family
+from kragx.comparison.verdicts import Aligned, PairTests
 from kragx.comparison.view import Slice
 from kragx.data import GoldDataset, read_dataset
 from kragx.errors import UsageError, nearest
@@ -32,7 +36,7 @@ def compare(
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = SEED,
-    correction: Literal["holm", "none"] = "holm",
+    correction: Literal["family", "none"] = "family",
     max_failed: float = 0.0,
     anyway: bool = False,
 ) -> Comparison:
@@ -52,7 +56,8 @@ def compare(
         confidence: of intervals; differences are decided at a level of 1 - confidence.
         resamples: how many bootstrap resamples and random sign flips.
         seed: of both; the same seed gives the same bits.
-        correction: of p, over the retrievers and metrics of a view: ``holm`` or ``none``.
+        correction: of p, over every two retrievers in every metric and slice: ``family`` or
+            ``none``.
         max_failed: the share of questions on which a retriever may fail; whoever failed on more is
             not comparable, stands in `Comparison.failures` and in nothing else.
         anyway: compare what cannot be compared, and say so in `cautions`.
@@ -88,41 +93,109 @@ def compare_scores(
     anyway: bool = False,
 ) -> Comparison:
     """`compare` for scores that may come from an earlier report."""
-    names = [own.name for own in scores]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(
-            f"evaluations: two are called {twice!r}; pass a mapping that names each: "
-            "compare({'a': first, 'b': second})"
-        )
-    if baseline is not None and baseline not in names:
-        raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
-    cautions = check_comparable(scores, anyway=anyway)
-    failures = failures_of(scores, settings.max_failed)
-    lost = failed_names(failures)
-    # Where nobody can be compared, metrics and questions are still those of all.
-    scores = [own for own in scores if own.name not in lost] or scores
-    baseline = scores[0].name if baseline is None else baseline
-    aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings).without(lost)
-    # Over the queries that all have, so that differences are those of the means.
-    whole = {own.name: own.means for own in scores if len(own.query_ids) == len(aligned.query_ids)}
-    comparison = Comparison(
-        match=scores[0].match,
-        retrievers=aligned.retrievers,
-        baseline=aligned.baseline,
-        metrics=aligned.metrics,
-        better=aligned.better,
-        run_level=tuple(metric for metric in aligned.metrics if metric not in aligned.tested),
-        query_ids=aligned.query_ids,
-        statistics=settings,
-        overall=aligned.view({**aligned.means(), **whole}),
-        slices=tuple(_slices(aligned, slices, dataset, scores[0])),
-        flips=tuple(filter(None, flips_between(scores, aligned.metrics).values())),
-        failures=failures,
+    draft = Draft.of(
+        scores,
+        settings,
+        baseline=baseline,
+        metrics=metrics,
+        slices=slices,
+        dataset=dataset,
+        anyway=anyway,
     )
-    cautions += tuple(_cautions(comparison, scores, every_metric=metrics is None))
-    comparison = replace(comparison, cautions=cautions)
-    return replace(comparison, recommendations=recommend(comparison, scores))
+    return settled([draft])[0]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A comparison before its tests are held against those of the whole report."""
+
+    scores: Sequence[RetrieverScores]
+    every_metric: bool
+    cautions: tuple[str, ...]
+    parts: Sequence[tuple[str, str | None]]
+    failures: tuple[Failures, ...]
+    tests: PairTests
+
+    @classmethod
+    def of(
+        cls,
+        scores: Sequence[RetrieverScores],
+        settings: Settings,
+        *,
+        baseline: str | None = None,
+        metrics: Sequence[str] | None = None,
+        slices: Sequence[str] = (),
+        dataset: GoldDataset | None = None,
+        anyway: bool = False,
+    ) -> Draft:
+        """As for `compare_scores`."""
+        names = [own.name for own in scores]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise UsageError(
+                f"evaluations: two are called {twice!r}; pass a mapping that names each: "
+                "compare({'a': first, 'b': second})"
+            )
+        if baseline is not None and baseline not in names:
+            raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
+        cautions = check_comparable(scores, anyway=anyway)
+        failures = failures_of(scores, settings.max_failed)
+        lost = failed_names(failures)
+        # Where nobody can be compared, metrics and questions are still those of all.
+        scores = [own for own in scores if own.name not in lost] or scores
+        baseline = scores[0].name if baseline is None else baseline
+        aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings).without(lost)
+        n = len(aligned.query_ids)
+        # Over the queries that all have, so that differences are those of the means.
+        whole = {own.name: own.means for own in scores if len(own.query_ids) == n}
+        parts = list(_slices(aligned, slices, dataset, scores[0]))
+        rows = tuple(np.array(positions) for _, _, positions in parts)
+        return cls(
+            scores,
+            metrics is None,
+            cautions,
+            [(field, value) for field, value, _ in parts],
+            failures,
+            PairTests(aligned, {**aligned.means(), **whole}, rows),
+        )
+
+    def comparison(self, family: Family) -> Comparison:
+        """With each test as one of a family."""
+        aligned, scores, p_worse = self.tests.aligned, self.scores, self.tests.p_worse(family)
+        comparison = Comparison(
+            match=scores[0].match,
+            retrievers=aligned.retrievers,
+            baseline=aligned.baseline,
+            metrics=aligned.metrics,
+            better=aligned.better,
+            run_level=tuple(metric for metric in aligned.metrics if metric not in aligned.tested),
+            query_ids=aligned.query_ids,
+            statistics=aligned.settings,
+            n_tests=family.n_tests,
+            least=family.least(aligned.settings.alpha),
+            overall=self.tests.overall(family),
+            slices=tuple(
+                Slice(
+                    **vars(self.tests.slice(number, family)),
+                    field=field,
+                    value=value,
+                    query_ids=tuple(aligned.query_ids[row] for row in self.tests.slices[number]),
+                    p_worse=p_worse[number],
+                )
+                for number, (field, value) in enumerate(self.parts)
+            ),
+            flips=tuple(filter(None, flips_between(scores, aligned.metrics).values())),
+            failures=self.failures,
+        )
+        cautions = tuple(_cautions(comparison, scores, every_metric=self.every_metric))
+        comparison = replace(comparison, cautions=self.cautions + cautions)
+        return replace(comparison, recommendations=recommend(comparison, scores))
+
+
+def settled(drafts: Sequence[Draft]) -> tuple[Comparison, ...]:
+    """The comparisons of a report; their tests are one family."""
+    family = Family.of(draft.tests.family for draft in drafts)
+    return tuple(draft.comparison(family) for draft in drafts)
 
 
 def compare_by_matcher(
@@ -134,10 +207,13 @@ def compare_by_matcher(
     dataset: GoldDataset | None = None,
     anyway: bool = False,
 ) -> tuple[Comparison, ...]:
-    """The retrievers compared, once for each matcher, in the order in which these come up."""
+    """The retrievers compared, once for each matcher, in the order in which these come up.
+
+    The tests of all of them are one family.
+    """
     of_all = list(scores)
-    return tuple(
-        compare_scores(
+    drafts = [
+        Draft.of(
             [own for own in of_all if own.match == match],
             settings,
             baseline=baseline,
@@ -146,7 +222,8 @@ def compare_by_matcher(
             anyway=anyway,
         )
         for match in dict.fromkeys(own.match for own in of_all)
-    )
+    ]
+    return settled(drafts)
 
 
 def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> list[str]:
@@ -177,8 +254,7 @@ def _cautions(
     if n_queries := max(len(own.query_ids) for own in scores) - comparison.n_queries:
         yield f"queries that not all have, left out of the comparison: {n_queries}"
     tested = [own.n for own in comparison.overall.differences if own.p is not None]
-    n = max(tested, default=0)
-    if problem := undecidable_differences(n, len(tested), comparison.statistics):
+    if problem := undecidable_differences(max(tested, default=0), comparison.statistics):
         yield problem
     if warning := flips_warning(comparison.flips):
         yield warning
@@ -186,7 +262,8 @@ def _cautions(
 
 def _slices(
     aligned: Aligned, fields: Sequence[str], dataset: GoldDataset | None, scores: RetrieverScores
-) -> Iterator[Slice]:
+) -> Iterator[tuple[str, str | None, list[int]]]:
+    """The slices with the rows of their queries."""
     if not fields:
         return
     if dataset is None:
@@ -200,7 +277,4 @@ def _slices(
             f"dataset: query {unknown!r} of the evaluations is not in {dataset.name!r}; pass "
             f"the gold set {scores.settings['dataset']['name']!r} that they were made with"
         )
-    for field, value, rows in sliced([dataset[own] for own in aligned.query_ids], fields):
-        part = aligned.rows(rows)
-        view = part.view(part.means())
-        yield Slice(**vars(view), field=field, value=value, query_ids=part.query_ids)
+    yield from sliced([dataset[own] for own in aligned.query_ids], fields)

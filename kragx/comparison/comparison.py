@@ -31,7 +31,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, visible, warning
 
-CORRECTIONS = ("holm", "none")
+CORRECTIONS = ("family", "none")
 """How p is adjusted to the number of tests."""
 
 
@@ -43,7 +43,8 @@ class Settings:
         confidence: of intervals; a difference is decided where its p is at most 1 - confidence.
         resamples: how many bootstrap resamples, and how many random sign flips.
         seed: of both.
-        correction: ``holm``, over all metrics and retrievers of a view; or ``none``.
+        correction: ``family``, over every two retrievers in every metric, over all queries and in
+            each slice, under each matcher of the report; or ``none``.
         max_failed: the share of questions on which a retriever may fail and be compared all the
             same; its failures then score as empty lists.
     """
@@ -51,7 +52,7 @@ class Settings:
     confidence: float = CONFIDENCE
     resamples: int = RESAMPLES
     seed: int = SEED
-    correction: Literal["holm", "none"] = "holm"
+    correction: Literal["family", "none"] = "family"
     max_failed: float = 0.0
 
     def __post_init__(self) -> None:
@@ -108,6 +109,8 @@ class Comparison(Result):
             and no test; percentiles are taken within slices as well, the others have none there.
         query_ids: the queries that all of them answered or missed, in order.
         statistics: confidence, resamples, seed, correction.
+        n_tests: how many tests the report makes, which is what p is corrected over.
+        least: the statistic from which on one of them is decided.
         overall: all queries.
         slices: by field in the order asked for, larger slices first, those without a value last.
         cautions: what a reader must know before trusting the comparison.
@@ -125,6 +128,8 @@ class Comparison(Result):
     run_level: tuple[str, ...]
     query_ids: tuple[str, ...] = field(metadata=HIDDEN)
     statistics: Settings
+    n_tests: int
+    least: float = field(metadata=HIDDEN)
     overall: View
     slices: tuple[Slice, ...] = ()
     cautions: tuple[str, ...] = ()
@@ -148,6 +153,11 @@ class Comparison(Result):
     def every_retriever(self) -> tuple[str, ...]:
         """Those that are compared, then those that are not."""
         return self.retrievers + self.not_comparable
+
+    @property
+    def corrected(self) -> bool:
+        """Whether p is corrected: there are several tests, and it was not switched off."""
+        return self.statistics.correction == "family" and self.n_tests > 1
 
     @property
     def primary(self) -> str:
@@ -193,7 +203,7 @@ class Comparison(Result):
 
     def differences_table(self) -> Table:
         """Each other retriever against the baseline, over all queries."""
-        corrected = ", corrected after Holm" if self.statistics.correction == "holm" else ""
+        corrected = f", corrected over {self.n_tests:,} tests" if self.corrected else ""
         return self.overall.differences_table(
             f"▲ better, ▼ worse at {self.statistics.confidence:.0%}: p of the paired randomisation "
             f"test{corrected}, and an interval without 0"

@@ -43,31 +43,23 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
     )
 
 
-def undecidable_differences(n: int, n_tests: int, settings: Settings) -> str | None:
+def undecidable_differences(n: int, settings: Settings) -> str | None:
     """Why no difference between retrievers can be decided with n questions; None if one can.
 
     Args:
-        n: how many questions have a value.
-        n_tests: how many tests are corrected together.
+        n: how many questions have a value; of 0 nothing is said.
         settings: of the statistics.
     """
-    factor = 1 if settings.correction == "none" else max(1, n_tests)
-
-    def least(n: int) -> float:
-        return min(1.0, factor * least_p(n, settings.resamples))
-
-    if n_tests < 1 or n < 1 or least(n) <= settings.alpha:
+    least = least_p(n, settings.resamples)
+    if n < 1 or least <= settings.alpha:
         return None
-    p = f"the least p that they can reach is {probability(least_p(n, settings.resamples))}"
-    if factor > 1:
-        p += f", {probability(least(n))} as {factor} tests are corrected together"
-    needed = next((more for more in range(n, 64) if least(more) <= settings.alpha), None)
+    enough_questions = (m for m in range(n, 64) if least_p(m, settings.resamples) <= settings.alpha)
+    needed = next(enough_questions, None)
     if needed is None:
         remedy = f"no p of {settings.resamples} resamples is small enough, so raise 'resamples'"
-        remedy += " or name fewer metrics"
     else:
         remedy = f"{needed} questions can"
     return (
         f"differences between retrievers cannot be decided with {n:,} question{'s' * (n != 1)}: "
-        f"{p}; {remedy}"
+        f"the least p that they can reach is {probability(least)}; {remedy}"
     )

@@ -1,22 +1,24 @@
 """What follows from a comparison, and what does not: each with the numbers that it rests on."""
 
 from collections.abc import Iterator, Sequence
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.statistics import TOLERANCE, queries_needed
-from kragx.comparison.view import Difference, Leader
+from kragx.comparison.statistics import TOLERANCE, difference_interval, queries_needed
+from kragx.comparison.view import FEW, Difference, Leader
 from kragx.metrics import METRICS, Bools, known_metric
 from kragx.printing import number
 
-FEW = 10
-"""A slice of fewer queries says next to nothing."""
+MANY = 10
+"""Beyond so many times the sample nobody can say how many queries would decide."""
 
 _GAP = 0.05
 _RATIO = 1.5
+_LEAST_SECONDS = 0.001
 _FULL = 0.99
 _TIMES = tuple(name for name, metric in METRICS.items() if metric.unit == "seconds")
 _SPEED = tuple(name for name, metric in METRICS.items() if "second" in metric.unit)
@@ -35,7 +37,7 @@ def recommend(
         return (verdict(comparison),)
     return (
         verdict(comparison),
-        *_cost(comparison),
+        *_cost(comparison, scores),
         *_routing(comparison),
         *_weak_slices(comparison),
         *_small_slices(comparison),
@@ -45,8 +47,12 @@ def recommend(
     )
 
 
-def _cost(comparison: Comparison) -> Iterator[Recommendation]:
-    """What the best takes longer than the fastest, or the fastest of those that tie with it."""
+def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator[Recommendation]:
+    """What the best takes longer than the fastest, or the fastest of those that tie with it.
+
+    Only where that is no noise: a millisecond or more, and an interval without 0, corrected for how
+    many retrievers there are to be faster.
+    """
     leader, primary, means = comparison.leader, comparison.primary, comparison.overall.means
     metric = next((name for name in _TIMES if name in comparison.metrics), None)
     if leader is None or metric is None or primary in _SPEED:
@@ -59,23 +65,39 @@ def _cost(comparison: Comparison) -> Iterator[Recommendation]:
         return
     fastest = min(seconds, key=seconds.__getitem__)
     slow, fast = seconds[leader.best], seconds[fastest]
+    if slow - fast < _LEAST_SECONDS or slow / fast < _RATIO:
+        return
+    settings = comparison.statistics
+    pairs = [
+        own.table([metric], comparison.query_ids)
+        for name in (leader.best, fastest)
+        for own in scores
+        if own.name == name
+    ]
+    ends = difference_interval(
+        np.hstack(pairs),
+        METRICS[metric].number,
+        confidence=1 - settings.alpha / max(1, len(seconds) - 1),
+        seed=settings.seed,
+    )
+    if ends is None or ends[0] <= 0:
+        return
     ratio, times = slow / fast, f"{number(fast)} s against {number(slow)} s ({metric})"
-    if ratio >= _RATIO:
-        yield _advice(
-            "cost",
-            f"Of those that cannot be told apart in {primary}, {fastest} is the fastest: {times} "
-            f"of {leader.best}, {ratio:.1f} times less."
-            if leader.tied
-            else f"{leader.best} takes {ratio:.1f} times as long as {fastest}: {times}. What that "
-            f"buys: in {primary} the {leader.against(fastest).text}.",
-            metric=metric,
-            best=leader.best,
-            best_seconds=slow,
-            fastest=fastest,
-            fastest_seconds=fast,
-            ratio=ratio,
-            tied=bool(leader.tied),
-        )
+    yield _advice(
+        "cost",
+        f"Of those that cannot be told apart in {primary}, {fastest} is the fastest: {times} "
+        f"of {leader.best}, {ratio:.1f} times less."
+        if leader.tied
+        else f"{leader.best} takes {ratio:.1f} times as long as {fastest}: {times}. What that "
+        f"buys: in {primary} the {leader.against(fastest).text}.",
+        metric=metric,
+        best=leader.best,
+        best_seconds=slow,
+        fastest=fastest,
+        fastest_seconds=fast,
+        ratio=ratio,
+        tied=bool(leader.tied),
+    )
 
 
 def _routing(comparison: Comparison) -> Iterator[Recommendation]:
@@ -112,15 +134,12 @@ def _routing(comparison: Comparison) -> Iterator[Recommendation]:
 
 
 def _weak_slices(comparison: Comparison) -> Iterator[Recommendation]:
-    """The slices whose interval lies on the worse side of that over all queries."""
+    """The slices in which the leading retriever is worse than elsewhere by more than chance."""
     metric, name = comparison.primary, comparison.best
-    whole, better = comparison.overall.means[name][metric], comparison.better[metric]
+    whole = comparison.overall.means[name][metric]
     for part in comparison.slices:
-        own = part.means[name][metric]
-        less, more = (whole, own) if better == "lower" else (own, whole)
-        if better == "neither" or part.n < FEW or less.high is None or more.low is None:
-            continue
-        if less.high >= more.low:
+        own, p = part.means[name][metric], part.p_worse
+        if p is None or p > comparison.statistics.alpha:
             continue
         yield _advice(
             "weak_slice",
@@ -132,6 +151,7 @@ def _weak_slices(comparison: Comparison) -> Iterator[Recommendation]:
             metric=metric,
             mean=own.value,
             n=part.n,
+            p_adjusted=p,
         )
 
 
@@ -281,14 +301,12 @@ def verdict(comparison: Comparison) -> Recommendation:
             f"the {rival.text}."
         )
         return _advice("winner", text, **values)
-    needed = _queries_needed(comparison, rival) if leader.tested else None
+    few, many = _queries_needed(comparison, rival) if leader.tested else (None, None)
     text = _undecided(leader, rival, str(best))
-    if needed is not None and needed > rival.n:
-        text += (
-            f" If the difference is as large as it seems, about {needed:,} queries would show it "
-            f"(there are {rival.n:,})."
-        )
-    return _advice("no_winner", text, supported=False, **values, queries_needed=needed)
+    if few is not None:
+        text += f" {_needed_text(few, many, rival.n)}"
+    needed = {"queries_needed": few, "queries_needed_at_most": many}
+    return _advice("no_winner", text, supported=False, **values, **needed)
 
 
 def _advice(kind: str, text: str, *, supported: bool = True, **values: Any) -> Recommendation:
@@ -323,13 +341,38 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
     )
 
 
-def _queries_needed(comparison: Comparison, rival: Difference) -> int | None:
-    """How many queries would decide between the leader and the one that comes next."""
-    leaders, settings = comparison.overall.leaders.values(), comparison.statistics
-    tested = [difference.p is not None for leader in leaders for difference in leader.differences]
-    # By how much the least p of the leaders' tests is multiplied.
-    factor = 1 if settings.correction == "none" else max(1, sum(tested))
-    return queries_needed(rival.effect or 0.0, 1 - settings.alpha / factor)
+def _queries_needed(comparison: Comparison, rival: Difference) -> tuple[int | None, int | None]:
+    """How many queries would decide between the leader and the one that comes next: from, to.
+
+    The difference itself is known no better than its standard error, so the ends are those of a
+    difference larger and smaller by one, in two digits. None, None where nothing differs; the
+    second is None beyond `MANY` times the sample.
+    """
+    n, error = rival.n, 1 / sqrt(max(rival.n, 1))
+    if not rival.effect:
+        return None, None
+    few, many = (
+        None if end is None else _two_digits(max(end, n + 1))
+        for effect in (abs(rival.effect) + error, abs(rival.effect) - error)
+        for end in [queries_needed(effect, comparison.least)]
+    )
+    return few, None if many is None or many > MANY * n else many
+
+
+def _two_digits(n: int) -> int:
+    """The least number of two digits and zeros that is not below."""
+    unit: int = 10 ** max(0, len(str(n)) - 2)
+    return unit * -(-n // unit)
+
+
+def _needed_text(few: int, many: int | None, n: int) -> str:
+    """What to say of such a range."""
+    there = f"(there are {n:,})"
+    if many is not None:
+        return f"About {few:,} to {many:,} queries would decide {there}."
+    if few <= MANY * n:
+        return f"About {few:,} queries would decide, perhaps many more {there}."
+    return f"Many more queries would be needed to decide {there}."
 
 
 def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:

@@ -140,7 +140,7 @@ def _table(evaluations: Sequence[Evaluation]) -> Table:
         ends = {"higher": known[-1:], "lower": known[:1], "neither": []}
         best = ends[metric_named(metric).better] if len(known) > 1 else []
         cells = (
-            Cell(evaluation.mean_cell(metric), "bold green" if mean in best else "")
+            Cell(evaluation.mean_cell(metric), "bold" if mean in best else "")
             for evaluation, mean in zip(evaluations, means)
         )
         return [metric, *cells]

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from math import isclose
 
 import numpy as np
 
 from kragx.comparison.comparison import Settings
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.statistics import (
+    NO_FAMILY,
     TOLERANCE,
+    Family,
+    Flipped,
     Interval,
+    Rows,
     effect_sizes,
-    holm,
+    flip_tests,
     mean_intervals,
-    sign_flip_p,
     sure_bounds,
     tally,
+    worse_parts,
 )
-from kragx.comparison.view import Difference, Direction, Estimate, Leader, Verdict, View
+from kragx.comparison.view import (
+    FEW,
+    Difference,
+    Direction,
+    Estimate,
+    Leader,
+    Verdict,
+    View,
+)
 from kragx.errors import UsageError
 from kragx.metrics import Floats, Ints, known_metric
 from kragx.plain import plain
@@ -29,6 +44,10 @@ Means = Mapping[str, Mapping[str, float | None]]
 
 Pair = tuple[str, str, str]
 """Metric, retriever, and the one it is set against."""
+
+SLICE_HANDICAP = 0.5
+"""By so many standard errors more than the whole a slice has to differ: then looking at slices
+costs the verdict over all questions next to nothing, though all are one family."""
 
 
 @dataclass(frozen=True)
@@ -99,12 +118,12 @@ class Aligned:
             columns={key: own for key, own in self.columns.items() if key[1] not in retrievers},
         )
 
-    def rows(self, rows: Sequence[int]) -> Aligned:
+    def rows(self, rows: Rows) -> Aligned:
         """The same for some of the queries."""
         return replace(
             self,
             query_ids=tuple(self.query_ids[row] for row in rows),
-            columns={key: column[list(rows)] for key, column in self.columns.items()},
+            columns={key: column[rows] for key, column in self.columns.items()},
         )
 
     def means(self) -> Means:
@@ -124,55 +143,7 @@ class Aligned:
             return float(known.mean())
         return None if known_as is None or known_as.is_mean else known_as.number(known)
 
-    def view(self, means: Means) -> View:
-        """Compare on these rows; `means` are the numbers to show, those of reports or `means`."""
-        if not self.retrievers:
-            return View(len(self.query_ids), {}, {}, ())
-        best, settings = self._best(means), self.settings
-        to_baseline = [
-            (metric, name, self.baseline)
-            for metric in self.metrics
-            for name in self.retrievers
-            if name != self.baseline and self.baseline in self.retrievers
-        ]
-        to_best = [
-            (metric, top, name)
-            for metric, top in best.items()
-            for name in self.retrievers
-            if name != top and means[name][metric] is not None
-        ]
-        pairs = list(dict.fromkeys(to_baseline + to_best))
-        tested = [pair for pair in pairs if pair[0] in self.tested]
-        # One table of columns, so that means and differences see the same resamples; row by row in
-        # memory, as sums of columns depend on it in their last bits.
-        own = list(self.columns.values())
-        compared = [
-            _zeroed(self.columns[metric, one] - self.columns[metric, other])
-            for metric, one, other in tested
-        ]
-        table = np.ascontiguousarray(np.stack([*own, *compared], axis=1))
-        ranges = [*(_range(metric) for metric, _ in self.columns), *[None] * len(tested)]
-        ends = mean_intervals(table, ranges, settings.confidence, settings.resamples, settings.seed)
-        estimates = self._estimates(means, ends[:, : len(own)])
-        differences = {pair: _untested(*pair, estimates) for pair in pairs}
-        differences |= self._tested(tested, table[:, len(own) :], ends[:, len(own) :])
-        to_others = self._decided([differences[pair] for pair in to_best])
-        return View(
-            n=len(self.query_ids),
-            means=estimates,
-            leaders={
-                metric: Leader(
-                    metric,
-                    top,
-                    tuple(other for other in to_others if other.metric == metric),
-                    tested=metric in self.tested,
-                )
-                for metric, top in best.items()
-            },
-            differences=self._decided([differences[pair] for pair in to_baseline]),
-        )
-
-    def _best(self, means: Means) -> dict[str, str]:
+    def best(self, means: Means) -> dict[str, str]:
         """For each metric the first retriever with the best value."""
         best: dict[str, str] = {}
         for metric in self.metrics:
@@ -182,7 +153,7 @@ class Aligned:
                 best[metric] = top(known, key=lambda name: means[name][metric] or 0.0)
         return best
 
-    def _estimates(self, means: Means, ends: Floats) -> dict[str, dict[str, Estimate]]:
+    def estimates(self, means: Means, ends: Floats) -> dict[str, dict[str, Estimate]]:
         """The means with the intervals of their columns."""
         estimates: dict[str, dict[str, Estimate]] = {name: {} for name in self.retrievers}
         values = np.stack(list(self.columns.values()), axis=1)
@@ -221,14 +192,13 @@ class Aligned:
         sure += doubts / n
         return sure
 
-    def _tested(
-        self, pairs: Sequence[Pair], columns: Floats, ends: Floats
+    def differences(
+        self, pairs: Sequence[Pair], columns: Floats, ends: Floats, p: Floats
     ) -> dict[Pair, Difference]:
         """The differences of (q, len(pairs)) columns, before any correction."""
         above, ties, below = tally(columns)
         lower = np.array([self.better[metric] == "lower" for metric, _, _ in pairs], bool)
         n = above + ties + below
-        p = sign_flip_p(columns, self.settings.resamples, self.settings.seed)
         sure = self._sure([(metric, (one, other)) for metric, one, other in pairs], columns, ends)
         numbers = {
             "low": _zeroed(ends[0]),
@@ -251,27 +221,178 @@ class Aligned:
             for column, pair in enumerate(pairs)
         }
 
-    def _decided(self, differences: Sequence[Difference]) -> tuple[Difference, ...]:
-        """A family of differences: p corrected, and what each says."""
-        p = np.array([difference.p for difference in differences], float)  # None becomes NaN
-        adjusted = map(plain, holm(p) if self.settings.correction == "holm" else p)
+    def column(self, pair: Pair) -> Floats:
+        """(q) the values of one retriever minus those of the other."""
+        metric, retriever, against = pair
+        return _zeroed(self.columns[metric, retriever] - self.columns[metric, against])
+
+
+@dataclass(frozen=True)
+class PairTests:
+    """Each two retrievers in each metric, over all queries and within slices.
+
+    Whichever two a report speaks of, the best and the one behind it or any other and the baseline,
+    they were picked by their values; so the family has every two.
+
+    Attributes:
+        aligned: the values.
+        whole: the means to show over all queries.
+        slices: the rows of each slice.
+    """
+
+    aligned: Aligned
+    whole: Means
+    slices: tuple[Rows, ...] = ()
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Each two retrievers in each metric that can be tested."""
+        metrics = [metric for metric in self.aligned.metrics if metric in self.aligned.tested]
         return tuple(
-            replace(difference, p_adjusted=p, verdict=self._verdict(difference, p))
-            for difference, p in zip(differences, adjusted)
+            (metric, one, other)
+            for metric in metrics
+            for one, other in combinations(self.aligned.retrievers, 2)
         )
 
-    def _verdict(self, difference: Difference, p: float | None) -> Verdict:
-        value, better = difference.value, self.better[difference.metric]
-        # Where all queries differ by the same there is no interval, and p alone decides.
-        ends = (difference.low, difference.high)
-        low, high = (value if end is None else end for end in ends)
-        if p is None:
-            return "untested"
-        if p > self.settings.alpha or low is None or high is None or low <= 0 <= high:
+    @cached_property
+    def flipped(self) -> tuple[list[Flipped], Family]:
+        """The tests over all queries, then within each slice; and their family."""
+        n, settings = len(self.aligned.query_ids), self.aligned.settings
+        if not self.pairs:
+            nothing = Flipped(np.empty(0), np.empty(0))
+            return [nothing] * (len(self.slices) + 1), NO_FAMILY
+        columns = np.stack(list(map(self.aligned.column, self.pairs)), axis=1)
+        parts = [np.arange(n), *self.slices]
+        return flip_tests(
+            columns, parts, settings.resamples, settings.seed, handicap=SLICE_HANDICAP
+        )
+
+    @cached_property
+    def weaker(self) -> tuple[Floats, Floats, Family]:
+        """For each slice whether the leading retriever does as well there: p and statistic.
+
+        By the first metric. NaN for fewer than `FEW` queries, and for what cannot be tested.
+        """
+        aligned, p, z = self.aligned, np.full(len(self.slices), np.nan), np.zeros(len(self.slices))
+        metric, sizes = aligned.metrics[0], list(map(len, self.slices))
+        large = [number for number, size in enumerate(sizes) if size >= FEW]
+        testable = metric in aligned.tested and aligned.better[metric] != "neither"
+        if not large or not testable or not aligned.retrievers:
+            return p, z, NO_FAMILY
+        name = aligned.best(self.whole).get(metric, aligned.retrievers[0])
+        sign = -1.0 if aligned.better[metric] == "lower" else 1.0
+        tests, family = worse_parts(
+            sign * aligned.columns[metric, name],
+            [self.slices[number] for number in large],
+            aligned.settings.resamples,
+            aligned.settings.seed,
+            handicap=SLICE_HANDICAP,
+        )
+        p[large], z[large] = tests.p, tests.z
+        return p, z, family
+
+    @property
+    def family(self) -> Family:
+        """All of these tests."""
+        return Family.of([self.flipped[1], self.weaker[2]])
+
+    def corrected(self, p: Floats, z: Floats, family: Family) -> Floats:
+        """The p of some tests as the settings want it."""
+        return family.adjusted(p, z) if self.aligned.settings.correction == "family" else p
+
+    def p_worse(self, family: Family) -> list[float | None]:
+        """For each slice the corrected p of `weaker`."""
+        p, z, _ = self.weaker
+        return [plain(value) for value in self.corrected(p, z, family)]
+
+    def overall(self, family: Family) -> View:
+        """All queries, each test as one of a family."""
+        return self._view(self.aligned, self.whole, self.flipped[0][0], family)
+
+    def slice(self, number: int, family: Family) -> View:
+        """The queries of a slice, each test as one of a family."""
+        part = self.aligned.rows(self.slices[number])
+        return self._view(part, part.means(), self.flipped[0][number + 1], family)
+
+    def _view(self, part: Aligned, means: Means, tests: Flipped, family: Family) -> View:
+        if not part.retrievers:
+            return View(len(part.query_ids), {}, {}, ())
+        best, settings = part.best(means), part.settings
+        to_baseline = [
+            (metric, name, part.baseline)
+            for metric in part.metrics
+            for name in part.retrievers
+            if name != part.baseline and part.baseline in part.retrievers
+        ]
+        to_best = [
+            (metric, top, name)
+            for metric, top in best.items()
+            for name in part.retrievers
+            if name != top and means[name][metric] is not None
+        ]
+        pairs = list(dict.fromkeys(to_baseline + to_best))
+        tested = [pair for pair in pairs if pair[0] in part.tested]
+        # One table of columns, so that means and differences see the same resamples; row by row in
+        # memory, as sums of columns depend on it in their last bits.
+        own = list(part.columns.values())
+        table = np.ascontiguousarray(np.stack([*own, *map(part.column, tested)], axis=1))
+        ranges = [*(_range(metric) for metric, _ in part.columns), *[None] * len(tested)]
+        ends = mean_intervals(table, ranges, settings.confidence, settings.resamples, settings.seed)
+        estimates = part.estimates(means, ends[:, : len(own)])
+        differences = {pair: _untested(*pair, estimates) for pair in pairs}
+        number_of = {pair: number for number, pair in enumerate(self.pairs)}
+        numbers = [
+            number_of.get((metric, one, other), number_of.get((metric, other, one), -1))
+            for metric, one, other in tested
+        ]
+        p, z = tests.p[numbers], tests.z[numbers]
+        adjusted = self.corrected(p, z, family)
+        compared = part.differences(tested, table[:, len(own) :], ends[:, len(own) :], p)
+        for pair, p_adjusted in zip(tested, adjusted):
+            differences[pair] = self._decided(compared[pair], p_adjusted)
+        return View(
+            n=len(part.query_ids),
+            means=estimates,
+            leaders={
+                metric: Leader(
+                    metric,
+                    top,
+                    shared=_as_good(means, metric, top),
+                    differences=tuple(differences[pair] for pair in to_best if pair[0] == metric),
+                    tested=metric in part.tested,
+                )
+                for metric, top in best.items()
+            },
+            differences=tuple(differences[pair] for pair in to_baseline),
+        )
+
+    def _decided(self, difference: Difference, p_adjusted: float) -> Difference:
+        """A difference with what it says."""
+        if difference.p is None:
+            return difference
+        verdict = self._verdict(difference, p_adjusted)
+        return replace(difference, p_adjusted=float(p_adjusted), verdict=verdict)
+
+    def _verdict(self, difference: Difference, p_adjusted: float) -> Verdict:
+        low, high, better = difference.low, difference.high, self.aligned.better[difference.metric]
+        if p_adjusted > self.aligned.settings.alpha or not difference.value:
+            return "undecided"
+        if low is not None and high is not None and low <= 0 <= high:
             return "undecided"
         if better == "neither":
             return "different"
-        return "better" if (low > 0) == (better == "higher") else "worse"
+        return "better" if (difference.value > 0) == (better == "higher") else "worse"
+
+
+def _as_good(means: Means, metric: str, best: str) -> tuple[str, ...]:
+    """The retrievers that have the best value; sums of fractions differ in their last bits."""
+    values = {name: of_retriever[metric] for name, of_retriever in means.items()}
+    top = values[best] or 0.0
+    return tuple(
+        name
+        for name, value in values.items()
+        if value is not None and isclose(value, top, abs_tol=TOLERANCE)
+    )
 
 
 def _range(metric: str) -> Interval | None:

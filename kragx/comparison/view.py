@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isclose
 from typing import Literal
 
 from kragx.comparison.statistics import LEAST
@@ -12,6 +11,10 @@ from kragx.printing import Cell, Line, Part, Result, Table, interval, number, pr
 
 Direction = Literal["higher", "lower", "neither"]
 Verdict = Literal["better", "worse", "different", "undecided", "untested"]
+Mark = Literal["★", "=", "≈"]
+
+FEW = 10
+"""A slice of fewer queries says next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Difference(Result):
         sure_low, sure_high: as of an `Estimate`.
         n: how many queries both have a value for.
         p: of the paired randomisation test, two-sided; None where nothing was tested.
-        p_adjusted: p after the correction; the same as p without one.
+        p_adjusted: p as one of all tests of the report; the same as p without a correction.
         effect: Cohen's d_z; None where all queries differ by the same, or n < 2.
         wins, ties, losses: queries where `retriever` is better, equal, worse. For a metric without
             a direction: higher, equal, lower.
@@ -151,8 +154,8 @@ def with_reasons(shown: Iterable[str], *notes: str) -> str:
 NO_VALUE = "(no value)"
 """What the slice of queries without a value is called."""
 
-STANDING = "* better than every other; = the best value, but a tie with ≈"
-"""What the marks beside means say."""
+STANDING = "★ better than every other; = the best value, but a tie with ≈"
+"""What the marks beside means say, wherever they stand."""
 
 _MARKS = {"better": "▲", "worse": "▼", "different": "≠", "undecided": "", "untested": ""}
 _STYLES = {"better": "green", "worse": "red", "different": "yellow"}
@@ -165,16 +168,18 @@ class Leader(Result):
     Attributes:
         metric: which.
         best: the retriever with the best value; the first of them where several have it.
-        differences: the best against each other with a value; corrected over them and all metrics.
+        shared: all that have the best value.
+        differences: the best against each other with a value.
         tested: False for a run's own number, which is compared as it stands.
     """
 
     metric: str = field(metadata=HIDDEN)
     best: str
+    shared: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
     tested: bool = True
 
-    also_plain = ("tied", "decided")
+    also_plain = ("tied", "decided", "marks")
 
     @property
     def ties(self) -> tuple[Difference, ...]:
@@ -194,6 +199,21 @@ class Leader(Result):
     def decided(self) -> bool:
         """Whether the data says that `best` is better than every other."""
         return self.tested and bool(self.differences) and not self.tied
+
+    @property
+    def marks(self) -> Mapping[str, Mark]:
+        """What stands beside a retriever's mean: ``★``, ``=``, ``≈`` or nothing.
+
+        ``★`` is better than every other; ``=`` has the best value, but it is a tie, with all that
+        have ``≈``. None is marked where all have the same value, or of a run's own number, as that
+        is not tested.
+        """
+        if not self.tested or len(self.shared) > len(self.differences):
+            return {}
+        if self.decided:
+            return {self.best: "★"}
+        marks: dict[str, Mark] = dict.fromkeys(self.tied, "≈")
+        return {**marks, **dict.fromkeys(self.shared, "=")}
 
     def against(self, retriever: str) -> Difference:
         """The best against one of the others that have a value."""
@@ -230,27 +250,9 @@ class View(Result):
         )
 
     def standing(self, metric: str, retriever: str) -> str:
-        """What stands beside a mean: ``*``, ``=``, ``≈`` or nothing.
-
-        ``*`` is better than every other; ``=`` has the best value, but it is a tie, with all that
-        have ``≈``. None is marked where all have the same value, or of a run's own number, as that
-        is not tested.
-        """
+        """What stands beside a mean: a mark of `Leader.marks`, or nothing."""
         leader = self.leaders.get(metric)
-        if leader is None or not leader.tested:
-            return ""
-        values = {name: means[metric].value for name, means in self.means.items()}
-        known = {name: value for name, value in values.items() if value is not None}
-        # Sums of fractions differ in their last bits, which is no difference to show.
-        top = known[leader.best]
-        as_good = {name for name, value in known.items() if isclose(value, top, abs_tol=1e-12)}
-        if len(as_good) == len(known):
-            return ""
-        if leader.decided:
-            return "*" if retriever == leader.best else ""
-        if retriever in as_good:
-            return "="
-        return "≈" if retriever in leader.tied else ""
+        return "" if leader is None else leader.marks.get(retriever, "")
 
     def means_table(
         self,
@@ -276,7 +278,7 @@ class View(Result):
             mean, mark = self.means[retriever][metric], self.standing(metric, retriever)
             evaluation = evaluated.get(retriever)
             shown = number(mean.value) if evaluation is None else evaluation.mean_cell(metric)
-            style = {"*": "bold green", "=": "bold"}.get(mark, "")
+            style = {"★": "bold green", "=": "bold"}.get(mark, "")
             return Cell(f"{shown} {mark}".rstrip(), style, mean.ends)
 
         columns = ["metric", *self.means, *(["micro"] if micro else [])]
@@ -326,7 +328,7 @@ class View(Result):
         mean = self.means[leader.best if leader else next(iter(self.means))][metric]
         text = f"{leader.best if leader else ''} {number(mean.value)}".lstrip()
         if leader is not None and leader.decided:
-            return Cell(f"{text} *", "bold green", mean.ends)
+            return Cell(f"{text} ★", "bold green", mean.ends)
         return Cell(f"not decided, {text}" if leader and leader.tested else text, below=mean.ends)
 
     def describe(self) -> Iterator[Part]:
@@ -342,17 +344,18 @@ class View(Result):
 class Slice(View):
     """The queries that have one value of one field, with the retrievers compared on them.
 
-    Its corrections are its own: each slice is a family of tests.
-
     Attributes:
         field: as it was asked for, for example ``metadata.difficulty``.
         value: the value as text; None for the queries that have none.
         query_ids: the queries.
+        p_worse: the corrected p of the leading retriever being as good here as elsewhere, in the
+            first metric; None where that is not tested, as with fewer than `FEW` queries.
     """
 
     field: str
     value: str | None
     query_ids: tuple[str, ...]
+    p_worse: float | None = None
 
     @property
     def label(self) -> str:

@@ -23,7 +23,7 @@ def test_run_shows_the_comparison(run):
     for text in (
         "Compared with other",
         "95% interval",
-        "corrected after Holm",
+        "corrected over",
         "By query_type",
         "lookup (n = 12)",
         "▲ better",

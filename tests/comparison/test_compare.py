@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from kragx import UsageError, compare, evaluate
-from kragx.comparison import QueryChange, Settings, check_comparable, compare_scores
+from kragx.comparison import (
+    QueryChange,
+    Settings,
+    check_comparable,
+    compare_by_matcher,
+    compare_scores,
+)
 from kragx.comparison.scores import RetrieverScores
 
 from .support import evaluation, gold_set
@@ -69,17 +75,40 @@ def test_three_queries_decide_nothing():
     assert found.verdict == "undecided"
 
 
-def test_holm_over_retrievers_and_metrics():
-    """The p is corrected over all tests against the baseline, or not at all if told so."""
+def test_corrected_over_every_two_retrievers_and_every_metric():
+    """Four retrievers and two metrics are twelve tests, of the baseline and of the best alike."""
     evaluations = [BAD, FAIR, GOOD, evaluation(GOLD, "other", lambda i: 1 if i % 3 else None)]
-    plain = compare(evaluations, correction="none").overall.differences
-    assert all(each.p == each.p_adjusted for each in plain)
-    held = compare(evaluations).overall.differences
-    expected = sorted(each.p for each in plain)
-    assert len(expected) == 6
-    least = min(held, key=lambda each: each.p)
-    assert least.p_adjusted == pytest.approx(min(1, least.p * 6))
-    assert [each.p for each in held] == [each.p for each in plain]
+    plain = compare(evaluations, correction="none").overall
+    corrected = compare(evaluations)
+    assert corrected.n_tests == 12
+    assert all(each.p == each.p_adjusted for each in plain.differences)
+    for before, after in zip(plain.differences, corrected.overall.differences, strict=True):
+        assert before.p == after.p <= after.p_adjusted
+    assert any(each.p < each.p_adjusted for each in corrected.overall.differences)
+    # One pair has one p, whoever asks.
+    of = {(each.metric, each.retriever): each for each in corrected.overall.differences}
+    for leader in corrected.overall.leaders.values():
+        if leader.best != "bad":
+            assert leader.against("bad").p_adjusted == of[leader.metric, leader.best].p_adjusted
+
+
+def test_one_test_is_not_corrected():
+    """Two retrievers and one metric are one test: its p is what is said."""
+    found = compare([GOOD, evaluation(GOLD, "other", rank)], metrics=["mrr@10"])
+    (difference,) = found.overall.differences
+    assert found.n_tests == 1
+    assert difference.p == difference.p_adjusted
+    assert "after correction" not in difference.text
+
+
+def test_the_tests_of_all_matchers_are_one_family():
+    """Under two matchers twice as much is looked at, and each p is one of all."""
+    strict = [replace(each, match_name="strict") for each in (GOOD, FAIR)]
+    scores = [RetrieverScores.of(each) for each in (GOOD, FAIR, *strict)]
+    alone, both = compare([GOOD, FAIR]), compare_by_matcher(scores, Settings())
+    assert alone.n_tests == 2
+    assert [each.n_tests for each in both] == [4, 4]
+    assert [each.match for each in both] == ["id", "strict"]
 
 
 def test_lower_is_better():
@@ -324,15 +353,14 @@ def test_metrics_that_not_all_have():
         compare([GOOD, more.with_metrics(["ndcg@3"])])
 
 
-def test_too_many_tests_for_the_resamples():
-    """Where the correction leaves no p small enough, the comparison says so and the remedy."""
-    evaluations = {f"r{i}": FAIR for i in range(5)}
-    found = compare(evaluations, resamples=100)
+def test_too_few_resamples_for_the_confidence():
+    """Where no p can be small enough, the comparison says so and the remedy."""
+    found = compare([GOOD, FAIR], resamples=100, confidence=0.995)
     assert found.cautions == (
         "differences between retrievers cannot be decided with 40 questions: the least p that they "
-        "can reach is 0.0099, 0.0792 as 8 tests are corrected together; no p of 100 resamples is "
-        "small enough, so raise 'resamples' or name fewer metrics",
+        "can reach is 0.0099; no p of 100 resamples is small enough, so raise 'resamples'",
     )
+    assert compare([GOOD, FAIR], resamples=100).cautions == ()
 
 
 def test_one_retriever_alone():

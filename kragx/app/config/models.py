@@ -226,8 +226,9 @@ class StatisticsConfig(_Model):
         default=RESAMPLES, ge=100, description="bootstrap resamples, and random sign flips"
     )
     seed: int = Field(default=SEED, ge=0, description="of both")
-    correction: Literal["holm", "none"] = Field(
-        default="holm", description="of p, over the retrievers and metrics of a table"
+    correction: Literal["family", "none"] = Field(
+        default="family",
+        description="of p, over every two retrievers in every metric and slice of the report",
     )
 
 
@@ -259,7 +260,8 @@ class RunConfig(_Model):
     )
     slices: Names = Field(
         default=None,
-        description="fields of a query to compare within: query_type, metadata.difficulty",
+        description="fields of a query to compare within: query_type, metadata.difficulty; "
+        "default: those with a few values that repeat",
     )
     statistics: StatisticsConfig = Field(
         default_factory=StatisticsConfig, description="of intervals and tests"

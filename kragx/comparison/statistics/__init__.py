@@ -25,28 +25,41 @@ from kragx.comparison.statistics.evidence import (
 )
 from kragx.comparison.statistics.means import mean_intervals
 from kragx.comparison.statistics.paired import (
+    difference_interval,
     effect_sizes,
-    holm,
     queries_needed,
-    sign_flip_p,
     tally,
+)
+from kragx.comparison.statistics.randomisation import (
+    NO_FAMILY,
+    Family,
+    Flipped,
+    Rows,
+    flip_tests,
+    sign_flip_p,
+    worse_parts,
 )
 from kragx.comparison.statistics.wilson import score_interval, score_intervals, wilson_interval
 
 __all__ = [
     "CONFIDENCE",
     "LEAST",
+    "NO_FAMILY",
     "RESAMPLES",
     "SEED",
     "TOLERANCE",
+    "Family",
+    "Flipped",
     "Interval",
+    "Rows",
     "check_confidence",
+    "difference_interval",
     "effect_sizes",
     "enough",
     "exact_limits",
     "expanded",
     "expanded_intervals",
-    "holm",
+    "flip_tests",
     "least_p",
     "mean_intervals",
     "percentile_interval",
@@ -62,4 +75,5 @@ __all__ = [
     "tally",
     "unseen",
     "wilson_interval",
+    "worse_parts",
 ]

@@ -1,83 +1,21 @@
 """Two retrievers on the same queries: what the differences of their values say."""
 
 import warnings
+from collections.abc import Callable
 from math import ceil
 from statistics import NormalDist
 
 import numpy as np
 
 from kragx.comparison.statistics.bootstrap import (
-    RESAMPLES,
+    CONFIDENCE,
     SEED,
     TOLERANCE,
+    Interval,
     blocks,
-    fixed_point,
+    expanded,
 )
 from kragx.metrics import Floats
-
-_LAST_BITS = 2.0**-51
-"""By how much a difference of two values between 0 and 1 may be off."""
-
-
-def sign_flip_p(differences: Floats, count: int = RESAMPLES, seed: int = SEED) -> Floats:
-    """The two-sided p of the paired randomisation test of each column's mean difference.
-
-    If two retrievers were equal, each difference might as well have had the other sign. So signs
-    are flipped at random N times, and p = (b + 1) / (N + 1), where b counts the flips whose sum is
-    at least as far from 0 as the one observed. Where there are no more than `count` ways to flip,
-    all of them are taken: N is then their number without the observed one, and p is exact.
-
-    Args:
-        differences: (q, c) one retriever's values minus another's; NaN where either has none.
-        count: how many random flips.
-        seed: the same seed gives the same bits.
-
-    Returns:
-        (c) values in (0, 1]; 1 where no query differs.
-
-    Sources: M. Smucker, J. Allan, B. Carterette, A comparison of statistical significance tests
-    for information retrieval evaluation, CIKM 2007; p of random permutations: B. Phipson, G. Smyth,
-    Permutation p-values should never be zero, SAGMB 9(1), 2010.
-    """
-    grid, unit = fixed_point(np.where(np.abs(differences) > TOLERANCE, differences, 0.0))
-    n, c = grid.shape
-    # Rounding moved each term by half a unit at most, and so a sum by n/2: equal sums of fractions
-    # may be n units apart. Values near 1 whose differences are small bring in their own last bits.
-    slack = n + n * _LAST_BITS / unit
-    differing = (grid != 0).sum(axis=0)
-    p = np.empty(c)
-    few = differing <= int(np.log2(count + 1))
-    for column in np.flatnonzero(few):
-        p[column] = _exact_p(grid[grid[:, column] != 0, column], slack[column])
-    many = np.flatnonzero(~few)
-    if many.size:
-        terms = grid[:, many]
-        observed = terms.sum(axis=0)
-        least = np.abs(observed) - slack[many]
-
-        def work(size: int, child: np.random.SeedSequence) -> Floats:
-            sums = 2 * (_coins(n, size, child) @ terms) - observed
-            extreme: Floats = (np.abs(sums) >= least).sum(axis=0)
-            return extreme
-
-        extreme = sum(blocks(n, count, seed, work), np.zeros(many.size))
-        p[many] = (extreme + 1) / (count + 1)
-    return p
-
-
-def _exact_p(grid: Floats, slack: float) -> float:
-    """The p over every way to flip the signs; 1 for no difference at all."""
-    sums = np.zeros(1)
-    for difference in grid:
-        sums = np.concatenate([sums + difference, sums - difference])
-    return float((np.abs(sums) >= abs(grid.sum()) - slack).mean())
-
-
-def _coins(n: int, size: int, seed: np.random.SeedSequence) -> Floats:
-    """(size, n) zeros and ones."""
-    width = -(-n // 8)
-    drawn = np.frombuffer(np.random.default_rng(seed).bytes(size * width), np.uint8)
-    return np.unpackbits(drawn.reshape(size, width), axis=1)[:, :n].astype(np.float64)
 
 
 def effect_sizes(differences: Floats) -> Floats:
@@ -106,39 +44,57 @@ def tally(differences: Floats) -> tuple[Floats, Floats, Floats]:
     return above, (~np.isnan(differences)).sum(axis=0) - above - below, below
 
 
-def queries_needed(effect: float, confidence: float, power: float = 0.8) -> int | None:
+def queries_needed(effect: float, least: float, power: float = 0.8) -> int | None:
     """About how many queries show an effect of this size with the given power.
 
-    ((z(1 - alpha/2) + z(power)) / d_z) squared, from the normal distribution; None for no effect.
+    ((least + z(power)) / d_z) squared, from the normal distribution; None for no effect.
+
+    Args:
+        effect: Cohen's d_z, above 0 for an effect.
+        least: the standardised mean difference from which on it is decided; 1.96 for a test by
+            itself at 95 %.
+        power: how often it would be.
 
     Source: T. Sakai, Topic set size design, Information Retrieval Journal 19, 2016, section on the
     paired t test; this is its approximation by the normal distribution.
     """
-    if not abs(effect) > TOLERANCE:
+    if not effect > TOLERANCE:
         return None
-    normal = NormalDist()
-    needed = normal.inv_cdf((1 + confidence) / 2) + normal.inv_cdf(power)
-    return ceil((needed / effect) ** 2)
+    return ceil(((least + NormalDist().inv_cdf(power)) / effect) ** 2)
 
 
-def holm(p: Floats) -> Floats:
-    """Adjust the p of a family of m tests, so that the chance of any false alarm stays bounded.
-
-    Sorted from the least, the i-th is multiplied by m - i + 1, never below the one before it, at
-    most 1. It needs no independence of the tests.
+def difference_interval(
+    pairs: Floats,
+    number: Callable[[Floats], float],
+    *,
+    confidence: float = CONFIDENCE,
+    count: int = 1_000,
+    seed: int = SEED,
+) -> Interval | None:
+    """The bootstrap interval of how far apart two numbers of a run are, such as two percentiles.
 
     Args:
-        p: (m); NaN for what was not tested, which does not count.
+        pairs: (q, 2) the values of the same queries; those where either has none are left out.
+        number: makes a run's number of its queries' values.
+        confidence: between 0 and 1; percentiles are taken further out for few queries.
+        count: how many resamples.
+        seed: of the resamples.
 
     Returns:
-        (m); NaN stays NaN.
+        The ends of the first's number minus the second's; None with fewer than three queries.
 
-    Source: S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal
-    of Statistics 6(2), 1979.
+    Source: T. Hesterberg, What Teachers Should Know About the Bootstrap, 2015, section 4.6.
     """
-    adjusted = np.full(p.shape, np.nan)
-    tested = np.flatnonzero(~np.isnan(p))
-    order = tested[np.argsort(p[tested], kind="stable")]
-    factors = np.arange(len(order), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
-    return adjusted
+    known = pairs[~np.isnan(pairs).any(axis=1)]
+    n = len(known)
+    if n < 3:
+        return None
+
+    def work(size: int, child: np.random.SeedSequence) -> Floats:
+        drawn = np.random.default_rng(child).integers(0, n, (size, n))
+        return np.array([number(known[rows, 0]) - number(known[rows, 1]) for rows in drawn])
+
+    sampled = np.concatenate(list(blocks(n, count, seed, work)))
+    tail = (1 - expanded(confidence, n)) / 2
+    low, high = np.quantile(sampled, (tail, 1 - tail)).tolist()
+    return low, high

@@ -5,8 +5,9 @@ from typing import Any
 
 from kragx.comparison import Comparison, flips_warning
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
-from kragx.comparison.recommendations import FEW
+from kragx.comparison.recommendations import MANY
 from kragx.comparison.statistics import LEAST
+from kragx.comparison.view import FEW
 from kragx.data import Query
 from kragx.evaluation.evaluation import Evaluation, metric_names, versions
 from kragx.evaluation.explain import near_limit
@@ -68,7 +69,7 @@ def payload(
             for of_match in grid.cells.values()
         ],
         "standings": _standings(comparisons, grid.query_ids),
-        "limits": {"alike": ALIKE, "similar": SIMILAR, "few": FEW, "least": LEAST},
+        "limits": {"alike": ALIKE, "similar": SIMILAR, "few": FEW, "many": MANY, "least": LEAST},
         "per_block": QUESTIONS_A_BLOCK,
         "text_starts": texts.starts,
         "kept": {

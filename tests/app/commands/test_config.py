@@ -349,7 +349,7 @@ def test_resolved_holds_every_default(loaded, tmp_path):
             "confidence": 0.95,
             "resamples": 10_000,
             "seed": 0,
-            "correction": "holm",
+            "correction": "family",
         },
         "profile": "kragx",
     }

@@ -154,7 +154,7 @@ def test_report_prints_the_same(run, kragx):
     """`kragx report` on the folder prints the very screen of the run, and all of it with --full."""
     outcome, _ = run("-o", "out")
     assert kragx("report", "out").out == outcome.out
-    assert "corrected after Holm" in kragx("report", "out", "--full").out
+    assert "corrected over" in kragx("report", "out", "--full").out
 
 
 def test_times_stand_with_full(run):

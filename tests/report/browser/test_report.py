@@ -490,25 +490,74 @@ def test_a_retriever_has_one_colour_everywhere(opened):
     assert colours["a"].startswith("rgb")
 
 
-def test_equal_values_have_equal_marks(opened, tmp_path):
-    """Two that share the best value both have the star; neither is merely tied."""
-    from kragx import GoldDataset, Run, evaluate, write_html
+def marked(tmp_path, ranks, n):
+    """The path of a page on retrievers that find each gold at a rank, and their comparison."""
+    from kragx import GoldDataset, Run, compare, evaluate, write_html
 
-    gold = GoldDataset.from_documents({f"q{at}": [f"가{at} 나 다"] for at in range(6)})
-    runs = {
-        name: Run.from_documents(
-            {f"q{at}": [f"가{at} 나 다" if at % 2 == odd else "딴 글"] for at in range(6)},
-            name=name,
-        )
-        for odd, name in enumerate(("even", "odd"))
-    }
+    gold = GoldDataset.from_documents({f"q{at}": [f"g{at}"] for at in range(n)})
+    results = []
+    for name, rank in ranks.items():
+        lists = {
+            f"q{at}": [*[f"other{other}" for other in range(rank(at) - 1)], f"g{at}"]
+            for at in range(n)
+        }
+        run = Run.from_documents(lists, name=name)
+        results.append(evaluate(gold, run, match="exact", metrics=["mrr@5", "recall@3"]))
+    comparison = compare(results)
     path = tmp_path / "report.html"
-    results = [evaluate(gold, run, match="overlap", metrics=["recall@1"]) for run in runs.values()]
-    write_html(results, path, runs=runs)
+    write_html(results, path, comparisons=[comparison])
+    return path, comparison
+
+
+def marks_of(page):
+    """For each metric the marks of the retrievers, as the page shows them."""
+    rows = page.locator(".metrics >> nth=0").locator("tbody tr").all()
+    return {
+        row.locator("th button").inner_text(): [
+            (cell.locator(".number > :first-child").inner_text() + " ")[0]
+            if cell.locator("[class$=-mark]").count()
+            else ""
+            for cell in row.locator("td").all()
+        ]
+        for row in rows
+    }
+
+
+def test_marks_are_those_of_the_terminal_and_of_markdown(opened, tmp_path):
+    """Who gets ★, = or ≈ is decided once: the page, the terminal and Markdown show the same."""
+    from kragx.printing import as_markdown, as_text
+
+    ranks = {
+        "first": lambda at: 1,
+        "second": lambda at: 1 + at % 2,
+        "third": lambda at: 1 + (at + 1) % 2,
+        "last": lambda at: 3 if at % 9 else 4,
+    }
+    path, comparison = marked(tmp_path, ranks, 36)
+    leaders = comparison.overall.leaders
+    assert leaders["mrr@5"].marks == {"first": "★"}
+    assert leaders["recall@3"].marks == dict(zip(ranks, "===≈", strict=True))
+    expected = {
+        metric: [leader.marks.get(name, "") for name in ranks] for metric, leader in leaders.items()
+    }
     page = opened(path=path)
-    row = page.locator(".metrics >> nth=0").locator("tr.chosen")
-    assert row.locator(".best-mark").count() == 2
-    assert row.locator(".tie-mark").count() == 0
+    assert marks_of(page) == expected
+    assert "★ better than every other" in page.inner_text("#main")
+    assert "first is best on mrr@5." in page.inner_text(".headline")
+    for text in (as_text([comparison.means_table()]), as_markdown([comparison.means_table()])):
+        line = {
+            metric: next(each for each in text.splitlines() if metric in each) for metric in leaders
+        }
+        assert line["mrr@5"].count("★") == 1
+        assert (line["recall@3"].count("="), line["recall@3"].count("≈")) == (3, 1)
+
+
+def test_equal_values_have_equal_marks(opened, tmp_path):
+    """Two that share the best value, though not at the same questions: both have ``=``."""
+    ranks = {"even": lambda at: 1 + at % 2, "odd": lambda at: 2 - at % 2, "bad": lambda at: 2}
+    path, _ = marked(tmp_path, ranks, 6)
+    page = opened(path=path)
+    assert marks_of(page)["mrr@5"] == ["=", "=", "≈"]
     assert "share the best value" in page.inner_text(".headline")
 
 
@@ -517,7 +566,7 @@ def test_help_is_reached_by_keyboard(opened):
     page = opened()
     mark = page.locator(".verdict .help").first
     mark.focus()
-    assert "corrected by Holm for the 2 tests" in mark.get_attribute("aria-label")
+    assert "tests that this report makes" in mark.get_attribute("aria-label")
     assert page.evaluate("getComputedStyle(document.activeElement, '::after').content").startswith(
         '"How often'
     )

@@ -26,19 +26,21 @@ function metricsTable() {
       position ? el("tr.group", {}, el("th", { colspan: retrievers.length + 1, scope: "colgroup" }, t("ofDocuments"))) : null,
       group.map(row)))),
     flips(false).map((line) => el("p.legend", {}, line)),
-    el("p.legend", {}, retrievers.length < 2 ? null : [el("span.best-mark", {}, "★"), " ", t("best"), "   ", el("span.tie-mark", {}, "≈"), " ", t("tied"), "   "],
+    el("p.legend", {}, retrievers.length < 2 ? null : Object.entries(MARKS).map(([mark, key]) => [el(`span.${key}-mark`, {}, mark), " ", t(key), "   "]),
       standing() ? t("metricsNote", percent(standing().statistics.confidence)) : t("metricsNotePlain")),
     el("details.meanings", {}, el("summary", {}, t("meanings")), el("dl", {}, data.metrics.map((each) => el("div", {}, el("dt", {}, each.name), el("dd", {}, meaning(each)))))));
 }
 
+/** What stands beside a mean, and what it says; who gets which mark is decided once, for every report. */
+const MARKS = { "★": "best", "=": "shared", "≈": "tied" };
+
 function metricCell(each, retriever, view) {
   const average = mean(retriever, each), leads = view?.leaders[each.name];
-  const standing_ = isBest(leads, retriever, each) ? "best" : leads?.tied.includes(retrieverName(retriever)) ? "tied" : null;
+  const mark = leads?.marks[retrieverName(retriever)], key = MARKS[mark];
   const [low, high] = cell(retriever).bounds[each.name] || [], most = cell(retriever).maximum[each.name];
   const possible = interval({ low, high }, each);
-  return el("td", { class: standing_ },
-    el("span.number", {}, average === null || !standing_ ? null
-      : el(standing_ === "best" ? "span.best-mark" : "span.tie-mark", { title: t(standing_) }, standing_ === "best" ? "★" : "≈", el("span.unseen", {}, t(standing_))),
+  return el("td", { class: key },
+    el("span.number", {}, key ? el(`span.${key}-mark`, { title: t(key) }, mark, el("span.unseen", {}, t(key))) : null,
     number(average, each)),
     el("span.interval", {}, ends(estimate(view, retriever, each), each)),
     most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),

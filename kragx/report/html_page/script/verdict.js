@@ -11,7 +11,7 @@ function verdict() {
       el("p.headline", {}, phrase("novalue", el("strong.metric", {}, shownMetric.name))),
       gold ? null : el("p.how", {}, t("noneGold"))]);
   }
-  const asGood = leads ? present().filter((retriever) => isBest(leads, retriever, shownMetric)) : [];
+  const asGood = (leads?.shared ?? []).map(positionOf);
   const [badge, how] = certainty(leads, asGood);
   return add(section, [
     el("div.verdict-head", {},
@@ -31,7 +31,8 @@ function headline(shownMetric, best, own, leads, asGood) {
   if (shownMetric.higher === null) return phrase("neither", named);
   if (!leads) return phrase("only", winner, named, el("strong", {}, number(own.value, shownMetric)));
   if (asGood.length > 1) return phrase("share", joined(asGood.map(retrieverName).map(strong), ", ", t("and")), named);
-  if (leads.decided || !leads.tested) return phrase("wins", winner, named);
+  if (leads.decided) return phrase("wins", winner, named);
+  if (!leads.tested) return phrase("ahead", winner, named);
   return phrase(shownMetric.higher === false && WORDS[state.language].leadsLow ? "leadsLow" : "leads", winner, named);
 }
 
@@ -55,19 +56,14 @@ function meaning(shownMetric) {
   return sentence.replace("{}", reach(shownMetric) || t("reach_all"));
 }
 
-/** Whether a retriever has the best value, in the digits that are shown. */
-function isBest(leads, retriever, shownMetric) {
-  const named = retrieverName(retriever), digits = (each) => number(mean(each, shownMetric), shownMetric);
-  return Boolean(leads) && (leads.best === named || (leads.tied.includes(named) && digits(retriever) === digits(positionOf(leads.best))));
-}
-
 /** The lead over the next best retriever, with its interval drawn beside 0. */
 function nextBest(leads, shownMetric) {
   if (!leads || !leads.tested) return null;
   const sense = shownMetric.higher === false ? -1 : 1;
   const differences = leads.differences.filter(({ value: difference }) => difference !== null);
-  const visible = differences.filter(({ value: difference }) => number(Math.abs(difference), shownMetric) !== number(0, shownMetric));
-  const next = (visible.length ? visible : differences).sort((one, other) => sense * (one.value - other.value))[0];
+  const lower = differences.filter(({ against }) => !leads.shared.includes(against)), others = lower.length ? lower : differences;
+  const tied = others.filter(({ against }) => leads.tied.includes(against));
+  const next = (tied.length ? tied : others).sort((one, other) => sense * (one.value - other.value))[0];
   if (!next) return null;
   const { confidence, correction } = standing().statistics, alpha = (1 - confidence).toFixed(2);
   const bounded = next.low !== null, inside = bounded && next.low <= 0 && next.high >= 0;
@@ -84,9 +80,8 @@ function nextBest(leads, shownMetric) {
     bounded && !inside && next.verdict === "undecided" ? el("p.muted", {}, t(next.p > 1 - confidence ? "testSays" : "corrected", alpha, nTests())) : null);
 }
 
-/** How many tests are corrected together: in each metric the best against each other. */
-const nTests = () =>
-  Object.values(standing().overall.leaders).flatMap(({ differences }) => differences).filter(({ p }) => p !== null).length;
+/** How many tests are corrected together. */
+const nTests = () => grouped(standing().n_tests);
 
 function differenceBar({ value: difference, low, high }, retriever) {
   const width = 320, height = 34, most = Math.max(Math.abs(low), Math.abs(high)) * 1.15 || 1;

@@ -1,0 +1,288 @@
+"""Randomisation tests: what chance alone does to one statistic, and to the largest of many.
+
+What a report says at 95 % is to hold for the report. Of many tests some come out "significant" by
+chance, so each is held against the largest statistic of all of them under the same random flips.
+Metrics and pairs of retrievers hang together, and flips keep that, so the price is far below that
+of a correction which has to reckon with the worst (Bonferroni's, Holm's).
+
+Source: P. Westfall, S. Young, Resampling-Based Multiple Testing, 1993 (single-step maxT);
+J. Romano, M. Wolf, Exact and approximate stepdown methods for multiple hypothesis testing, JASA
+100, 2005.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from statistics import NormalDist
+
+import numpy as np
+
+from kragx.comparison.statistics.bootstrap import (
+    RESAMPLES,
+    SEED,
+    TOLERANCE,
+    blocks,
+    fixed_point,
+)
+from kragx.metrics import Bools, Floats
+
+Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
+
+_LAST_BITS = 2.0**-51
+"""By how much a difference of two values between 0 and 1 may be off."""
+
+_CELLS = 4_000_000
+_LEAST_SHUFFLES = 1_000
+_ROUNDING = 1e-9
+"""Statistics that differ by less, as a share of them, are equal."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """All tests whose errors are bounded together.
+
+    Attributes:
+        maxima: (count) for each random flip the largest statistic of them all.
+        n_tests: how many there are.
+    """
+
+    maxima: Floats
+    n_tests: int
+
+    @classmethod
+    def of(cls, families: Iterable[Family]) -> Family:
+        """The tests of several: with the same seed their flips are the same, and stay so."""
+        known = [family for family in families if family.n_tests]
+        if not known:
+            return NO_FAMILY
+        return cls(
+            reduce(np.maximum, (family.maxima for family in known)),
+            sum(family.n_tests for family in known),
+        )
+
+    def adjusted(self, p: Floats, z: Floats) -> Floats:
+        """The p of some of the tests, so that the chance of any false alarm stays bounded.
+
+        Args:
+            p: (c) of each test by itself; NaN for what was not tested.
+            z: (c) its statistic.
+
+        Returns:
+            (c) (b + 1) / (N + 1), where b counts the maxima that are at least as large; never below
+            p, and p itself where there is no other test.
+        """
+        if self.n_tests <= 1:
+            return p
+        ordered = np.sort(self.maxima)
+        below = np.searchsorted(ordered, z * (1 - _ROUNDING))
+        together: Floats = (len(ordered) - below + 1) / (len(ordered) + 1)
+        return np.maximum(p, together)  # NaN stays NaN
+
+    def least(self, alpha: float) -> float:
+        """The statistic from which on a test of the family is decided at a level of `alpha`."""
+        if self.n_tests <= 1:
+            return NormalDist().inv_cdf(1 - alpha / 2)
+        return float(np.quantile(self.maxima, 1 - alpha))
+
+
+NO_FAMILY = Family(np.zeros(1), 0)
+"""Of no tests."""
+
+
+@dataclass(frozen=True)
+class Flipped:
+    """Paired randomisation tests on some of the queries.
+
+    Attributes:
+        p: (c) of each column by itself, as of `sign_flip_p`.
+        z: (c) the sum of the differences over the root of the sum of their squares, without its
+            sign, less the part's handicap; 0 where nothing differs.
+    """
+
+    p: Floats
+    z: Floats
+
+
+def flip_tests(
+    differences: Floats,
+    parts: Sequence[Rows],
+    count: int = RESAMPLES,
+    seed: int = SEED,
+    *,
+    handicap: float = 0.0,
+) -> tuple[list[Flipped], Family]:
+    """The paired randomisation test of each column's mean difference, in parts of the rows.
+
+    A flip turns the signs of a query's differences in all columns and parts together, so what hangs
+    together does so among the random statistics.
+
+    Args:
+        differences: (q, c) as for `sign_flip_p`.
+        parts: the rows of each part.
+        count: how many random flips.
+        seed: the same seed gives the same bits.
+        handicap: what is taken off the statistics of all parts but the first, which weigh less in
+            the family then.
+
+    Returns:
+        The tests of each part, and all of them as a family.
+    """
+    grid, unit = fixed_point(np.where(np.abs(differences) > TOLERANCE, differences, 0.0))
+    tests = [
+        _PartTests(grid[rows], rows, unit, count, handicap if number else 0.0)
+        for number, rows in enumerate(parts)
+    ]
+
+    def work(size: int, child: np.random.SeedSequence) -> Floats:
+        flips = _coins(len(grid), size, child)
+        largest = [test.largest(flips) for test in tests]
+        return np.asarray(np.max(largest, axis=0, initial=0.0))
+
+    maxima = np.zeros(count)
+    if grid.any():
+        maxima = np.concatenate(list(blocks(len(grid), count, seed, work)))
+    n_tests = sum(int((~np.isnan(differences[rows])).any(axis=0).sum()) for rows in parts)
+    return [test.results(count) for test in tests], Family(maxima, n_tests)
+
+
+def sign_flip_p(differences: Floats, count: int = RESAMPLES, seed: int = SEED) -> Floats:
+    """The two-sided p of the paired randomisation test of each column's mean difference.
+
+    If two retrievers were equal, each difference might as well have had the other sign. So signs
+    are flipped at random N times, and p = (b + 1) / (N + 1), where b counts the flips whose sum is
+    at least as far from 0 as the one observed. Where there are no more than `count` ways to flip,
+    all of them are taken: N is then their number without the observed one, and p is exact.
+
+    Args:
+        differences: (q, c) one retriever's values minus another's; NaN where either has none.
+        count: how many random flips.
+        seed: the same seed gives the same bits.
+
+    Returns:
+        (c) values in (0, 1]; 1 where no query differs.
+
+    Sources: M. Smucker, J. Allan, B. Carterette, A comparison of statistical significance tests
+    for information retrieval evaluation, CIKM 2007; p of random permutations: B. Phipson, G. Smyth,
+    Permutation p-values should never be zero, SAGMB 9(1), 2010.
+    """
+    tests, _ = flip_tests(differences, [np.arange(len(differences))], count, seed)
+    return tests[0].p
+
+
+class _PartTests:
+    """The tests of one part, block by block."""
+
+    def __init__(self, grid: Floats, rows: Rows, unit: Floats, count: int, handicap: float) -> None:
+        n, self.rows, self.handicap = len(rows), rows, handicap
+        # Rounding moved each term by half a unit at most, and so a sum by n/2: equal sums of
+        # fractions may be n units apart. Values near 1 whose differences are small bring in their
+        # own last bits.
+        slack = n + n * _LAST_BITS / unit
+        differing = (grid != 0).sum(axis=0)
+        observed, norm = grid.sum(axis=0), np.sqrt((grid**2).sum(axis=0))
+        self.z = np.maximum(np.abs(observed) / np.where(norm > 0, norm, 1.0) - handicap, 0.0)
+        self.p = np.ones(grid.shape[1])
+        few = differing <= int(np.log2(count + 1))
+        for column in np.flatnonzero(few & (differing > 0)):
+            self.p[column] = _exact_p(grid[grid[:, column] != 0, column], slack[column])
+        self.live = np.flatnonzero(differing)
+        self.many = np.flatnonzero(~few[self.live])
+        self.terms, self.observed = grid[:, self.live], observed[self.live]
+        self.norm, self.least = norm[self.live], (np.abs(observed) - slack)[self.live]
+        self.extreme = np.zeros(len(self.many))
+
+    def largest(self, flips: Floats) -> Floats:
+        """(size) of each flip the largest statistic, counting what is as far out as observed."""
+        maxima = np.zeros(len(flips))
+        if not self.live.size:
+            return maxima
+        own = flips[:, self.rows]
+        step = max(1, _CELLS // self.live.size)
+        for start in range(0, len(flips), step):
+            sums = np.abs(2 * (own[start : start + step] @ self.terms) - self.observed)
+            self.extreme += (sums[:, self.many] >= self.least[self.many]).sum(axis=0)
+            maxima[start : start + step] = (sums / self.norm).max(axis=1) - self.handicap
+        return maxima
+
+    def results(self, count: int) -> Flipped:
+        """After all blocks."""
+        self.p[self.live[self.many]] = (self.extreme + 1) / (count + 1)
+        return Flipped(self.p, self.z)
+
+
+def _exact_p(grid: Floats, slack: float) -> float:
+    """The p over every way to flip the signs; 1 for no difference at all."""
+    sums = np.zeros(1)
+    for difference in grid:
+        sums = np.concatenate([sums + difference, sums - difference])
+    return float((np.abs(sums) >= abs(grid.sum()) - slack).mean())
+
+
+def _coins(n: int, size: int, seed: np.random.SeedSequence) -> Floats:
+    """(size, n) zeros and ones."""
+    width = -(-n // 8)
+    drawn = np.frombuffer(np.random.default_rng(seed).bytes(size * width), np.uint8)
+    return np.unpackbits(drawn.reshape(size, width), axis=1)[:, :n].astype(np.float64)
+
+
+def worse_parts(
+    values: Floats,
+    parts: Sequence[Rows],
+    count: int = RESAMPLES,
+    seed: int = SEED,
+    *,
+    handicap: float = 0.0,
+) -> tuple[Flipped, Family]:
+    """Whether the mean of a part lies below that of all rows by more than chance.
+
+    If it did not matter to which part a row belongs, the rows of a part might as well have been any
+    others. So the values are shuffled N times; p = (b + 1) / (N + 1), where b counts the shuffles
+    that leave the part as low. Large tables are shuffled fewer times, at least a thousand.
+
+    Args:
+        values: (q) higher is better; NaN where there is none.
+        parts: the rows of each part.
+        count: how many shuffles at most.
+        seed: the same seed gives the same bits.
+        handicap: what is taken off the statistics.
+
+    Returns:
+        (c) a test for each part, its statistic the part's mean standardised and 0 where it is not
+        below; NaN for a part that has no value, or all of them. And the family of these tests.
+
+    Source: P. Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005, chapter 3.
+    """
+    known: Bools = ~np.isnan(values)
+    n = int(known.sum())
+    member = np.zeros((len(values), len(parts)))
+    for column, rows in enumerate(parts):
+        member[rows, column] = 1.0
+    member = member[known]
+    sizes = member.sum(axis=0)
+    testable = (sizes > 0) & (sizes < n)
+    if not testable.any():
+        unknown = np.full(len(parts), np.nan)
+        return Flipped(unknown, np.zeros(len(parts))), NO_FAMILY
+    own = fixed_point(values[known, None])[0][:, 0]
+    # The deviation of a sum of rows drawn without putting them back.
+    deviation = own.std() * np.sqrt(sizes * (n - sizes) / max(n - 1, 1))
+    expected, scale = own.mean() * sizes, np.where(deviation > 0, deviation, 1.0)
+
+    def below(sums: Floats) -> Floats:
+        z: Floats = np.where(testable & (deviation > 0), (expected - sums) / scale, 0.0)
+        return np.maximum(z, 0.0)
+
+    observed = below(own @ member)
+    shuffles = min(count, max(_LEAST_SHUFFLES, 5 * _CELLS // n))
+
+    def work(size: int, child: np.random.SeedSequence) -> Floats:
+        rows = np.broadcast_to(own, (size, n))
+        return below(np.random.default_rng(child).permuted(rows, axis=1) @ member)
+
+    drawn = np.concatenate(list(blocks(n, shuffles, seed, work)))
+    extreme = (drawn >= observed * (1 - _ROUNDING)).sum(axis=0)
+    p = np.where(testable, (extreme + 1) / (shuffles + 1), np.nan)
+    maxima = np.resize(drawn.max(axis=1) - handicap, count)
+    return Flipped(p, np.maximum(observed - handicap, 0.0)), Family(maxima, int(testable.sum()))
