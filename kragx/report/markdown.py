@@ -87,7 +87,8 @@ def _comparison(
     yield Line(
         f"Match {evaluations[0].match_label}; profile {evaluations[0].profile_label}; "
         f"{statistics.confidence:.0%} intervals: Wilson's, of differences and times from "
-        f"{statistics.resamples:,} resamples of the queries, seed {statistics.seed}."
+        f"{statistics.resamples:,} resamples of the queries, seed {statistics.seed}; "
+        f"max_failed {statistics.max_failed:g}."
     )
     for own in comparison.failures:
         yield from own.describe()

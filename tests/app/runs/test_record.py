@@ -89,7 +89,7 @@ def everywhere(kragx, folder: Path = Path("out")) -> list[str]:
 def test_a_clean_commit(repository, kragx):
     """Date, duration, commit and no changes, not resumed: JSON, page, Markdown and terminal."""
     before = datetime.now(UTC).replace(microsecond=0)
-    assert kragx("run", "run.yaml").code == 0
+    assert kragx("run", "run.yaml", "--max-failed", "0.5").code == 0
     run = record()
     assert before <= datetime.fromisoformat(run["date"]) <= before + timedelta(minutes=1)
     assert 0 < run["seconds"] < 60
@@ -109,6 +109,9 @@ def test_a_clean_commit(repository, kragx):
     )
     for text in everywhere(kragx):
         assert said in " ".join(text.split()).replace("\\", "")
+    assert "seed 7; max_failed 0.5." in Path("out", "report.md").read_text().replace("\\", "")
+    written = json.loads(Path("out", "report.json").read_text())["config"]
+    assert (written["statistics"]["seed"], written["max_failed"]) == (7, 0.5)
 
 
 def test_what_runs_leave_is_no_change(repository, kragx):
