@@ -189,6 +189,7 @@ class RunReport(Result):
             reasons=self._reasons,
             matchers=self.matchers,
             record=plain(self.record),
+            gates=self.gates,
             max_docs=limits.max_docs if max_docs is None else max_docs,
             max_chars=limits.max_chars if max_chars is None else max_chars,
         )

@@ -22,8 +22,12 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
         confidence: of intervals.
     """
     metric = known_metric(gate.metric)
-    least, greatest = (0.0, None) if metric is None else metric.range
-    if not gate.surely or greatest is None:
+    if not gate.surely or metric is None:
+        return None
+    if not metric.is_mean:
+        return "cannot be decided with any number of questions: a run's own number has no interval"
+    least, greatest = metric.range
+    if greatest is None:
         return None
     width, sign = greatest - least, 1 if limit.upwards else -1
     best = 0.0 if gate.than else greatest if limit.upwards else least
@@ -35,11 +39,11 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
     if needed <= n:
         return None
     form = signed if gate.than else number
-    at_best = "equal" if gate.than else number(best)
+    at_best = "to be equal" if gate.than else number(best)
     reached = form(best - sign * unseen(n, confidence) * width)
     return (
-        f"cannot be decided with {n:,} question{'s' * (n != 1)}{unless}: {at_best} at each of them "
-        f"is surely at {'least' if limit.upwards else 'most'} {reached}; {needed:,} questions can"
+        f"cannot be decided with {n:,} question{'s' * (n != 1)}{unless}: even {at_best} at each "
+        f"would make only {reached} sure; {needed:,} questions can"
     )
 
 

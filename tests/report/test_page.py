@@ -26,7 +26,7 @@ from kragx import (
     evaluate,
     write_html,
 )
-from kragx.comparison import compare, fields_worth_slicing
+from kragx.comparison import check_gates, compare, fields_worth_slicing, parse_gates
 from kragx.matchers import MatchItem, MatchWarning, matcher
 from kragx.matchers.reasons import best_targets, reasons
 from kragx.metrics import METRICS
@@ -113,6 +113,18 @@ def test_nothing_of_the_data_stands_in_the_markup(tmp_path, gold, run):
     assert "\u202e" not in ending
 
 
+def test_gates_stand_on_the_page(tmp_path, gold, run):
+    """Each with what it asks for, of whom, and what was found; none where there are none."""
+    asked = {"recall@1": "surely >= 0.95", "mrr@5": ">= 0.1"}
+    evaluation = evaluate(gold, run, match="overlap", metrics=list(asked))
+    gates = check_gates(parse_gates(asked, []), [compare([evaluation])])
+    shown = written(tmp_path, gold, run, gates=gates)[0]["index"]["gates"]
+    assert [(gate["condition"], gate["passed"], gate["said"]) for gate in shown] == [
+        (gate.condition, gate.passed, gate.said) for gate in gates
+    ]
+    assert written(tmp_path, gold, run)[0]["index"]["gates"] == []
+
+
 def test_the_policy_allows_this_script_and_style_alone(tmp_path, gold, run):
     """The hashes of the content security policy are those of what the file holds."""
     _, page = written(tmp_path, gold, run)
@@ -130,7 +142,7 @@ def test_the_script_never_makes_markup_of_data():
     from importlib.resources import files
 
     parts_ = list(files("kragx.report.html_page").joinpath("script").iterdir())
-    assert len(parts_) == 14
+    assert len(parts_) == 15
     for part in parts_:
         text = part.read_text(encoding="utf-8")
         for way in (

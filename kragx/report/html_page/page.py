@@ -11,6 +11,7 @@ from typing import Any
 
 from kragx.comparison import (
     Comparison,
+    GateResult,
     RetrieverScores,
     Settings,
     compare_by_matcher,
@@ -36,6 +37,7 @@ _SCRIPTS = (
     "header",
     "verdict",
     "advice",
+    "gates",
     "metrics_table",
     "figures",
     "questions_table",
@@ -57,6 +59,7 @@ def write_html(
     reasons: Mapping[str, Reasons] | None = None,
     matchers: Mapping[str, BaseMatcher] | None = None,
     record: Mapping[str, Any] | None = None,
+    gates: Sequence[GateResult] = (),
     max_docs: int = 50,
     max_chars: int | None = None,
 ) -> None:
@@ -78,6 +81,7 @@ def write_html(
         matchers: by the name that evaluations give it, the matcher that decided; the page says of
             a combination which member decided what.
         record: how the run came about, as report.json has it under this name.
+        gates: held against the numbers.
         max_docs: how many documents of each list the page holds.
         max_chars: how many characters of each text it holds; None for all.
 
@@ -104,7 +108,7 @@ def write_html(
             slices=fields_worth_slicing(gold),
             dataset=gold,
         )
-    blocks = payload(listed, sources, comparisons, record)
+    blocks = payload(listed, sources, comparisons, record, gates)
     with open_text(path) as file:
         file.write(page(blocks, str(listed[0].settings["dataset"]["name"])))
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kragx.comparison import Comparison, flips_warning
+from kragx.comparison import Comparison, GateResult, flips_warning
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.recommendations import MANY
 from kragx.comparison.statistics import LEAST
@@ -24,6 +24,7 @@ def payload(
     sources: Sources,
     comparisons: Sequence[Comparison],
     record: Mapping[str, Any] | None = None,
+    gates: Sequence[GateResult] = (),
 ) -> dict[str, str]:
     """Everything the page shows of some evaluations of the same gold set.
 
@@ -32,6 +33,7 @@ def payload(
         sources: the texts.
         comparisons: what the statistics say, one for each matcher.
         record: how the run came about.
+        gates: held against the numbers.
 
     Returns:
         Packed values by their id on the page: the index, then details of questions, then texts.
@@ -52,6 +54,7 @@ def payload(
     index = {
         "versions": versions(),
         "record": record,
+        "gates": plain(gates),
         "dataset": first.settings["dataset"],
         "profile": first.profile_label,
         "matches": [

@@ -6,7 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from tests.report.browser.conftest import HOSTILE
+from kragx import compare, evaluate, write_html
+from kragx.comparison import check_gates, parse_gates
+from tests.report.browser.conftest import HOSTILE, dataset, runs
 
 
 def ids(page):
@@ -34,6 +36,32 @@ def test_the_verdict_names_the_winner_and_says_how_sure(opened):
     verdict.locator("button.reason").first.click()
     assert count(page) == 5
     assert page.input_value("#result") == "failedA"
+
+
+def test_gates_that_failed_come_first_and_the_rest_is_folded(opened, tmp_path):
+    """Which failed, of whom and why, in English and Korean; a hostile name stays text."""
+    gold, path = dataset(), tmp_path / "gates.html"
+    lists = runs(gold)
+    metrics = ["hit_rate@5", "mrr@5"]
+    evaluations = [evaluate(gold, run, match="overlap", metrics=metrics) for run in lists.values()]
+    conditions = {"hit_rate@5": ["surely >= 0.95", ">= 0.01"], "mrr@5": [">= 0.9"] * 3}
+    gates = check_gates(parse_gates(conditions, []), [compare(evaluations)])
+    write_html(evaluations, path, dataset=gold, runs=lists, gates=gates)
+    page = opened(path=path)
+    section = page.locator(".gates")
+    assert section.locator(".badge").inner_text() == "8 of 10 failed"
+    assert section.locator("> ul > li").count() == 6
+    first = section.locator("> ul > li").first.inner_text()
+    assert first.startswith("✗ hit_rate@5 surely >= 0.95 · 좋은 검색기")
+    assert "cannot be decided with 39 questions" in first
+    assert "weak</script>" in section.inner_text()
+    folded = section.locator("summary")
+    assert folded.all_inner_texts() == ["2 more failed", "Passed: 2"]
+    folded.last.click()
+    assert section.locator("details").last.locator("li").first.inner_text().startswith("✓ hit_rate")
+    korean = opened(path=path, language="ko-KR").locator(".gates")
+    assert korean.locator(".badge").inner_text() == "10개 중 8개 실패"
+    assert opened().locator(".gates").count() == 0
 
 
 def test_the_first_screen_leads_to_questions_that_fail(opened):

@@ -2,7 +2,7 @@
 
 function renderAll() {
   renderHeader();
-  const sections = [verdict(), cautions(), questionsSection(), metricsTable(), slicesTable(), figuresSection(), aboutSection()];
+  const sections = [verdict(), cautions(), gatesSection(), questionsSection(), metricsTable(), slicesTable(), figuresSection(), aboutSection()];
   byId("main").replaceChildren(...sections.filter(Boolean));
   renderFilters();
   renderQuestions();
@@ -126,7 +126,7 @@ function printing(on) {
   root.classList.toggle("printing", on);
   if (on) printing.theme = root.dataset.theme;
   root.dataset.theme = on ? "light" : printing.theme;
-  document.querySelectorAll(".advice details").forEach((details) => { details.open = on; });
+  document.querySelectorAll(".advice details, .gates details").forEach((details) => { details.open = on; });
   renderRows(true);
 }
 
