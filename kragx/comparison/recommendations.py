@@ -1,6 +1,9 @@
 """What follows from a comparison, and what does not: each with the numbers that it rests on."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -301,12 +304,14 @@ def verdict(comparison: Comparison) -> Recommendation:
             f"the {rival.text}."
         )
         return _advice("winner", text, **values)
-    few, many = _queries_needed(comparison, rival) if leader.tested else (None, None)
     text = _undecided(leader, rival, str(best))
-    if few is not None:
-        text += f" {_needed_text(few, many, rival.n)}"
-    needed = {"queries_needed": few, "queries_needed_at_most": many}
-    return _advice("no_winner", text, supported=False, **values, **needed)
+    if leader.tested:
+        needed = _Needed.of(comparison, rival)
+        text += needed.text
+        values["queries_needed"] = needed.few
+        values["queries_needed_at_most"] = needed.most
+        values["many_more"] = needed.many_more
+    return _advice("no_winner", text, supported=False, **values)
 
 
 def _advice(kind: str, text: str, *, supported: bool = True, **values: Any) -> Recommendation:
@@ -341,38 +346,52 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
     )
 
 
-def _queries_needed(comparison: Comparison, rival: Difference) -> tuple[int | None, int | None]:
-    """How many queries would decide between the leader and the one that comes next: from, to.
+@dataclass(frozen=True)
+class _Needed:
+    """How many queries would decide between the leader and the one that comes next.
 
     The difference itself is known no better than its standard error, so the ends are those of a
-    difference larger and smaller by one, in two digits. None, None where nothing differs; the
-    second is None beyond `MANY` times the sample.
+    difference larger and smaller by one, in two digits.
+
+    Attributes:
+        few: at the least; None where nothing differs, and where `few` would not help.
+        most: at the most; None beyond `MANY` times the sample.
+        many_more: whether that may be needed, or, without `few`, is.
+        n: how many there are.
     """
-    n, error = rival.n, 1 / sqrt(max(rival.n, 1))
-    if not rival.effect:
-        return None, None
-    few, many = (
-        None if end is None else _two_digits(max(end, n + 1))
-        for effect in (abs(rival.effect) + error, abs(rival.effect) - error)
-        for end in [queries_needed(effect, comparison.least)]
-    )
-    return few, None if many is None or many > MANY * n else many
+
+    few: int | None
+    most: int | None
+    many_more: bool
+    n: int
+
+    @classmethod
+    def of(cls, comparison: Comparison, rival: Difference) -> _Needed:
+        effect, n, error = abs(rival.effect or 0.0), rival.n, 1 / sqrt(max(rival.n, 1))
+        least = (queries_needed(effect + by, comparison.least) for by in (error, 0.0, -error))
+        few, likely, most = (
+            None if needed is None or needed > MANY * n else _two_digits(max(needed, n + 1))
+            for needed in least
+        )
+        if not effect or likely is None:
+            return cls(None, None, bool(effect), n)
+        return cls(few, most, most is None, n)
+
+    @property
+    def text(self) -> str:
+        there = f"(there are {self.n:,})"
+        if self.few is None:
+            return f" Many more queries would be needed to decide {there}." * self.many_more
+        if self.most is None:
+            few = f"about {self.few:,} queries at the least"
+            return f" It would take {few}, perhaps many more {there}."
+        return f" About {self.few:,} to {self.most:,} queries would decide {there}."
 
 
 def _two_digits(n: int) -> int:
     """The least number of two digits and zeros that is not below."""
     unit: int = 10 ** max(0, len(str(n)) - 2)
     return unit * -(-n // unit)
-
-
-def _needed_text(few: int, many: int | None, n: int) -> str:
-    """What to say of such a range."""
-    there = f"(there are {n:,})"
-    if many is not None:
-        return f"About {few:,} to {many:,} queries would decide {there}."
-    if few <= MANY * n:
-        return f"About {few:,} queries would decide, perhaps many more {there}."
-    return f"Many more queries would be needed to decide {there}."
 
 
 def _nearest_rival(comparison: Comparison, leader: Leader) -> Difference:

@@ -5,7 +5,6 @@ from typing import Any
 
 from kragx.comparison import Comparison, GateResult, flips_warning
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
-from kragx.comparison.recommendations import MANY
 from kragx.comparison.statistics import LEAST
 from kragx.comparison.view import FEW
 from kragx.data import Query
@@ -72,7 +71,7 @@ def payload(
             for of_match in grid.cells.values()
         ],
         "standings": _standings(comparisons, grid.query_ids),
-        "limits": {"alike": ALIKE, "similar": SIMILAR, "few": FEW, "many": MANY, "least": LEAST},
+        "limits": {"alike": ALIKE, "similar": SIMILAR, "few": FEW, "least": LEAST},
         "per_block": QUESTIONS_A_BLOCK,
         "text_starts": texts.starts,
         "kept": {

@@ -570,7 +570,13 @@ def test_marks_are_those_of_the_terminal_and_of_markdown(opened, tmp_path):
     }
     page = opened(path=path)
     assert marks_of(page) == expected
-    assert "★ better than every other" in page.inner_text("#main")
+    assert (
+        page.locator(".legend", has_text="★")
+        .inner_text()
+        .startswith(
+            "★ better than every other   = the best value, but a tie with ≈   ≈ cannot be told from"
+        )
+    )
     assert "first is best on mrr@5." in page.inner_text(".headline")
     for text in (as_text([comparison.means_table()]), as_markdown([comparison.means_table()])):
         line = {
@@ -589,12 +595,14 @@ def test_equal_values_have_equal_marks(opened, tmp_path):
     assert "share the best value" in page.inner_text(".headline")
 
 
-def test_help_is_reached_by_keyboard(opened):
+def test_help_is_reached_by_keyboard(opened, tmp_path):
     """What p after correction is stands behind a question mark, said to all readers."""
-    page = opened()
+    path, comparison = marked(tmp_path, {"a": lambda at: 1, "b": lambda at: 1 + at % 2}, 20)
+    page = opened(path=path)
     mark = page.locator(".verdict .help").first
     mark.focus()
-    assert "tests that this report makes" in mark.get_attribute("aria-label")
+    assert comparison.n_tests == 2
+    assert "corrected for the 2 tests that this report makes" in mark.get_attribute("aria-label")
     assert page.evaluate("getComputedStyle(document.activeElement, '::after').content").startswith(
         '"How often'
     )

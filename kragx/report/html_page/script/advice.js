@@ -34,15 +34,15 @@ const ADVICE = {
 const tiedWith = (v) =>
   v.difference_low === null && v.p_adjusted === null ? t("advice_untested") : phrase("advice_tied", joined(v.tied.map(strong), ", "));
 
-const isFar = (v) => !missing(v.queries_needed);
+const isFar = (v) => Boolean(v.many_more) || !missing(v.queries_needed);
 
 /** Whether more questions would decide against the next best, or nothing differs. */
 function rival(v) {
-  if (isFar(v)) return t(`advice_needed${needed(v)}`, grouped(v.queries_needed), grouped(v.queries_needed_at_most ?? 0), grouped(v.n));
+  if (isFar(v)) return t(`advice_needed${needed(v)}`, grouped(v.queries_needed ?? 0), grouped(v.queries_needed_at_most ?? 0), grouped(v.n));
   return v.difference === 0 && v.difference_low === 0 && v.difference_high === 0 ? phrase("advice_level", strong(v.next)) : "";
 }
 
-const needed = (v) => (!missing(v.queries_needed_at_most) ? "" : v.queries_needed > data.limits.many * v.n ? "_many" : "_more");
+const needed = (v) => (!missing(v.queries_needed_at_most) ? "" : missing(v.queries_needed) ? "_many" : "_more");
 
 function adviceLine({ kind, supported, text, values }) {
   const other = values.metric && values.metric !== state.metric && kind !== "cost";

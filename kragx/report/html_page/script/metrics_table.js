@@ -26,7 +26,7 @@ function metricsTable() {
       position ? el("tr.group", {}, el("th", { colspan: retrievers.length + 1, scope: "colgroup" }, t("ofDocuments"))) : null,
       group.map(row)))),
     flips(false).map((line) => el("p.legend", {}, line)),
-    el("p.legend", {}, retrievers.length < 2 ? null : Object.entries(MARKS).map(([mark, key]) => [el(`span.${key}-mark`, {}, mark), " ", t(key), "   "]),
+    el("p.legend", {}, retrievers.length < 2 ? null : Object.entries(MARKS).map(([mark, key]) => [el(`span.${key}-mark`, {}, mark), " ", t(`mark_${key}`), "   "]),
       standing() ? t("metricsNote", percent(standing().statistics.confidence)) : t("metricsNotePlain")),
     el("details.meanings", {}, el("summary", {}, t("meanings")), el("dl", {}, data.metrics.map((each) => el("div", {}, el("dt", {}, each.name), el("dd", {}, meaning(each)))))));
 }
@@ -40,7 +40,7 @@ function metricCell(each, retriever, view) {
   const [low, high] = cell(retriever).bounds[each.name] || [], most = cell(retriever).maximum[each.name];
   const possible = interval({ low, high }, each);
   return el("td", { class: key },
-    el("span.number", {}, key ? el(`span.${key}-mark`, { title: t(key) }, mark, el("span.unseen", {}, t(key))) : null,
+    el("span.number", {}, key ? el(`span.${key}-mark`, { title: t(`mark_${key}`) }, mark, el("span.unseen", {}, t(`mark_${key}`))) : null,
     number(average, each)),
     el("span.interval", {}, ends(estimate(view, retriever, each), each)),
     most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),

@@ -47,7 +47,7 @@ function certainty(leads, asGood) {
   }
   const lower = leads.tied.filter((other) => !asGood.includes(positionOf(other)));
   return [el("span.badge.no", {}, t("uncertain")),
-    beaten.length ? phrase("how_partly", list(beaten), list(leads.tied)) : phrase("how_uncertain", list(lower.length ? lower : leads.tied))];
+    beaten.length ? phrase("how_partly", list(beaten), list(leads.tied), strong(leads.best)) : phrase("how_uncertain", list(lower.length ? lower : leads.tied))];
 }
 
 /** What a metric says, in a sentence, which the metric brings along. */
