@@ -101,6 +101,12 @@ def further_remarks(
 def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iterator[str]:
     """What judging took and what is missing."""
     n_missing, n_judgements = judging["n_missing"], judging["n_judgements"]
+    # First, as a screen shows only the first remarks: what a number is of comes before its price.
+    if pool:
+        yield (
+            f"relative to pool {pool['hash']} of {pool['documents']} documents; relevant from "
+            f"grade {pool['rel']} on"
+        )
     yield (
         f"judged: {n_judgements - n_missing} of {n_judgements} "
         f"(coverage {percent(judging['coverage'])})"
@@ -126,8 +132,3 @@ def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iter
         yield f"cost: {judging['cost']:.4f} {judging['currency']} for {tokens}"
     if judging["n_calls_without_usage"]:
         yield f"calls whose usage is unknown: {judging['n_calls_without_usage']}"
-    if pool:
-        yield (
-            f"relative to pool {pool['hash']} of {pool['documents']} documents; relevant from "
-            f"grade {pool['rel']} on"
-        )
