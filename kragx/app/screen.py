@@ -51,7 +51,8 @@ def screen(
     yield from (part for part in gates_parts(gates) if isinstance(part, Line))
     broken = [line.text for result in failed(gates) for line in result.describe()]
     supported = [visible(line.text) for line in advice if line.supported]
-    slices = [_slices(comparison, field) for field in comparison.fields[:LINES]]
+    fields = comparison.fields[:LINES] if comparison.retrievers else ()
+    slices = [_slices(comparison, field) for field in fields]
     yield from _items(_first(broken))
     yield from map(Line, _first([*map(_change, changes)]))
     yield from _items([*_first(supported), *slices])
@@ -145,8 +146,6 @@ def _change(change: Change) -> str:
 def _slices(comparison: Comparison, field: str) -> str:
     """How the leading retriever does in each slice by a field, the worst first."""
     metric, name = comparison.primary, comparison.best
-    if name not in comparison.retrievers:
-        return f"{metric} by {field}: every retriever failed"
     sign = -1 if comparison.better[metric] == "lower" else 1
     slices = [
         (sign * value, f"{visible(part.label)} {number(value)} (n = {part.n})")

@@ -234,7 +234,7 @@ class Comparison(Result):
 
     def against_baseline(self, level: int = 2) -> Iterator[Part]:
         """The differences from the baseline under a heading; nothing with one retriever."""
-        if self.baseline in self.not_comparable:
+        if self.retrievers and self.baseline in self.not_comparable:
             yield warning(f"nothing is set against the baseline {self.baseline}, as it failed")
         elif self.overall.differences:
             yield Heading(f"Compared with {self.baseline}", level=level)
@@ -246,7 +246,7 @@ class Comparison(Result):
             yield from own.describe()
         yield self.means_table(evaluations)
         yield from self.against_baseline()
-        for name in self.fields:
+        for name in self.fields if self.retrievers else ():
             yield Heading(f"By {name}")
             yield self.slices_table(name)
         yield from map(warning, self.cautions)

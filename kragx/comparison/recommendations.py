@@ -106,7 +106,7 @@ def _cost(comparison: Comparison, scores: Sequence[RetrieverScores]) -> Iterator
 def _routing(comparison: Comparison) -> Iterator[Recommendation]:
     """The slices in which another retriever is best; that there is none, if so."""
     metric, overall, fields = comparison.primary, comparison.leader, comparison.fields
-    if overall is None or not fields:
+    if overall is None or not fields or comparison.overall.found_nothing(metric):
         return
     others = [
         (part, leader)
@@ -282,6 +282,12 @@ def verdict(comparison: Comparison) -> Recommendation:
             supported=False,
             metric=metric,
         )
+    if comparison.overall.found_nothing(metric):
+        text = (
+            f"None found anything: {metric} is 0 for {_every(comparison, 'every')}, and so none is "
+            "better. Look at the gold and the matcher first."
+        )
+        return _advice("no_winner", text, supported=False, metric=metric, nothing_found=True)
     best, rival = comparison.overall.means[leader.best][metric], _nearest_rival(comparison, leader)
     values: dict[str, Any] = {
         "metric": metric,

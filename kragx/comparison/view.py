@@ -6,6 +6,7 @@ from typing import Literal
 
 from kragx.comparison.statistics import LEAST
 from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics import known_metric
 from kragx.plain import HIDDEN
 from kragx.printing import Cell, Line, Part, Result, Table, interval, number, probability, signed
 
@@ -249,6 +250,13 @@ class View(Result):
             None,
         )
 
+    def found_nothing(self, metric: str) -> bool:
+        """Whether a metric of what is found is 0 for every retriever: then none is ahead."""
+        known_as, values = known_metric(metric), [own[metric].value for own in self.means.values()]
+        if known_as is None or known_as.from_matches is None or known_as.better != "higher":
+            return False
+        return bool(values) and all(value is not None and abs(value) < 1e-12 for value in values)
+
     def standing(self, metric: str, retriever: str) -> str:
         """What stands beside a mean: a mark of `Leader.marks`, or nothing."""
         leader = self.leaders.get(metric)
@@ -323,6 +331,8 @@ class View(Result):
     def best_cell(self, metric: str) -> Cell:
         """Who is best in a metric, or that it is not decided; of one retriever its mean."""
         leader = self.leaders.get(metric)
+        if self.found_nothing(metric):
+            return Cell("none found anything")
         if leader is None and len(self.means) != 1:
             return Cell("-")
         mean = self.means[leader.best if leader else next(iter(self.means))][metric]

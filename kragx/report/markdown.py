@@ -100,7 +100,7 @@ def _comparison(
     yield from remarks_on(evaluations, failures=False)
     yield from map(warning, comparison.cautions)
     yield from comparison.against_baseline(level)
-    for field in comparison.fields:
+    for field in comparison.fields if comparison.retrievers else ():
         yield Heading(f"By {field}", level=level)
         yield comparison.slices_table(field)
         for part in comparison.by(field):

@@ -17,16 +17,16 @@ const questionLink = (query, ...text) => el("button.link", { onclick: () => { fi
 /** The sentence of each kind, from the values of the recommendation. */
 const ADVICE = {
   winner: (v) => phrase("advice_winner", strong(v.best), v.metric, value_(v.value), strong(v.next),
-    `${signed(v.difference)} ${interval({ low: v.difference_low, high: v.difference_high }, null, signed)}`.trim()),
-  no_winner: (v) => (v.best ? phrase("advice_undecided", v.metric, strong(v.best), value_(v.value), tiedWith(v), rival(v)) : phrase("advice_no_winner", v.metric)),
-  one_retriever: () => phrase("advice_one_retriever"),
+    `${signed(v.difference)} ${interval({ low: v.difference_low, high: v.difference_high }, null, signed)}`.trim(), whoFailed()),
+  no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed()) : v.best ? phrase("advice_undecided", v.metric, strong(v.best), value_(v.value), tiedWith(v), rival(v)) : phrase("advice_no_winner", v.metric)),
+  one_retriever: (v) => (v.failed?.length ? phrase("advice_only", joined(compared().map(retrieverName).map(strong), ", ")) : phrase("advice_one_retriever")),
   cost: (v) => phrase(v.tied ? "advice_cost_tied" : "advice_cost", strong(v.best), v.ratio.toFixed(1), strong(v.fastest), duration(v.best_seconds), duration(v.fastest_seconds), v.metric),
   routing: (v) => phrase("advice_routing", sliceOf(v), strong(v.best), v.metric, plain(fieldName(v.field))),
   no_routing: (v) => phrase("advice_no_routing", v.fields.map((path) => plain(fieldName(path))).join(", "), v.metric),
   weak_slice: (v) => phrase("advice_weak_slice", strong(v.retriever), sliceOf(v), v.metric, value_(v.mean), v.n, value_(standing().overall.means[v.retriever]?.[v.metric]?.value)),
   small_slices: (v) => phrase("advice_small_slices", v.slices.map(fewQuestions).join(", "), data.limits.few),
-  saturated: (v) => phrase("advice_saturated", v.metrics.join(", ")),
-  unfound: (v) => phrase(present().length > 1 ? "advice_unfound" : "advice_unfound_one", v.query_ids.length, v.n, v.metric, idLinks(v.query_ids)),
+  saturated: (v) => phrase("advice_saturated", v.metrics.join(", "), whoFailed()),
+  unfound: (v) => phrase(compared().length > 1 ? "advice_unfound" : "advice_unfound_one", v.query_ids.length, v.n, v.metric, idLinks(v.query_ids), whoFailed()),
   combination: (v) => phrase("advice_combination", v.metric, strong(v.best), v.query_ids.length, idLinks(v.query_ids)),
   reranking: (v) => phrase("advice_reranking", strong(v.retriever), v.far, value_(v.far_value), v.near, value_(v.near_value), value_(v.far_value - v.near_value)),
 };

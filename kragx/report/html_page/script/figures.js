@@ -53,7 +53,7 @@ function figuresSection() {
 }
 
 function metricsFigure() {
-  const view = standing()?.overall, retrievers = present();
+  const view = standing()?.overall, retrievers = compared();
   const shares = data.metrics.filter((each) => each.share && retrievers.some((retriever) => mean(retriever, each) !== null)).slice(0, 12);
   if (!shares.length) return null;
   const width = 340, left = 128, right = 44, rowHeight = 19, top = 8, height = top + retrievers.length * rowHeight + 20;
@@ -77,7 +77,7 @@ function metricsFigure() {
 }
 
 function curvesFigure() {
-  const retrievers = present().filter((retriever) => cell(retriever).curves.some((curve) => curve.values.some((at) => at !== null)));
+  const retrievers = compared().filter((retriever) => cell(retriever).curves.some((curve) => curve.values.some((at) => at !== null)));
   if (!retrievers.length) return null;
   const kinds = cell(retrievers[0]).curves.map((curve) => curve.metric);
   const kind = [state.curve, metric().name.replace(/@\d+/, ""), kinds[0]].find((each) => kinds.includes(each));
@@ -126,7 +126,7 @@ function spread(ends, lowest, apart = 15) {
 }
 
 function scoresFigure() {
-  const retrievers = present().filter((retriever) => cell(retriever).histogram);
+  const retrievers = compared().filter((retriever) => cell(retriever).histogram);
   if (!retrievers.length) return figure("figure-scores", t("figScores"), t(match().pool ? "figScoresPool" : "figScoresNone"));
   const most = Math.max(...retrievers.flatMap((retriever) => [...cell(retriever).histogram.counts, cell(retriever).histogram.nothing]));
   if (!most) return null; // no gold
@@ -157,7 +157,7 @@ function scoresFigure() {
 }
 
 function timesFigure() {
-  const retrievers = present().filter((retriever) => cell(retriever).times);
+  const retrievers = compared().filter((retriever) => cell(retriever).times);
   if (!retrievers.length) return figure("figure-times", t("figTimes"), t("figTimesNone"));
   const width = narrow() ? 350 : 560, left = narrow() ? 118 : 140, right = width - (narrow() ? 62 : 70), rowHeight = 30, top = 10;
   const height = top + retrievers.length * rowHeight + 28, log = (seconds) => Math.log10(Math.max(1e-6, seconds));

@@ -33,13 +33,14 @@ function setTheme(theme) {
 
 /** What a reader must know beside the verdict: failures, missing answers, an order that is not firm. */
 function cautions() {
-  const lists = [["f", "cautionFailed"], ["m", "cautionMissing"]].flatMap(([letter, key]) =>
-    present().map((retriever) => [retriever, cell(retriever).status.split(letter).length - 1]).filter(([, count]) => count)
-      .map(([retriever, count]) => el("li", {}, phrase(key, strong(retrieverName(retriever)), grouped(count), grouped(size())))));
+  const failed = present().map(failuresOf).filter(Boolean).map(({ retriever, n_failed, n_queries, first, tolerated }) =>
+    el("li", {}, phrase(tolerated ? "cautionFailed" : "cautionLost", strong(retriever), grouped(n_failed), grouped(n_queries), el("code", {}, shown(first.slice(0, 200))))));
+  const absent = present().map((retriever) => [retriever, cell(retriever).status.split("m").length - 1]).filter(([, count]) => count)
+    .map(([retriever, count]) => el("li", {}, phrase("cautionMissing", strong(retrieverName(retriever)), grouped(count), grouped(size()))));
   const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun }]) =>
     el("li", {}, phrase(begun ? "keptSince" : "kept_answers", strong(retriever), grouped(answers), grouped(all), begun && dayAndTime(begun))));
   const flipped = flips(true).map((line) => el("li", {}, line));
   const statistical = (standing()?.cautions || []).map((line) => el("li", { lang: "en" }, plain(line)));
-  const items = [...lists, ...kept, ...flipped, ...statistical];
+  const items = [...failed, ...absent, ...kept, ...flipped, ...statistical];
   return items.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, items)) : null;
 }

@@ -24,7 +24,7 @@ function metricsTable() {
     el("h2", { id: "metrics-title" }, t("metrics")),
     retrieverTable("metrics-title", retrievers, el("th", { scope: "col" }, t("metric")), null, groups.map((group, position) => el("tbody", {},
       position ? el("tr.group", {}, el("th", { colspan: retrievers.length + 1, scope: "colgroup" }, t("ofDocuments"))) : null,
-      group.map(row)))),
+      position ? null : failuresRow(retrievers), group.map(row)))),
     flips(false).map((line) => el("p.legend", {}, line)),
     el("p.legend", {}, retrievers.length < 2 ? null : Object.entries(MARKS).map(([mark, key]) => [el(`span.${key}-mark`, {}, mark), " ", t(`mark_${key}`), "   "]),
       standing() ? t("metricsNote", percent(standing().statistics.confidence)) : t("metricsNotePlain")),
@@ -34,7 +34,19 @@ function metricsTable() {
 /** What stands beside a mean, and what it says; who gets which mark is decided once, for every report. */
 const MARKS = { "★": "best", "=": "shared", "≈": "tied" };
 
+/** On how many questions each retriever failed; nothing where none did. */
+function failuresRow(retrievers) {
+  if (!retrievers.some(failuresOf)) return null;
+  return el("tr.failures", {}, el("th", { scope: "row" }, t("failuresRow")), retrievers.map((retriever) => {
+    const own = failuresOf(retriever);
+    return el("td", { class: isCompared(retriever) ? null : "lost" },
+      el("span.number", {}, own ? t("ofQuestions", grouped(own.n_failed), grouped(own.n_queries)) : "0"),
+      isCompared(retriever) ? null : el("span.interval", {}, `✗ ${t("notCompared")}`));
+  }));
+}
+
 function metricCell(each, retriever, view) {
+  if (!isCompared(retriever)) return el("td.lost", {}, "–");
   const average = mean(retriever, each), leads = view?.leaders[each.name];
   const mark = leads?.marks[retrieverName(retriever)], key = MARKS[mark];
   const [low, high] = cell(retriever).bounds[each.name] || [], most = cell(retriever).maximum[each.name];
@@ -63,7 +75,7 @@ function slicesTable() {
           el("span.number", {}, wins ? el("span.best-mark", {}, "★") : null, number(own?.value, shownMetric)),
           el("span.interval", {}, ends(own, shownMetric)));
       }),
-      several ? el("td.decided", {}, winner ? strong(winner) : el("span.muted", {}, t("notDecided"))) : null);
+      several ? el("td.decided", {}, winner ? strong(winner) : el("span.muted", {}, t(foundNothing(slice) ? "noneFound" : "notDecided"))) : null);
   };
   return el("section", { "aria-labelledby": "slices-title" },
     el("h2", { id: "slices-title" }, t("slices"), " ", el("small", {}, shownMetric.name)),

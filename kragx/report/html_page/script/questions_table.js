@@ -129,6 +129,8 @@ function questionRow(query, position) {
     vars: { "--row": `${rowHeight}px` }, onclick: () => { state.selected = position; openQuestion(query); }, onfocus: () => pick(position, false) },
     el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, name(data.queries.ids[query]), " ", chip())),
     present().map((retriever) => {
+      // What a failure scores is no value of the list.
+      if (cell(retriever)?.status[query] === "f" && !metric().of_documents) return el("td.lost", { class: columnClass(retriever) }, t("short_failed"));
       const own = value(retriever, query), share = own !== null && metric().unit;
       return el("td", { class: columnClass(retriever) }, share ? el("i.meter", { vars: { "--share": own, "--own": colour(retriever) } }) : null, number(own, metric()));
     }),

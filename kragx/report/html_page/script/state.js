@@ -20,6 +20,14 @@ const fieldName = (path) => path.replace(/^metadata\./, "");
 /** The retrievers that have results under this matcher. */
 const present = () => [...data.retrievers.keys()].filter(cell);
 
+/** On how many questions a retriever failed; null where it did not. */
+const failuresOf = (retriever) => (standing()?.failures || []).find(({ retriever: failed }) => failed === retrieverName(retriever)) ?? null;
+const isCompared = (retriever) => failuresOf(retriever)?.tolerated !== false;
+
+/** The retrievers whose failures are no more than is tolerated: others are no result. */
+const compared = () => present().filter(isCompared);
+const lost = () => present().filter((retriever) => !isCompared(retriever));
+
 /** Retrievers as columns; where there is room for one or two, the leader comes first. */
 const columns = () => (narrow() ? [...new Set([leader(), ...present()])] : present());
 
@@ -51,7 +59,7 @@ function leader() {
   if (leads) return positionOf(leads.best);
   const sense = metric().higher === false ? -1 : 1;
   const goodness = (retriever) => (mean(retriever) === null ? -Infinity : sense * mean(retriever));
-  return present().reduce((best, retriever) => (goodness(retriever) > goodness(best) ? retriever : best));
+  return (compared().length ? compared() : present()).reduce((best, retriever) => (goodness(retriever) > goodness(best) ? retriever : best));
 }
 
 /** The first rank at which a question's gold is found: 0 if it is not, null if that is not known. */

@@ -5,6 +5,15 @@ function verdict() {
   const leads = view?.leaders[shownMetric.name];
   const own = view ? estimate(view, best, shownMetric) : { value: cell(best).mean[shownMetric.name] };
   const section = el("section.verdict", { "aria-labelledby": "verdict-title" }, el("h2.unseen", { id: "verdict-title" }, t("summary")));
+  if (!compared().length) {
+    const every = joined(lost().map(retrieverName).map(strong), ", ", t("and"));
+    return add(section, [el("p.headline", {}, phrase("allFailed", every)), el("p.how", {}, failedHere())]);
+  }
+  if (foundNothing()) {
+    return add(section, [
+      el("p.headline", {}, phrase("foundNothing", joined(compared().map(retrieverName).map(strong), ", ", t("and")), el("strong.metric", {}, shownMetric.name))),
+      failedHere(), el("div.verdict-more", {}, failures(best)), advice()]);
+  }
   if (missing(own?.value)) {
     const gold = [...questions()].some((query) => hasGold(best, query));
     return add(section, [
@@ -18,11 +27,23 @@ function verdict() {
       el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, ends(own, shownMetric)),
         missing(own.low) ? null : el("small.muted", {}, confidenceText())),
       el("div", {}, el("p.headline", {}, headline(shownMetric, best, own, leads, asGood), " ", badge),
-        el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), how ? el("p.how", {}, how) : null)),
+        el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), how ? el("p.how", {}, how) : null, failedHere())),
     el("div.verdict-more", {}, nextBest(leads, shownMetric), failures(best)),
     advice(),
   ]);
 }
+
+/** Who is not compared, as they failed. */
+const failedHere = () => lost().length
+  ? el("p.how.lost", {}, phrase("lost", joined(lost().map((retriever) => el("span", {}, strong(retrieverName(retriever)), " ",
+    t("lostOn", grouped(failuresOf(retriever).n_failed), grouped(failuresOf(retriever).n_queries)))), ", "))) : null;
+
+/** What "every retriever" leaves out. */
+const whoFailed = () => (lost().length ? t("butLost") : "");
+
+/** Whether nobody found anything: zeros are no tie. */
+const foundNothing = (view = standing()?.overall) => metric().higher === true && !metric().of_documents
+  && compared().every((retriever) => estimate(view, retriever, metric())?.value === 0);
 
 const confidenceText = () => t("interval", percent(standing().statistics.confidence));
 
@@ -43,7 +64,7 @@ function certainty(leads, asGood) {
   const list = (names) => joined(names.map(strong), ", ", t("and"));
   const beaten = leads.differences.map(({ against }) => against).filter((other) => !leads.tied.includes(other));
   if (leads.decided) {
-    return [el("span.badge.yes", {}, t("certain")), beaten.length === 1 ? phrase("how_certain1", list(beaten)) : phrase("how_certain")];
+    return [el("span.badge.yes", {}, t("certain")), beaten.length === 1 ? phrase("how_certain1", list(beaten)) : phrase("how_certain", whoFailed())];
   }
   const lower = leads.tied.filter((other) => !asGood.includes(positionOf(other)));
   return [el("span.badge.no", {}, t("uncertain")),

@@ -1,0 +1,104 @@
+"""The page of a run in which retrievers failed, looked at in Chromium."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from kragx.app import config, pipeline
+from tests.app.runs import six_retrievers as six
+
+
+@pytest.fixture
+def page_of(chromium, tmp_path, monkeypatch):
+    """The page of a run of some of the six retrievers."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def opened(locale="en-US", **options):
+        path = tmp_path / "report.html"
+        report = pipeline.run(config.load(six.write(tmp_path, **options)), progress=False)
+        report.to_html(path)
+        page = chromium.new_page(locale=locale)
+        page.on("pageerror", lambda error: pytest.fail(str(error)))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield opened
+    sys.modules.pop("six", None)
+
+
+def text(page, selector):
+    """What stands in an element, in one line."""
+    return " ".join(page.inner_text(selector).split())
+
+
+def test_the_winner_of_six(page_of):
+    """The headline names the best of those that answered, and who is not compared, and why."""
+    page = page_of()
+    verdict = text(page, ".verdict-head")
+    assert "good is best on hit_rate@2. certain" in verdict
+    assert "The lead over every other retriever that did not fail is more than chance." in verdict
+    lost = "dead (on 36 of 36 questions), slow (on 12 of 36 questions)."
+    assert f"Not compared, as they failed: {lost}" in verdict
+    cautions = text(page, ".cautions")
+    assert "slow failed on 12 of 36 questions, so it is no result" in cautions
+    assert "ConnectionError: no index at localhost:9200" in cautions
+    rows = page.query_selector_all("table.metrics tbody tr:not(.failures):not(.group)")
+    assert len(rows) == 4  # metrics and slices
+    for row in rows:
+        cells = [cell.inner_text().strip() for cell in row.query_selector_all("td:not(.n)")]
+        assert cells[:2] == ["–", "–"]
+        assert "–" not in cells[2:]
+    figure = page.get_attribute("#figure-metrics svg[role=img]", "aria-label")
+    assert "good" in figure
+    assert "slow" not in figure
+    # A question that failed has no value, not 0.
+    assert "failed" in text(page, "#rows tr[data-at='0']")
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [("en-US", "dead and late failed, so there is nothing to compare."), ("ko-KR", "모두 실패")],
+)
+def test_nobody_is_best_where_all_failed(page_of, locale, said):
+    """Where every retriever failed nobody shares the best value."""
+    page = page_of(locale, retrievers={"dead": "six:dead", "late": six.RETRIEVERS["slow"]})
+    assert said in text(page, ".verdict .headline")
+    for untrue in ("best", "share", "공동", "1위", "★"):
+        assert untrue not in text(page, ".verdict")
+        assert untrue not in text(page, "table.metrics tbody")
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [
+        ("en-US", "one and two: nothing found, hit_rate@2 is 0"),
+        ("ko-KR", "아무것도 찾지 못했습니다"),
+    ],
+)
+def test_nobody_is_best_where_none_found_anything(page_of, locale, said):
+    """Zeros everywhere are no tie for the best value."""
+    page = page_of(locale, retrievers={"one": "six:nothing", "two": "six:nothing"})
+    assert said in text(page, ".verdict .headline")
+    for untrue in ("share", "certain", "공동", "1위", "확실"):
+        assert untrue not in text(page, ".verdict .headline")
+
+
+def test_one_that_did_not_fail_has_not_won(page_of):
+    """Beside retrievers that failed a single one is no winner."""
+    retrievers = {"dead": "six:dead", "fair": "six:fair"}
+    page = page_of(retrievers=retrievers)
+    verdict = text(page, ".verdict")
+    assert "fair reaches 0.472 on hit_rate@2." in verdict
+    assert "Not compared, as they failed: dead (on 36 of 36 questions)." in verdict
+    assert "fair alone did not fail, so there is nothing to choose between." in verdict
+
+
+def test_tolerated_failures_are_said(page_of):
+    """Failures that are tolerated count as empty lists, and the page says so."""
+    page = page_of(max_failed=0.1, retrievers={"once": "six:once", "fair": "six:fair"})
+    assert "once failed on 1 of 36 questions; they count as empty lists." in text(page, ".cautions")
+    assert "once is best on hit_rate@2." in text(page, ".verdict .headline")
+    assert "1 of 36" in text(page, "table.metrics tr.failures")
