@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from kragx import Gold, GoldDataset, Query, Retrieved, Run, evaluate
+from kragx.comparison import Settings
 from kragx.matchers import matcher
 from kragx.report.html_page.page import write_html
 
@@ -100,7 +101,7 @@ def report(tmp_path_factory):
         for run in found.values()
     ]
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_html(evaluations, path, runs=found)
+    write_html(evaluations, path, runs=found, settings=Settings(max_failed=0.1))
     return path
 
 
@@ -142,7 +143,13 @@ def combined(tmp_path_factory):
         for run in made.values()
     ]
     path = tmp_path_factory.mktemp("combined") / "report.html"
-    write_html(evaluations, path, runs=made, matchers={evaluations[0].match_name: chosen})
+    write_html(
+        evaluations,
+        path,
+        runs=made,
+        matchers={evaluations[0].match_name: chosen},
+        settings=Settings(max_failed=0.2),
+    )
     return path
 
 

@@ -9,11 +9,6 @@ function verdict() {
     const every = joined(lost().map(retrieverName).map(strong), ", ", t("and"));
     return add(section, [el("p.headline", {}, phrase("allFailed", every)), el("p.how", {}, failedHere())]);
   }
-  if (foundNothing()) {
-    return add(section, [
-      el("p.headline", {}, phrase("foundNothing", joined(compared().map(retrieverName).map(strong), ", ", t("and")), el("strong.metric", {}, shownMetric.name))),
-      failedHere(), el("div.verdict-more", {}, failures(best)), advice()]);
-  }
   if (missing(own?.value)) {
     const gold = [...questions()].some((query) => hasGold(best, query));
     return add(section, [
@@ -50,6 +45,7 @@ const confidenceText = () => t("interval", percent(standing().statistics.confide
 function headline(shownMetric, best, own, leads, asGood) {
   const named = el("strong.metric", {}, shownMetric.name), winner = strong(retrieverName(best));
   if (shownMetric.higher === null) return phrase("neither", named);
+  if (foundNothing()) return phrase("foundNothing", joined(compared().map(retrieverName).map(strong), ", ", t("and")), named);
   if (!leads) return phrase("only", winner, named, el("strong", {}, number(own.value, shownMetric)));
   if (asGood.length > 1) return phrase("share", joined(asGood.map(retrieverName).map(strong), ", ", t("and")), named);
   if (leads.decided) return phrase("wins", winner, named);
@@ -59,7 +55,7 @@ function headline(shownMetric, best, own, leads, asGood) {
 
 /** A badge that says whether the lead is certain, and a sentence about over whom. */
 function certainty(leads, asGood) {
-  if (!leads || !leads.differences.length) return [null, null];
+  if (!leads || !leads.differences.length || foundNothing()) return [null, null];
   if (!leads.tested) return [el("span.badge", {}, t("asIs")), phrase("how_asis")];
   const list = (names) => joined(names.map(strong), ", ", t("and"));
   const beaten = leads.differences.map(({ against }) => against).filter((other) => !leads.tied.includes(other));
@@ -79,7 +75,7 @@ function meaning(shownMetric) {
 
 /** The lead over the next best retriever, with its interval drawn beside 0. */
 function nextBest(leads, shownMetric) {
-  if (!leads || !leads.tested) return null;
+  if (!leads || !leads.tested || foundNothing()) return null;
   const sense = shownMetric.higher === false ? -1 : 1;
   const differences = leads.differences.filter(({ value: difference }) => difference !== null);
   const lower = differences.filter(({ against }) => !leads.shared.includes(against)), others = lower.length ? lower : differences;
