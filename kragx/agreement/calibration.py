@@ -14,6 +14,7 @@ from kragx.agreement.labels import of_metadata, read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
+from kragx.comparison.view import TOO_FEW
 from kragx.data import normalise
 from kragx.errors import DataError, UsageError, check_whole, nearest
 from kragx.evaluation.inputs import Texts, source_of
@@ -140,8 +141,10 @@ def _three(value: float | None) -> str:
 
 
 def _with_ends(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return _three(None)
     if estimate.low is None or estimate.high is None:
-        return _three(estimate.value)
+        return f"{_three(estimate.value)} ({TOO_FEW})"
     return f"{_three(estimate.value)} [{estimate.low:.3f}, {estimate.high:.3f}]"
 
 

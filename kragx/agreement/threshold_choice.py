@@ -16,7 +16,15 @@ import numpy as np
 from kragx import matchers
 from kragx.agreement.coefficients import cohen_kappa, f1, ratio
 from kragx.comparison import Estimate
-from kragx.comparison.statistics import percentile_interval, resampled
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    LEAST,
+    Interval,
+    expanded,
+    percentile_interval,
+    resampled,
+    score_interval,
+)
 from kragx.data import TokenCorpus, Tokenizer
 from kragx.errors import UsageError
 from kragx.matchers import BaseMatcher, MatchItem, MatchWarning, Notes
@@ -29,7 +37,12 @@ By = Literal["kappa", "f1"]
 AGREEMENTS: Mapping[By, Callable[[Floats], Floats]] = {"kappa": cohen_kappa, "f1": f1}
 """What may be made greatest: from confusion matrices (..., 2, 2) to values (...)."""
 
-_RESAMPLES = 2_000
+RANGES: Mapping[By, Interval] = {"kappa": (-1.0, 1.0), "f1": (0.0, 1.0)}
+"""Between what these lie."""
+
+LEAST_LABELS = 30
+"""Of fewer labels no interval is shown: it would hold the truth too seldom."""
+
 _MARGIN = 0.01
 
 
@@ -125,7 +138,8 @@ class Candidate:
 
     Attributes:
         match: its spec, with the threshold that suits all labelled pairs best.
-        agreement: kappa or F1 of decisions on queries that its threshold was not chosen on.
+        agreement: kappa or F1 of decisions on queries that its threshold was not chosen on; its
+            interval is of what new queries would give.
         apparent: the same with the final threshold on the pairs it was chosen on: optimistic.
         mistakes: how many labelled pairs the final threshold decides otherwise.
         kappa, f1, precision, recall: of the decisions behind `agreement`.
@@ -171,6 +185,7 @@ class Chooser:
         by: what is to be greatest.
         folds: how many, at most as many as there are queries.
         seed: of folds and resamples.
+        resamples: how many.
     """
 
     trials: Sequence[Trial]
@@ -179,6 +194,7 @@ class Chooser:
     by: By
     folds: int
     seed: int
+    resamples: int = 2_000
 
     def choose(self, part: Bools) -> int:
         """The simplest candidate that cannot be told from the best, on the pairs of `part`."""
@@ -247,7 +263,7 @@ class Chooser:
                         if trial.fixed is not None
                         else with_threshold(trial.spec, threshold)
                     ),
-                    agreement=self._estimate(values[row], sampled[row]),
+                    agreement=self._estimate(values[row], sampled[row], decided[row]),
                     apparent=_known(AGREEMENTS[self.by](fitted)),
                     mistakes=int(fitted[0, 1] + fitted[1, 0]),
                     kappa=_known(cohen_kappa(confusion)),
@@ -259,15 +275,16 @@ class Chooser:
                         if trial.fixed is not None
                         else (float(thresholds[row].min()), float(thresholds[row].max()))
                     ),
-                    behind=self._estimate(values[best] - values[row], sampled[best] - sampled[row]),
+                    behind=self._behind(values[best] - values[row], sampled[best] - sampled[row]),
                     tied=row in tied,
                 )
             )
         fold = self._fold(everything)
         chosen = np.array([self.choose(fold != number) for number in range(self.folds)])
         # Thresholds did not see the fold either, so the decisions are those made above.
-        honest = self._measured(decided[chosen[fold], [np.arange(len(fold))]], everything)
-        return candidates, candidates[min(tied)], self._estimate(honest[0][0], honest[1][0])
+        whole = decided[chosen[fold], np.arange(len(fold))]
+        honest = self._measured(whole[None], everything)
+        return candidates, candidates[min(tied)], self._estimate(honest[0][0], honest[1][0], whole)
 
     def _fold(self, part: Bools) -> Ints:
         """The fold of each pair; those of one query are in one, and folds are of like size."""
@@ -285,12 +302,35 @@ class Chooser:
         kinds = _kinds(decided[:, part], self.truth[part])[..., order]
         terms = np.moveaxis(np.add.reduceat(kinds, starts, axis=-1), (-1, 2), (0, 1))
         agreements = AGREEMENTS[self.by]
-        return agreements(terms.sum(0)), resampled(terms, agreements, _RESAMPLES, self.seed).T
+        return agreements(terms.sum(0)), resampled(terms, agreements, self.resamples, self.seed).T
 
-    def _estimate(self, value: Floats | float, sampled: Floats) -> Estimate:
-        interval = percentile_interval(sampled)
-        low, high = (None, None) if interval is None or np.isnan(value) else interval
-        return Estimate(_known(value), low, high, len(np.unique(self.query_of)))
+    def _estimate(self, value: float, sampled: Floats, decided: Bools) -> Estimate:
+        """An agreement of these decisions on all pairs, and between what that of new queries lies.
+
+        Resamples of the queries know how far an agreement varies with the queries that it is of,
+        not with those that the choice was made on. Of k folds the latter are k - 1 times as many,
+        which adds the (k - 1)th part to the variance (docs/evaluation.md has what was measured).
+
+        Source: C. Nadeau, Y. Bengio, Inference for the generalization error, Machine Learning
+        52, 2003: the ratio of test to training set as what their correlation adds.
+        """
+        n = len(np.unique(self.query_of))
+        known = sampled[~np.isnan(sampled)]
+        if np.isnan(value) or n < LEAST or len(self.truth) < LEAST_LABELS or not known.size:
+            return Estimate(_known(value), None, None, n)
+        low, high = RANGES[self.by]
+        width = high - low
+        variance = float(known.var()) / width**2 * n / (n - 1) * (1 + 1 / (self.folds - 1))
+        n_wrong = len(np.unique(self.query_of[decided != self.truth]))
+        ends = score_interval((float(value) - low) / width, variance, n, n_wrong)
+        return Estimate(float(value), low + width * ends[0], low + width * ends[1], n)
+
+    def _behind(self, value: float, sampled: Floats) -> Estimate:
+        """A difference of two agreements on the same pairs."""
+        n = len(np.unique(self.query_of))
+        ends = percentile_interval(sampled, expanded(CONFIDENCE, n)) if n >= LEAST else None
+        low, high = (None, None) if ends is None or np.isnan(value) else ends
+        return Estimate(_known(value), low, high, n)
 
 
 def _best(values: Floats) -> int:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from math import inf
 from typing import Any
 
 from kragx.comparison.scores import RetrieverScores
+from kragx.comparison.statistics import TOLERANCE
 from kragx.errors import UsageError, shorten
-from kragx.evaluation.evaluation import Evaluation, metric_names
+from kragx.evaluation.evaluation import Evaluation, bounds_note, metric_names
 from kragx.metrics import metric as metric_named
 from kragx.printing import Cell, Line, Part, Table, warning
 
@@ -136,14 +138,20 @@ def remarks_on(evaluations: Sequence[Evaluation], *, failures: bool = True) -> I
 def _table(evaluations: Sequence[Evaluation]) -> Table:
     def row(metric: str) -> list[str | Cell]:
         means = [evaluation.mean.get(metric) for evaluation in evaluations]
-        known = sorted({mean for mean in means if mean is not None})
-        ends = {"higher": known[-1:], "lower": known[:1], "neither": []}
-        best = ends[metric_named(metric).better] if len(known) > 1 else []
+        known = [mean for mean in means if mean is not None]
+        better = metric_named(metric).better
+        # Sums of fractions differ in their last bits, and where all are equal none is best.
+        differ = better != "neither" and known and max(known) - min(known) > TOLERANCE
+        best = (max(known) if better == "higher" else min(known)) if differ else inf
         cells = (
-            Cell(evaluation.mean_cell(metric), "bold" if mean in best else "")
+            Cell(
+                evaluation.mean_cell(metric),
+                "bold" if mean is not None and abs(mean - best) <= TOLERANCE else "",
+            )
             for evaluation, mean in zip(evaluations, means)
         )
         return [metric, *cells]
 
     columns = ["metric", *(evaluation.name for evaluation in evaluations)]
-    return Table(columns, list(map(row, metric_names(evaluations))))
+    rows = list(map(row, metric_names(evaluations)))
+    return Table(columns, rows, note=bounds_note(evaluations))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from kragx.comparison.statistics import LEAST
-from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evaluation import Evaluation, bounds_note
 from kragx.metrics import known_metric
 from kragx.plain import HIDDEN
 from kragx.printing import Cell, Line, Part, Result, Table, interval, number, probability, signed
@@ -303,8 +303,10 @@ class View(Result):
         return Table(
             columns,
             rows,
-            narrow=Table(columns, narrow, note=narrow_note),
-            note=with_reasons(below, note),
+            narrow=Table(
+                columns, narrow, note=with_reasons((), narrow_note, bounds_note(evaluations))
+            ),
+            note=with_reasons(below, note, bounds_note(evaluations)),
         )
 
     def differences_table(self, note: str = "") -> Table:

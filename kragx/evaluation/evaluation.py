@@ -30,7 +30,7 @@ from kragx.metrics import (
     valueless,
 )
 from kragx.plain import plain
-from kragx.printing import Line, Part, Result, Table, interval, number, warning
+from kragx.printing import Line, Part, Result, Table, number, possible, warning
 
 if TYPE_CHECKING:
     import pandas
@@ -263,7 +263,8 @@ class Evaluation(Result):
         yield from self.heading()
         columns = ["metric", "mean", "micro"][: 3 if self.micro else 2]
         cells = ([name, self.mean_cell(name), self.micro_cell(name)] for name in self.mean)
-        yield Table(columns, [row[: len(columns)] for row in cells])
+        rows = [row[: len(columns)] for row in cells]
+        yield Table(columns, rows, note=bounds_note([self]))
         yield from self.warnings()
         yield self.size
 
@@ -310,6 +311,14 @@ class Evaluation(Result):
         return pandas.DataFrame(columns, index=pandas.Index(self.query_ids, name="query_id"))
 
 
+def bounds_note(evaluations: Iterable[Evaluation]) -> str:
+    """What stands below a table of means: what bounds are, where some evaluation has any."""
+    return BOUNDS_NOTE if any(own.bounds for own in evaluations) else ""
+
+
+BOUNDS_NOTE = "(a to b): what it can become once missing judgements are known"
+
+
 def as_evaluations(
     evaluations: Iterable[Evaluation] | Mapping[str, Evaluation],
 ) -> list[Evaluation]:
@@ -325,7 +334,7 @@ def metric_names(evaluations: Iterable[Evaluation]) -> list[str]:
 
 
 def _range(low_high: tuple[float, float] | None) -> str:
-    return "" if low_high is None else f" {interval(*low_high)}"
+    return "" if low_high is None else f" {possible(*low_high)}"
 
 
 def check_depth(specs: Iterable[MetricSpec], depth: int | None) -> None:

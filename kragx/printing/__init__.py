@@ -12,6 +12,7 @@ from kragx.printing.numbers import (
     interval,
     number,
     percent,
+    possible,
     probability,
     signed,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "interval",
     "number",
     "percent",
+    "possible",
     "probability",
     "progress_bar",
     "show",

@@ -27,6 +27,11 @@ def interval(low: float | None, high: float | None, *, plus: bool = False) -> st
     return f"[{shown(low)}, {shown(high)}]"
 
 
+def possible(low: float, high: float) -> str:
+    """Bounds of what is not yet known, in words: no interval, which has brackets."""
+    return f"({number(low)} to {number(high)})"
+
+
 def probability(p: float | None) -> str:
     """A p as people read it; a dash where nothing was tested."""
     return "-" if p is None else f"{p:.4f}" if p >= 0.0001 else "< 0.0001"

@@ -14,6 +14,7 @@ import numpy as np
 from kragx.agreement import prediction_powered
 from kragx.agreement.coefficients import statistics
 from kragx.agreement.labels import Scale
+from kragx.agreement.threshold_choice import AGREEMENTS, Chooser, Trial
 from kragx.comparison.statistics import expanded, resampled
 
 SIMULATED = 10_000
@@ -135,6 +136,47 @@ def pair_coverage(labelled, queries, count=SIMULATED):
     return held / count
 
 
+NOISE = {"clear": 0.15, "middling": 0.5, "poor": 1.2}
+"""How far the scores of a simulated matcher are from the truth."""
+
+
+def labelled(rng, queries, kind, candidates=4):
+    """The query, truth and scores by each candidate of 3 to 8 pairs a query; the first is best."""
+    query_of = np.repeat(np.arange(queries), rng.integers(3, 9, queries))
+    latent = rng.normal(-0.3, 1, len(query_of)) + 0.4 * rng.normal(0, 1, queries)[query_of]
+    trials = []
+    for row in range(candidates):
+        noise = NOISE[kind] * (1 + 0.15 * row)
+        error = rng.normal(0, 1, len(latent)) + 0.3 * rng.normal(0, 1, queries)[query_of]
+        scores = (1 / (1 + np.exp(-latent - noise * error))).round(3)
+        trials.append(Trial({"method": str(row)}, scores, None))
+    return query_of, latent > 0, trials
+
+
+def calibration_coverage(queries, kind, by="kappa", count=200):
+    """How often intervals of a calibration hold the agreement that its choice has on new queries.
+
+    Of the candidate that was chosen, on queries that its threshold was not chosen on; and of the
+    whole choice.
+    """
+    _, truth_of_many, many = labelled(np.random.default_rng(0), 20_000, kind)
+    held = {"of the choice": 0, "of the whole choice": 0}
+    for seed in range(count):
+        query_of, truth, trials = labelled(np.random.default_rng(seed + 1), queries, kind)
+        chooser = Chooser(trials, truth, query_of, by, 5, 0, resamples=400)
+        _, chosen, honest = chooser.result()
+        scores = many[int(chosen.match["method"])].scores
+        new = _agreement(by, truth_of_many, scores >= chosen.match["threshold"])
+        held["of the choice"] += chosen.agreement.low <= new <= chosen.agreement.high
+        held["of the whole choice"] += honest.low <= new <= honest.high
+    return {name: times / count for name, times in held.items()}
+
+
+def _agreement(by, truth, decided):
+    cells = [[(~truth & ~decided), (~truth & decided)], [(truth & ~decided), (truth & decided)]]
+    return float(AGREEMENTS[by](np.array(cells).sum(-1).astype(float)))
+
+
 def usual_width(queries, pairs):
     """The median width of kappa's intervals, nominal and quadratic, with so many pairs a query."""
     rng = np.random.default_rng(1)
@@ -166,14 +208,18 @@ def main():
         found = usual_width(queries, pairs)
         widths = "  ".join(f"{name} {width:.2f}" for name, width in found.items())
         sys.stdout.write(f"{queries:4} queries of {pairs} pairs, width: {widths}\n")
-    for labelled, queries in ((20, 120), (30, 180), (50, 300)):
-        pairs = pair_coverage(labelled, queries)
-        sys.stdout.write(f"{labelled:4} of {queries} queries labelled, by pair: {pairs:.1%}\n")
+    for queries, kind, by in product((20, 30, 60), NOISE, AGREEMENTS):
+        found = calibration_coverage(queries, kind, by)
+        shares = "  ".join(f"{name} {share:.1%}" for name, share in found.items())
+        sys.stdout.write(f"{queries:4} queries, {kind} matcher, {by}: {shares}\n")
+    for known, queries in ((20, 120), (30, 180), (50, 300)):
+        pairs = pair_coverage(known, queries)
+        sys.stdout.write(f"{known:4} of {queries} queries labelled, by pair: {pairs:.1%}\n")
         for ease, metric in product((EASY, HARD), METRICS):
-            found = correction_coverage(labelled, queries, metric, ease)
+            found = correction_coverage(known, queries, metric, ease)
             shares = "  ".join(f"{name} {share:.1%}" for name, share in found.items())
             hard = "hard" if ease == HARD else "easy"
-            sys.stdout.write(f"{labelled:4} of {queries}, {hard}, {metric}: {shares}\n")
+            sys.stdout.write(f"{known:4} of {queries}, {hard}, {metric}: {shares}\n")
 
 
 if __name__ == "__main__":

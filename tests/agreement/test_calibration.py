@@ -32,11 +32,12 @@ from kragx import (
 from kragx.agreement.calibration import candidates
 from kragx.agreement.coefficients import cohen_kappa, f1
 from kragx.agreement.label_files import Label
-from kragx.agreement.threshold_choice import Chooser
+from kragx.agreement.threshold_choice import Chooser, Trial
 from kragx.data.formats.gold import write_results
 from kragx.judging import Judge, Store
 from kragx.judging.scripted import ScriptedClient
 from kragx.matchers import METHODS, MatchItem, matcher, method_class
+from tests.agreement.simulation import calibration_coverage
 from tests.thoroughness import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore::kragx.matchers.base.MatchWarning")
@@ -600,3 +601,34 @@ def test_a_label_of_a_document_is_of_gold_that_is_relevant():
     labels = [Label(float(rank == 1), f"q{at}", rank=rank) for at in range(3) for rank in (1, 2)]
     found = calibrate(dataset, labels, run, only=["rouge1"])
     assert found.chosen.agreement.value == 1.0
+
+
+@pytest.mark.integration
+def test_intervals_hold_what_new_queries_give():
+    """Of 300 labellings of 30 queries, 93 to 99 % of intervals hold what 20,000 new ones give.
+
+    Of three kinds of matcher; plain percentiles of the same agreements do in 83 to 90 %.
+    """
+    of_kinds = [
+        calibration_coverage(30, kind, by, count=100)
+        for kind, by in (("clear", "kappa"), ("middling", "f1"), ("poor", "kappa"))
+    ]
+    for name in of_kinds[0]:
+        assert 0.93 <= np.mean([shares[name] for shares in of_kinds]) <= 0.99
+
+
+def test_an_interval_also_where_all_is_right():
+    """30 queries that a matcher decides right have [.755, 1] for kappa; 28 labels have none."""
+    for n, expected in ((10, 0.323), (30, 0.755)):
+        query_of = np.repeat(np.arange(n), 3)
+        truth = np.tile([True, False, False], n)
+        trial = Trial({"method": "a"}, np.where(truth, 0.9, 0.1), 0.5)
+        _, chosen, honest = Chooser([trial], truth, query_of, "kappa", 5, 0).result()
+        assert chosen.agreement.value == honest.value == 1.0
+        assert honest.low == pytest.approx(expected, abs=1e-3)  # 2 n / (n + t^2) - 1
+        assert honest.high == 1.0
+    few = slice(0, 28)
+    _, chosen, honest = Chooser(
+        [replace(trial, scores=trial.scores[few])], truth[few], query_of[few], "kappa", 5, 0
+    ).result()
+    assert (honest.low, honest.high, chosen.agreement.low) == (None, None, None)

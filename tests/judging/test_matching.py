@@ -536,7 +536,9 @@ def test_incomplete(config, monkeypatch, capsys, tmp_path):
     assert command(monkeypatch, "run", path) == 4
     assert "3 of 3 judgements are missing (3 refusal)" in capsys.readouterr().err
     assert command(monkeypatch, "run", path, "--max-missing", "1", "-o", tmp_path / "out") == 0
-    assert "[0.0000, 1.0000]" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "(0.0000 to 1.0000)" in out
+    assert "(a to b): what it can become once missing judgements are known" in out
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert report["config"]["judge"]["max_missing"] == 1.0
     assert command(monkeypatch, "report", tmp_path / "out") == 0

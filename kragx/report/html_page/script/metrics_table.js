@@ -50,7 +50,7 @@ function metricCell(each, retriever, view) {
   const average = mean(retriever, each), leads = view?.leaders[each.name];
   const mark = leads?.marks[retrieverName(retriever)], key = MARKS[mark];
   const [low, high] = cell(retriever).bounds[each.name] || [], most = cell(retriever).maximum[each.name];
-  const possible = interval({ low, high }, each);
+  const possible = t("range", number(low, each), number(high, each));
   return el("td", { class: key },
     el("span.number", {}, key ? el(`span.${key}-mark`, { title: t(`mark_${key}`) }, mark, el("span.unseen", {}, t(`mark_${key}`))) : null,
     number(average, each)),
