@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from kragx.comparison.statistics.bootstrap import CONFIDENCE, RESAMPLES
-from kragx.comparison.statistics.wilson import wilson_interval
+from kragx.comparison.statistics.wilson import score_intervals, wilson_interval
 from kragx.metrics import Floats
 
 _ROUNDING = 1e-9
@@ -54,7 +54,9 @@ def sure_bounds(
     - the end of the column's interval;
     - what the mean would be if the share `unseen` of all questions had the worst value there is;
     - of columns that hold the least and the greatest value alone (hits and misses), the exact
-      binomial limit of Clopper and Pearson.
+      binomial limit of Clopper and Pearson;
+    - of differences, whose values reach from below 0 to above it, what the intervals of gains and
+      of losses, each by itself, make of their difference: a few losses may be many more.
 
     Args:
         values: (q, c); NaN where a question has none.
@@ -78,7 +80,11 @@ def sure_bounds(
     shifted = np.stack([mean - share * (mean - low), mean + share * (high - mean)])
     sure: Floats = np.where(bounded, shifted, np.nan)
     ends = np.where(ends[0] < ends[1], ends, np.nan)
-    sure = np.stack([np.fmin(sure[0], ends[0]), np.fmax(sure[1], ends[1])])
+    apart = np.full_like(sure, np.nan)
+    both = bounded & (low < 0) & (high > 0)
+    apart[:, both] = _gains_less_losses(values[:, both], low[both], high[both], confidence)
+    for own in (ends, apart):
+        sure = np.stack([np.fmin(sure[0], own[0]), np.fmax(sure[1], own[1])])
     ways = np.isclose(values, low, rtol=0, atol=_ROUNDING)
     ways |= np.isclose(values, high, rtol=0, atol=_ROUNDING)
     binary = np.flatnonzero(bounded & (ways | ~known).all(axis=0))
@@ -89,6 +95,41 @@ def sure_bounds(
         sure[0, column] = min(sure[0, column], exact[0])
         sure[1, column] = max(sure[1, column], exact[1])
     return sure
+
+
+def _gains_less_losses(values: Floats, low: Floats, high: Floats, confidence: float) -> Floats:
+    """(2, c) the bounds of a mean difference by those of its gains and its losses.
+
+    Gains and losses are never of the same question, so their covariance is minus the product of
+    their means; of one that does not vary it is 0.
+
+    Source: R. Newcombe, Improved confidence intervals for the difference between binomial
+    proportions based on paired data, Statistics in Medicine 17, 1998, method 10.
+    """
+    parts = np.stack([np.maximum(values, 0), np.maximum(-values, 0)])
+    widths = np.stack([high, -low])
+    (up, down), (up_ends, down_ends) = (
+        np.nanmean(parts, axis=1),
+        (
+            score_intervals(part, np.zeros_like(width), width, confidence)
+            for part, width in zip(parts, widths)
+        ),
+    )
+    up_spread, down_spread = np.nanstd(parts, axis=1)
+    spread = up_spread * down_spread
+    correlation = -np.divide(up * down, spread, out=np.zeros_like(spread), where=spread > 0)
+
+    def reach(one: Floats, other: Floats) -> Floats:
+        result: Floats = np.sqrt(one**2 + other**2 - 2 * correlation * one * other)
+        return result
+
+    difference = up - down
+    return np.stack(
+        [
+            difference - reach(up - up_ends[0], down_ends[1] - down),
+            difference + reach(up_ends[1] - up, down - down_ends[0]),
+        ]
+    )
 
 
 @lru_cache(maxsize=4096)
