@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from kragx.comparison.scores import RetrieverScores
+from kragx.evaluation.evaluation import Evaluation
 from kragx.plain import HIDDEN
 from kragx.printing import Cell, Line, Result, Table, visible, warning
 
@@ -36,6 +38,19 @@ class Failures(Result):
     query_ids: frozenset[str] = field(default=frozenset(), metadata=HIDDEN)
 
     also_plain = ("tolerated",)
+
+    @classmethod
+    def of(cls, evaluation: Evaluation, max_failed: float) -> Self:
+        """Those of an evaluation, if only none."""
+        counts = evaluation.counts
+        return cls(
+            evaluation.name,
+            counts["n_failed"],
+            counts["n_queries"],
+            counts.get("first_failure", ""),
+            max_failed,
+            frozenset(evaluation.failures),
+        )
 
     @property
     def tolerated(self) -> bool:

@@ -189,10 +189,7 @@ def _end(evaluations: list[Evaluation], max_failed: float) -> None:
     """Leave with 5 where a retriever failed on more questions than is tolerated."""
     from kragx.comparison import Failures  # which most results files do without
 
-    failures = [
-        Failures(own.name, own.counts["n_failed"], own.counts["n_queries"], "", max_failed)
-        for own in evaluations
-    ]
+    failures = (Failures.of(evaluation, max_failed) for evaluation in evaluations)
     if bad := [own for own in failures if not own.tolerated]:
         say("; ".join(f"{own.retriever} {own.text}" for own in bad))
         raise typer.Exit(RetrieverError.exit_code)

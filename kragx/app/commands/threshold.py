@@ -9,15 +9,17 @@ import numpy as np
 import typer
 
 from kragx.agreement import calibration, read_labels
+from kragx.app import config as configs
 from kragx.app.commands import options as opt
 from kragx.app.commands.match_options import MatchSpec, listed
 from kragx.app.commands.output import say, show, written
 from kragx.app.config import match_spec
 from kragx.app.pipeline import evaluate_folder
+from kragx.comparison import Failures
 from kragx.comparison.flips import all_flips
 from kragx.comparison.plateaus import Plateau, plateaus
 from kragx.data import TOKENIZERS
-from kragx.errors import UsageError
+from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.sweep import Sweep, sweep as sweep_thresholds
@@ -54,7 +56,10 @@ def sweep(
     """Show metrics against the threshold, and where values and order of retrievers hold."""
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")
-    evaluations = _varying(_evaluations(results, match_spec(match), metric, corpus))
+    of_all = _evaluations(results, match_spec(match), metric, corpus)
+    # A results file is no comparison; what failed in it counts as empty lists, and is said.
+    lost = _failed(results, of_all) if results.is_dir() else {}
+    evaluations = _varying([own for own in of_all if own.name not in lost])
     grid = None if (from_, to, step) == (FIRST, LAST, STEP) else _grid(from_, to, step)
 
     sweeps = [
@@ -75,6 +80,24 @@ def sweep(
     if plot is not None:
         sweep_figure(sweeps, plot)
         written([plot])
+    if lost:
+        raise typer.Exit(RetrieverError.exit_code)
+
+
+def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, Failures]:
+    """The retrievers of a folder that are no result, as they failed; each is said.
+
+    Raises:
+        RetrieverError: all of them are.
+    """
+    max_failed = configs.load(folder / "config.yaml", needs_env=False).max_failed
+    failures = {own.name: Failures.of(own, max_failed) for own in evaluations}
+    lost = {name: own for name, own in failures.items() if not own.tolerated}
+    if len(lost) == len(failures):
+        raise RetrieverError("; ".join(f"{name} {own.text}" for name, own in lost.items()))
+    for name, own in lost.items():
+        say(f"kragx: {name} {own.text}, and is left out")
+    return lost
 
 
 def _evaluations(

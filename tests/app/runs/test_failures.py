@@ -194,6 +194,19 @@ def test_none_found_anything(run, here):
             assert untrue not in text
 
 
+def test_a_sweep_leaves_out_who_failed(run, kragx):
+    """Who failed is in no order by threshold, and its zeros are not shown."""
+    run(match="overlap")
+    outcome = kragx("threshold", "sweep", "out", "-m", "hit_rate@2")
+    assert outcome.code == 5
+    assert "the order good > pairs > fair > nothing holds" in outcome.out
+    assert "slow" not in outcome.out
+    assert "slow failed on 12 of 36 questions, and is left out" in outcome.err
+    run(match="overlap", retrievers=only("dead"))
+    outcome = kragx("threshold", "sweep", "out")
+    assert (outcome.code, outcome.out) == (5, "")
+
+
 JUDGED = {
     "match": {"method": "llm", "mode": "support"},
     "judge": {"client": "six_client:Refusing", "store": "store.sqlite"},
