@@ -221,9 +221,12 @@ class Leader(Result):
         return next(other for other in self.differences if other.against == retriever)
 
     def describe(self) -> Iterator[Line]:
-        """The best, and who cannot be told from it."""
-        tied = f", a tie with {', '.join(self.tied)}" if self.tied else ""
-        yield Line(f"best in {self.metric}: {self.best}{tied}")
+        """Who is better than every other; or that it is not decided, and between whom."""
+        if self.decided:
+            yield Line(f"best in {self.metric}: {self.best}")
+            return
+        why = f", a tie with {', '.join(self.tied)}" if self.tied else ""
+        yield Line(f"not decided in {self.metric}: {self.best} has the best value{why}")
 
 
 @dataclass(frozen=True)

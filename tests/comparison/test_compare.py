@@ -92,6 +92,14 @@ def test_corrected_over_every_two_retrievers_and_every_metric():
             assert leader.against("bad").p_adjusted == of[leader.metric, leader.best].p_adjusted
 
 
+def test_best_is_said_of_what_is_decided():
+    """A leader prints itself as the best only where it is better than every other."""
+    won, tied = compare([GOOD, FAIR]), compare([GOOD, evaluation(GOLD, "same", lambda i: 1)])
+    assert str(won.overall.leaders["mrr@10"]) == "best in mrr@10: good"
+    text = str(tied.overall.leaders["mrr@10"])
+    assert text == "not decided in mrr@10: good has the best value, a tie with same"
+
+
 def test_one_test_is_not_corrected():
     """Two retrievers and one metric are one test: its p is what is said."""
     found = compare([GOOD, evaluation(GOLD, "other", rank)], metrics=["mrr@10"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -523,6 +524,8 @@ def marked(tmp_path, ranks, n):
     from kragx import GoldDataset, Run, compare, evaluate, write_html
 
     gold = GoldDataset.from_documents({f"q{at}": [f"g{at}"] for at in range(n)})
+    queries = [replace(query, query_type="ab"[at % 2]) for at, query in enumerate(gold)]
+    gold = replace(gold, queries=tuple(queries))
     results = []
     for name, rank in ranks.items():
         lists = {
@@ -531,7 +534,7 @@ def marked(tmp_path, ranks, n):
         }
         run = Run.from_documents(lists, name=name)
         results.append(evaluate(gold, run, match="exact", metrics=["mrr@5", "recall@3"]))
-    comparison = compare(results)
+    comparison = compare(results, slices=["query_type"])
     path = tmp_path / "report.html"
     write_html(results, path, comparisons=[comparison])
     return path, comparison
@@ -589,9 +592,14 @@ def test_marks_are_those_of_the_terminal_and_of_markdown(opened, tmp_path):
 def test_equal_values_have_equal_marks(opened, tmp_path):
     """Two that share the best value, though not at the same questions: both have ``=``."""
     ranks = {"even": lambda at: 1 + at % 2, "odd": lambda at: 2 - at % 2, "bad": lambda at: 2}
-    path, _ = marked(tmp_path, ranks, 6)
+    path, comparison = marked(tmp_path, ranks, 6)
     page = opened(path=path)
     assert marks_of(page)["mrr@5"] == ["=", "=", "≈"]
+    slices = page.locator(".metrics >> nth=1").locator("tbody tr").all()
+    assert [row.locator(".best-mark, .shared-mark, .tied-mark").count() for row in slices] == [
+        len(part.leaders["mrr@5"].marks) for part in comparison.slices
+    ]
+    assert len(slices) == 2
     assert "share the best value" in page.inner_text(".headline")
 
 
@@ -601,8 +609,8 @@ def test_help_is_reached_by_keyboard(opened, tmp_path):
     page = opened(path=path)
     mark = page.locator(".verdict .help").first
     mark.focus()
-    assert comparison.n_tests == 2
-    assert "corrected for the 2 tests that this report makes" in mark.get_attribute("aria-label")
+    assert comparison.n_tests == 8
+    assert "corrected for the 8 tests that this report makes" in mark.get_attribute("aria-label")
     assert page.evaluate("getComputedStyle(document.activeElement, '::after').content").startswith(
         '"How often'
     )

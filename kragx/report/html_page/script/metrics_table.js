@@ -45,15 +45,19 @@ function failuresRow(retrievers) {
   }));
 }
 
+/** The mark of a retriever among those of a view, and the class of its cell. */
+function markOf(view, each, retriever) {
+  const mark = view?.leaders[each.name]?.marks[retrieverName(retriever)], key = MARKS[mark];
+  return { key, shown: key ? el(`span.${key}-mark`, { title: t(`mark_${key}`) }, mark, el("span.unseen", {}, t(`mark_${key}`))) : null };
+}
+
 function metricCell(each, retriever, view) {
   if (!isCompared(retriever)) return el("td.lost", {}, "–");
-  const average = mean(retriever, each), leads = view?.leaders[each.name];
-  const mark = leads?.marks[retrieverName(retriever)], key = MARKS[mark];
+  const average = mean(retriever, each), { key, shown: mark } = markOf(view, each, retriever);
   const [low, high] = cell(retriever).bounds[each.name] || [], most = cell(retriever).maximum[each.name];
   const possible = t("range", number(low, each), number(high, each));
   return el("td", { class: key },
-    el("span.number", {}, key ? el(`span.${key}-mark`, { title: t(`mark_${key}`) }, mark, el("span.unseen", {}, t(`mark_${key}`))) : null,
-    number(average, each)),
+    el("span.number", {}, mark, number(average, each)),
     el("span.interval", {}, ends(estimate(view, retriever, each), each)),
     most === undefined ? null : el("span.interval", {}, t("ofMax", number(most, each))),
     high - low > 1e-9 ? el("span.interval", { title: t("boundsHint", possible) }, t("possible", possible)) : null);
@@ -70,9 +74,9 @@ function slicesTable() {
       el("th", { scope: "row" }, el("button.link", { onclick: () => showing({ slice: slice.key }) }, slice.value === null ? t("noValue") : breakable(String(slice.value)))),
       el("td.n", {}, grouped(slice.n)),
       retrievers.map((retriever) => {
-        const own = estimate(slice, retriever, shownMetric), wins = winner === retrieverName(retriever);
-        return el("td", { class: wins ? "best" : null },
-          el("span.number", {}, wins ? el("span.best-mark", {}, "★") : null, number(own?.value, shownMetric)),
+        const own = estimate(slice, retriever, shownMetric), { key, shown: mark } = markOf(slice, shownMetric, retriever);
+        return el("td", { class: key },
+          el("span.number", {}, mark, number(own?.value, shownMetric)),
           el("span.interval", {}, ends(own, shownMetric)));
       }),
       several ? el("td.decided", {}, winner ? strong(winner) : el("span.muted", {}, t(foundNothing(slice) ? "noneFound" : "notDecided"))) : null);
