@@ -18,6 +18,7 @@ from kragx.metrics import Floats
 _ROUNDING = 1e-9
 
 
+@lru_cache(maxsize=4096)
 def unseen(n: int, confidence: float = CONFIDENCE) -> float:
     """The share of questions that may be unlike all n that were asked.
 
