@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import isnan, nan
 from typing import Any, TypeGuard, TypeVar
 
@@ -35,7 +36,15 @@ class Doc:
         """What makes two entries of a list the same document: the id, else the normalised text."""
         if self.id is not None:
             return ("id", self.id)
-        return None if self.text is None else ("text", normalise(self.text))
+        return None if self.text is None else ("text", _normal(self.text))
+
+
+# A retriever's answers hold the same chunks again and again.
+_normal_of_chunk = lru_cache(4096)(normalise)
+
+
+def _normal(text: str) -> str:
+    return _normal_of_chunk(text) if len(text) < 10_000 else normalise(text)
 
 
 def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:

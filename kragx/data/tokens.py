@@ -40,7 +40,8 @@ class TokenCorpus:
         self._places = np.empty(0, np.int64)
         self._placed: Tokens = np.empty(0, np.int32)
         self.short: set[str] = set()  # texts of fewer than two tokens
-        self._pieces: dict[str, Tokens] = {}
+        self._pieces: dict[str, Tokens] = {}  # of texts that have any
+        self._uncut: list[str] = []  # texts not yet looked at for them
         self._words: list[str] = []
         self._unspaced = np.empty(0, bool)
 
@@ -52,8 +53,9 @@ class TokenCorpus:
     @property
     def words(self) -> Sequence[str]:
         """The token that each number stands for."""
-        if len(self._words) < len(self._numbers):  # going past those that are there takes time
-            self._words += itertools.islice(self._numbers, len(self._words), None)
+        new = len(self._numbers) - len(self._words)
+        if new:  # read from the end, as going past those that are there takes time
+            self._words += [*itertools.islice(reversed(self._numbers), new)][::-1]
         return self._words
 
     @property
@@ -75,39 +77,44 @@ class TokenCorpus:
             self._unspaced = np.concatenate((self._unspaced, more))
         return self._unspaced
 
-    def pieces(self, texts: Sequence[str]) -> list[Tokens]:
+    def pieces(self, texts: Iterable[str]) -> list[Tokens]:
         """The token numbers of each text of the latest batch, characters in overlapping pieces.
 
         A character of a script that writes without spaces says less than a word: by chance alone
         a long text has many pairs of those of another. So their runs are cut into pieces of
         `PIECE` characters, one from each character on; shorter runs stay as they are.
         """
-        tokens, unspaced = self.of(texts), self.unspaced
-        if not tokens or not unspaced[np.concatenate(tokens)].any():
-            return tokens
-        return [
-            self._cut(text, row, unspaced[row]) if unspaced[row].any() else row
-            for text, row in zip(texts, tokens)
-        ]
+        if self._uncut:
+            self._cut(self._uncut)
+            self._uncut = []
+        return [self._pieces.get(text, self._tokens[text]) for text in texts]
 
-    def _cut(self, text: str, tokens: Tokens, characters: NDArray[np.bool_]) -> Tokens:
-        if text not in self._pieces:
-            whole = np.convolve(characters, np.ones(PIECE, np.int64))[PIECE - 1 :] == PIECE
-            if not whole.any():  # as of a few characters amid Hangul
-                return tokens
-            inside = np.convolve(whole, np.ones(PIECE, np.int64))[: len(tokens)] > 0
-            words = self.words
-            self._pieces[text] = np.array(
+    def _cut(self, texts: Sequence[str]) -> None:
+        """Remember the pieces of those texts that have a run long enough for one."""
+        tokens, rows, lengths = joined(self.of(texts))
+        inside = self.unspaced[tokens]
+        begins = np.zeros(len(tokens), bool)
+        behind = len(tokens) - PIECE + 1  # a piece must not reach over the end of its text
+        if behind > 0:
+            begins[:behind] = rows[:behind] == rows[PIECE - 1 :]
+            for place in range(PIECE):
+                begins[:behind] &= inside[place : place + behind]
+        ends = np.cumsum(lengths)
+        words = self.words
+        for row in np.unique(rows[begins]).tolist():
+            of_text = slice(ends[row] - lengths[row], ends[row])
+            letters = [words[token] for token in tokens[of_text].tolist()]
+            covered = np.convolve(begins[of_text], np.ones(PIECE, np.int64))[: len(letters)] > 0
+            self._pieces[texts[row]] = np.array(
                 [
-                    self._numbers["".join(words[token] for token in tokens[place : place + PIECE])]
-                    if begins
-                    else tokens[place]
-                    for place, begins in enumerate(whole)
-                    if begins or not inside[place]
+                    self._numbers[
+                        "".join(letters[place : place + PIECE] if cut else letters[place])
+                    ]
+                    for place, cut in enumerate(begins[of_text].tolist())
+                    if cut or not covered[place]
                 ],
                 np.int32,
             )
-        return self._pieces[text]
 
     def add(self, texts: Iterable[str]) -> None:
         """Tokenise the texts that are new, as one batch."""
@@ -117,6 +124,7 @@ class TokenCorpus:
             self._n_tokens = sum(map(len, self._tokens.values()))
             self.short &= self._tokens.keys()
             self._pieces.clear()
+            self._uncut = list(self._tokens)
         new = [text for text in batch if text not in self._tokens]
         number = self._numbers.__getitem__
         for text, tokens in zip(new, self.tokenizer.tokens(new), strict=True):
@@ -124,6 +132,7 @@ class TokenCorpus:
             self._n_tokens += len(tokens)
             if len(tokens) < 2:
                 self.short.add(text)
+        self._uncut += new
 
     def of(self, texts: Iterable[str]) -> list[Tokens]:
         """The token numbers of each text of the latest batch."""
@@ -141,6 +150,11 @@ class TokenCorpus:
         self._places[tokens] = np.arange(len(tokens))
         self._placed = tokens
         return self._places
+
+    def letters(self, tokens: Tokens) -> str:
+        """The tokens as one text, with nothing between them."""
+        words = self.words
+        return "".join(words[token] for token in tokens.tolist())
 
     def string(self, tokens: Tokens) -> str | list[int]:
         """The tokens as a sequence for rapidfuzz, which compares strings fastest.

@@ -20,7 +20,7 @@ RULES = 2
 # words are cut.
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
 # Begun by one literal, these are found many times as fast as `_NUMBER`.
-_POINT = re.compile(r"\.(?<=\d\.)\d")
+_POINT = re.compile(r"\.(?<=\d\.)(?=\d)")
 _COMMA = re.compile(r",(?<=\d,)\d")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"\d+,\d{1,2}|0,\d+|\d{1,3}(?:\.\d{3})+,\d+")
@@ -43,12 +43,12 @@ _BEYOND = re.compile(
     "\u20a0-\u20bf\u2100-\u2bff\u3000-\u3004\u3008-\u3020\uac00-\ud7a3\ufffd"
     "\U0001f000-\U0001faff]"
 )
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff"
 # Thai, Lao, Burmese, Khmer, Han, Kana: their blocks without their digits.
 _UNSPACED = (
     "\u0e00-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff\u1000-\u103f\u104a-\u108f\u109a-\u109f\u1780-\u17df"
-    "\u17ea-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\ua9e0-\ua9ef\ua9fa-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\U0001aff0-\U0001b16f"
-    "\U00020000-\U0003ffff"
+    "\u17ea-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u30ff\u31f0-\u31ff\ua9e0-\ua9ef\ua9fa-\ua9ff"
+    f"\uaa60-\uaa7f\uf900-\ufaff\U0001aff0-\U0001b16f{_HAN}"
 )
 _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
@@ -89,9 +89,11 @@ def unspaced(token: str) -> bool:
 
 def _keeping(text: str) -> str:
     """The text with what stays within words in place of what would cut them; itself, if nothing."""
-    # `in` is several times as fast as a search, and most texts hold none of these.
-    if _POINT.search(text) or _COMMA.search(text):
+    if _COMMA.search(text):
         text = _NUMBER.sub(_number, text)
+    if _POINT.search(text):
+        text = _POINT.sub("\x01", text)
+    # `in` is several times as fast as a search, and most texts hold none of these.
     if "++" in text:
         text = _PLUS.sub("\x02\x02", text)
     if "#" in text:
@@ -110,37 +112,43 @@ def _number(number: re.Match[str]) -> str:
 
 
 def _of_every_script(text: str, apart: bool) -> list[str]:
-    ignored, marks, character, run = _patterns(_ASTRAL.search(text) is not None)
-    # Leaving a joiner out may bring a letter and its mark together.
-    text = unicodedata.normalize("NFKC", ignored.sub("", text)).replace("_", " ")
-    if apart:
-        text = character.sub(r" \g<0> ", text)
-    return (run if marks.search(text) else _WORD_KEEPING).findall(text)
+    ignored, character_or_word, word = _patterns(_ASTRAL.search(text) is not None)
+    # Case folding, and leaving a joiner out, may bring a letter and its mark together.
+    text = unicodedata.normalize("NFKC", ignored.sub("", text))
+    return (character_or_word if apart else word).findall(text.replace("_", " "))
 
 
 @cache
-def _patterns(astral: bool) -> tuple[re.Pattern[str], ...]:
-    """What is left out, any mark, a character of a script without spaces, and a word with marks.
+def _patterns(astral: bool) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """What is left out; a character of a script without spaces or a word, with marks; any word.
 
     Python's regular expressions have no names for these, so they are looked up in its Unicode
-    data: all planes that have such characters, a hundredth of a second. Texts without characters
-    above U+FFFF have patterns of their own, many times as fast: Python makes a table of such
-    classes, and walks through a list for what lies above.
+    data, where such characters are: a few thousandths of a second. Texts without characters above
+    U+FFFF have patterns of their own, many times as fast: Python makes a table of such classes, and
+    walks through a list for what lies above.
     """
+    codes = [*range(0x80, 0x3400), *range(0xA000, 0xAC00), *range(0xD7A4, 0xD800)]
+    codes += range(0xF900, 0x10000)
+    if astral:
+        codes += (*range(0x10000, 0x20000), *range(0xE0000, 0xE0200))
     ignored, marks = [], []
-    above = (*range(0x10000, 0x20000), *range(0xE0000, 0xE0200)) if astral else ()
-    for code in (*range(0x80, 0x10000), *above):
+    for code in codes:
         category = unicodedata.category(chr(code))
         # Variation selectors and the grapheme joiner are marks that nobody sees.
         if category == "Cf" or code == 0x34F or 0xFE00 <= code <= 0xFE0F or code >= 0xE0100:
             ignored.append(code)
         elif category[0] == "M":
             marks.append(code)
+    # In those scripts a mark that stands alone is a character, too.
+    unspaced = {ord(char) for char in _ANY_UNSPACED.findall("".join(map(chr, codes)))}
+    of_characters = [code for code in marks if code in unspaced]
+    of_words = [code for code in marks if code not in unspaced]
+    characters = sorted([*of_characters, *(code for code in unspaced if chr(code).isalnum())])
     mark = _ranges(marks)
+    character = f"[{_HAN}{_ranges(characters)}][{mark}]*"
     return (
         re.compile(f"[{_ranges(ignored)}]+"),
-        re.compile(f"[{mark}]"),
-        re.compile(f"[{_UNSPACED}][{mark}]*"),
+        re.compile(rf"{character}|(?:[^\W{_UNSPACED}]+|[\x01-\x03{_ranges(of_words)}]+)+"),
         re.compile(rf"[\w\x01-\x03{mark}]+"),
     )
 

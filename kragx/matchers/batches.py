@@ -31,8 +31,8 @@ ALL_LOST = "n_queries_unmatchable"
 class Watcher(Protocol):
     """Sees each question's scores on the way, and warns at the end of what they mean."""
 
-    def see(self, item: MatchItem, scores: Floats) -> None:
-        """Look at a question and its scores, n x t."""
+    def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
+        """Look at a question's n documents and m gold texts, as read, and their scores, n x m."""
         ...
 
     def warn(self) -> None:
@@ -84,10 +84,14 @@ class BatchMatcher(BaseMatcher):
         watchers = self.watchers()
         lost: dict[str, tuple[str, str]] = {}  # the first question and text of each count
         while batch := list(islice(stream, _BATCH)):
-            docs = [list(map(self.read, item.doc_texts(self.name))) for item in batch]
+            docs = [item.doc_texts(self.name) for item in batch]
             targets = [item.target_texts(self.name) for item in batch]
-            golds = [list(map(self.read, texts.values())) for texts in targets]
-            self.prepare([text for of_query in (*docs, *golds) for text in of_query])
+            # A text that several queries have is read once.
+            distinct = dict.fromkeys(chain(*docs, *(of_query.values() for of_query in targets)))
+            read = {text: self.read(text) for text in distinct}
+            docs = [[read[text] for text in of_query] for of_query in docs]
+            golds = [[read[text] for text in of_query.values()] for of_query in targets]
+            self.prepare(list(read.values()))
             special = {
                 DOCS_LOST: set(self.useless(chain.from_iterable(docs), gold=False)),
                 GOLD_LOST: set(self.useless(chain.from_iterable(golds), gold=True)),
@@ -112,7 +116,7 @@ class BatchMatcher(BaseMatcher):
                 scores = np.zeros(item.shape)
                 scores[:, list(columns)] = scored
                 for watcher in watchers:
-                    watcher.see(item, scores)
+                    watcher.see(item.query.id, of_docs, of_golds, scored)
                 yield scores
         for watcher in watchers:
             watcher.warn()

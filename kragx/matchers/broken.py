@@ -7,17 +7,20 @@ document say it together: the length of words alone would blame German, code and
 """
 
 import warnings
-from collections import Counter
+from collections.abc import Sequence
 from statistics import median
 
-from kragx.data.words import words
-from kragx.errors import shorten
-from kragx.matchers.base import MatchItem, MatchWarning
-from kragx.metrics import Floats
-from kragx.metrics.spans.reading import plain
+import numpy as np
+from numpy.typing import NDArray
 
-QUERIES, PAIRS = 100, 80
-"""How many queries are looked at, and how many of their pairs are compared by characters."""
+from kragx.data import TokenCorpus
+from kragx.errors import shorten
+from kragx.matchers.base import MatchWarning
+from kragx.metrics import Floats, Ints
+
+QUERIES, PAIRS, AGREEING = 100, 80, 30
+"""How many queries are looked at, how many of their pairs are compared by characters, and after how
+many that agree it is enough."""
 
 GAP, GAP_HANGUL = 0.1, 0.055
 """How far the median score by words may lie below that by characters. Measured by
@@ -30,38 +33,39 @@ _N = 4  # a pair of neighbouring n-grams of three, as {name: char, n: 3} gives `
 _LEAST_CHARACTERS = 60  # shorter texts share so many runs of characters by chance
 _LEAST_BY_WORDS = 0.04
 _LEAST_BY_CHARACTERS = 0.5
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, and about 2**64 by the golden ratio
 _LONG_WORDS = 14  # characters to a space, from which on all spaces may be lost
 
 
 class BrokenTexts:
     """The scores of pairs by words and by characters, in the first queries of an evaluation."""
 
-    def __init__(self) -> None:
+    def __init__(self, corpus: TokenCorpus) -> None:
+        self._corpus = corpus
         self._n_queries = self._n_compared = self._n_hangul = 0
         self._gaps: list[tuple[float, str]] = []
-        self._runs: dict[str, Counter[str]] = {}
+        self._runs: dict[str, tuple[NDArray[np.uint64], Ints]] = {}
 
-    @property
     def enough(self) -> bool:
         """Whether no more queries are looked at."""
-        return self._n_queries >= QUERIES or self._n_compared >= PAIRS
+        return (
+            self._n_queries >= QUERIES or self._n_compared >= PAIRS or len(self._gaps) >= AGREEING
+        )
 
-    def see(self, item: MatchItem, scores: Floats) -> None:
-        """Look at one query and its scores by words, n x t."""
-        if self.enough:
+    def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
+        """Look at one query and its scores by words, n x m."""
+        if self.enough():
             return
         self._n_queries += 1
-        for column, target in enumerate(item.targets):
-            gold = target.text or ""
+        for column, gold in enumerate(golds):
             if len(gold) < _LEAST_CHARACTERS:
                 continue
-            for doc, score in zip(item.docs, scores[:, column].tolist()):
-                text = doc.text or ""
-                if len(text) >= _LEAST_CHARACTERS and (
-                    score >= _LEAST_BY_WORDS or _unspaced(text) or _unspaced(gold)
+            for doc, score in zip(docs, scores[:, column].tolist()):
+                if len(doc) >= _LEAST_CHARACTERS and (
+                    score >= _LEAST_BY_WORDS or _unspaced(doc) or _unspaced(gold)
                 ):
-                    self._compare(text, gold, score)
-                    if self._n_compared >= PAIRS:
+                    self._compare(doc, gold, score)
+                    if self.enough():
                         return
 
     @property
@@ -86,19 +90,25 @@ class BrokenTexts:
 
     def _compare(self, text: str, gold: str, score: float) -> None:
         self._n_compared += 1
-        one, two = self._of(text), self._of(gold)
-        least = min(one.total(), two.total())
+        (one, in_one), (two, in_two) = self._of(text), self._of(gold)
+        least = int(min(in_one.sum(), in_two.sum()))
         if 2 * least < _LEAST_CHARACTERS:
             return
-        by_characters = (one & two).total() / least
+        _, of_one, of_two = np.intersect1d(one, two, assume_unique=True, return_indices=True)
+        by_characters = int(np.minimum(in_one[of_one], in_two[of_two]).sum()) / least
         if by_characters >= _LEAST_BY_CHARACTERS:
             self._gaps.append((by_characters - score, text))
             self._n_hangul += any("가" <= char <= "힣" for char in gold)
 
-    def _of(self, text: str) -> Counter[str]:
+    def _of(self, text: str) -> tuple[NDArray[np.uint64], Ints]:
+        """The distinct runs of `_N` characters of a text that was tokenised, and their numbers."""
         if text not in self._runs:
-            joined = "".join(words(plain(text), apart=False))
-            self._runs[text] = Counter(joined[n : n + _N] for n in range(len(joined) - _N + 1))
+            (tokens,) = self._corpus.of([text])
+            codes = np.frombuffer(self._corpus.letters(tokens).encode("utf-32-le"), np.uint32)
+            runs = np.zeros(max(0, len(codes) - _N + 1), np.uint64)
+            for place in range(_N):  # modulo 2**64: runs that share a number are as good as none
+                runs = runs * _FACTOR + codes[place : place + len(runs)]
+            self._runs[text] = np.unique(runs, return_counts=True)
         return self._runs[text]
 
 

@@ -14,7 +14,7 @@ from kragx.data import TokenCorpus, UnicodeTokenizer
 from kragx.data.phrases import SHORT, is_short, phrase_starts
 from kragx.data.tokens import Tokens, joined
 from kragx.errors import UsageError
-from kragx.matchers.base import MatchItem, Threshold, TokenizerOption
+from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher, Watcher
 from kragx.matchers.broken import BrokenTexts
 from kragx.matchers.rouge import rouge
@@ -122,7 +122,7 @@ class OverlapMatcher(TokenMatcher):
         """Texts whose words are broken, or that were made from templates, are warned of."""
         if not isinstance(self.tokenizer, UnicodeTokenizer):
             return ()
-        return BrokenTexts(), *([SiblingWatcher(self)] if self.siblings is None else [])
+        return BrokenTexts(self.corpus), *([SiblingWatcher(self)] if self.siblings is None else [])
 
     def is_phrase(self, gold: str) -> bool:
         """Whether a gold text that was tokenised is looked for as a phrase."""
@@ -171,7 +171,7 @@ class SiblingWatcher:
     def __post_init__(self) -> None:
         self._lookout = Lookout(self.matcher.corpus)
 
-    def see(self, item: MatchItem, scores: Floats) -> None:
+    def see(self, query_id: str, docs: Sequence[str], golds: Sequence[str], scores: Floats) -> None:
         """Look at a question, where it is due, and at the documents that match one gold text."""
         if not self._lookout.due():
             return
@@ -180,12 +180,11 @@ class SiblingWatcher:
         if not rows.size:
             return
         column = int(scores[rows[-1]].argmax())
-        read = self.matcher.read
-        gold = read(item.targets[column].text or "")
-        if not self.matcher.is_phrase(gold):
+        if not self.matcher.is_phrase(golds[column]):
             rows = matched[:, column].nonzero()[0]
-            docs = [read(item.docs[row].text or "") for row in rows]
-            self._lookout.look(item.query.id, gold, docs, scores[rows, column])
+            self._lookout.look(
+                query_id, golds[column], [docs[row] for row in rows], scores[rows, column]
+            )
 
     def warn(self) -> None:
         """Say what was found."""

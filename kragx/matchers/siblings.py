@@ -107,7 +107,7 @@ def _agreeing(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> int:
         if at_doc == at_gold == 0 and not shared:
             if not _may_begin_or_end(*gap, corpus, at_end=False):
                 return 0
-        elif min(map(len, gap)) and _letters(gap[0], corpus) != _letters(gap[1], corpus):
+        elif min(map(len, gap)) and corpus.letters(gap[0]) != corpus.letters(gap[1]):
             return 0
         shared += length - 1
         at_doc, at_gold = in_doc + length, in_gold + length
@@ -132,15 +132,10 @@ def _may_begin_or_end(doc: Tokens, gold: Tokens, corpus: TokenCorpus, *, at_end:
 
 def _cut(doc: Tokens, gold: Tokens, corpus: TokenCorpus, *, at_end: bool) -> bool:
     """Whether one is what is left of the other where a chunk begins, or ends."""
-    one, other = _letters(doc, corpus), _letters(gold, corpus)
+    one, other = corpus.letters(doc), corpus.letters(gold)
     if at_end:
         return one.startswith(other) or other.startswith(one)
     return one.endswith(other) or other.endswith(one)
-
-
-def _letters(tokens: Tokens, corpus: TokenCorpus) -> str:
-    words = corpus.words
-    return "".join(words[token] for token in tokens.tolist())
 
 
 @dataclass
