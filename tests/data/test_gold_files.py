@@ -123,7 +123,7 @@ WRONG = [
     ({"gold": "d1"}, "gold: must be a list"),
     ({"gold": [{}]}, "gold[0]: a gold item needs 'id', 'text' or 'alternatives'"),
     ({"gold": [{"id": "a"}, 5]}, "gold[1]: int 5 is not a document"),
-    ({"gold": [None]}, "gold[0]: NoneType is not a document"),
+    ({"gold": [None]}, "gold[0]: None is not a document"),
     ({"gold": [{"id": 1.5}]}, "gold[0]: an id must be a string or a whole number"),
     ({"gold": [{"text": 5}]}, "gold[0]: a text must be a string"),
     ({"gold": [{"id": "a", "grade": "3"}]}, "gold[0].grade: must be a finite number"),
