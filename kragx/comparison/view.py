@@ -148,7 +148,8 @@ _NO_INTERVAL = {
 
 def with_reasons(shown: Iterable[str], *notes: str) -> str:
     """The notes of a table, and what it means that some intervals are not there."""
-    said = [text for reason, text in _NO_INTERVAL.items() if reason in set(shown)]
+    reasons = set(shown)
+    said = [text for reason, text in _NO_INTERVAL.items() if reason in reasons]
     return "; ".join(filter(None, [*notes, *said]))
 
 
