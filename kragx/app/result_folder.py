@@ -46,7 +46,7 @@ def write_folder(report: RunReport, folder: Path) -> None:
         columns |= dict.fromkeys(metric_names(report.evaluations), "float64")
         columns["failure"] = "string"
         _write_parquet(folder / "queries.parquet", query_rows(report.evaluations), columns)
-    write_text(folder / "means.csv", means_csv(report.evaluations))
+    write_text(folder / "means.csv", means_csv(report.evaluations, report.comparisons))
     write_text(folder / "queries.csv", queries_csv(report.evaluations, report.dataset))
     write_text(folder / "config.yaml", report.config.to_yaml())
     # Last, as earlier results may turn out not to be comparable; what was retrieved is kept.

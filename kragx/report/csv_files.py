@@ -1,11 +1,13 @@
 """CSV files, and how every text file of a report is written."""
 
+from __future__ import annotations
+
 import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from kragx.data import GoldDataset, Query
@@ -13,10 +15,26 @@ from kragx.data.formats.jsonl import open_text
 from kragx.evaluation.evaluation import Evaluation, metric_names
 from kragx.evaluation.sweep import Sweep
 
+if TYPE_CHECKING:
+    from kragx.comparison import Comparison
 
-def means_csv(evaluations: Sequence[Evaluation]) -> str:
-    """A line for each run and matcher: failures, then metrics, then the micro averages."""
+
+def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Comparison] = ()) -> str:
+    """A line for each run and matcher: failures, metrics, the micro averages, and intervals.
+
+    Intervals are those of the comparisons: empty where there is none, of a run's own number too.
+    """
     metrics = metric_names(evaluations)
+    ends = {
+        (name, comparison.match): {
+            f"{metric} {end}": value
+            for metric, mean in means.items()
+            if mean.is_mean
+            for end, value in (("low", mean.low), ("high", mean.high))
+        }
+        for comparison in comparisons
+        for name, means in comparison.overall.means.items()
+    }
     micro = [f"micro {name}" for name in metrics if name in evaluations[0].micro]
     rows = (
         {
@@ -25,10 +43,13 @@ def means_csv(evaluations: Sequence[Evaluation]) -> str:
             **{name: evaluation.counts[name] for name in ("n_queries", "n_failed")},
             **evaluation.mean,
             **{f"micro {name}": value for name, value in evaluation.micro.items()},
+            **ends.get((evaluation.name, evaluation.match_name), {}),
         }
         for evaluation in evaluations
     )
-    return csv_text(rows, ["retriever", "match", "n_queries", "n_failed", *metrics, *micro])
+    intervals = dict.fromkeys(name for row in ends.values() for name in row)
+    columns = ["retriever", "match", "n_queries", "n_failed", *metrics, *micro, *intervals]
+    return csv_text(rows, columns)
 
 
 def queries_csv(evaluations: Sequence[Evaluation], dataset: GoldDataset | None = None) -> str:

@@ -16,6 +16,7 @@ from kragx.comparison import (
     compare_scores,
 )
 from kragx.comparison.scores import RetrieverScores
+from kragx.printing import as_markdown
 
 from .support import evaluation, gold_set
 
@@ -414,3 +415,50 @@ def test_what_changed_in_words():
     change = QueryChange("q1", None, before, after, 0.5, 0.5)
     assert change.values_text(1) == "a 0.5000 → 1.0000"
     assert change.values_text().count("→") == 3
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (1, {"hit_rate@5": "too few to tell", "mrr@10": "too few to tell"}),
+        (2, {"hit_rate@5": "too few to tell", "mrr@10": "too few to tell"}),
+        (30, {"hit_rate@5": "[0.8865, 1.0000]", "mrr@10": "all alike"}),
+    ],
+)
+def test_what_stands_for_an_interval(n, expected):
+    """One and two questions are too few; hits alone have Wilson's, equal values inside none."""
+    found = compare([evaluation(gold_set(n), "a", lambda i: 2, metrics=list(expected))])
+    assert {metric: mean.ends for metric, mean in found.overall.means["a"].items()} == expected
+    text = as_markdown(found.describe())
+    for ends in set(expected.values()) - {"[0.8865, 1.0000]"}:
+        assert f"{ends}: " in text, "the table says what it means"
+
+
+def test_a_run_s_own_number_has_none():
+    """A percentile is no mean: nothing stands in place of its interval."""
+    timed = evaluation(GOLD, "a", lambda i: 1, metrics=["seconds_p95"], seconds=lambda i: 0.1)
+    mean = compare([timed]).overall.means["a"]["seconds_p95"]
+    assert (mean.is_mean, mean.ends, mean.low) == (False, "", None)
+
+
+def test_last_digits_are_no_difference():
+    """.1 + .2 against .3 is a difference of 0 with ties alone, not one of 1e-17."""
+    exact, summed = (replace(RetrieverScores.of(own), nearby=None) for own in (FAIR, GOOD))
+    third = {"mrr@10": np.full(40, 0.3)}
+    exact = replace(exact, values=third, means={"mrr@10": 0.3})
+    summed = replace(
+        summed, values={"mrr@10": third["mrr@10"] + 5e-17}, means={"mrr@10": 0.1 + 0.2}
+    )
+    pair = [exact, summed]
+    (found,) = compare_scores(pair, Settings(), metrics=["mrr@10"]).overall.differences
+    assert (found.value, found.low, found.p, found.ties) == (0.0, None, 1.0, 40)
+    assert found.verdict == "undecided"
+
+
+def test_all_differ_by_the_same():
+    """Without an interval p decides: forty better by a half are better, three are not."""
+    for n, verdict in ((40, "worse"), (3, "undecided")):
+        gold = gold_set(n)
+        pair = [evaluation(gold, "a", lambda i: 1), evaluation(gold, "b", lambda i: 2)]
+        (found,) = compare(pair, metrics=["mrr@10"]).overall.differences
+        assert (found.low, found.ends, found.verdict) == (None, "all alike", verdict)

@@ -124,7 +124,7 @@ def report(
             format,
             lambda: outcome.describe(full=full),
             outcome.to_dict,
-            csv=lambda: means_csv(outcome.evaluations),
+            csv=lambda: means_csv(outcome.evaluations, outcome.comparisons),
             markdown=outcome.to_markdown,
         )
     if figures is not None:

@@ -137,6 +137,7 @@ def test_means(written):
         ("loose", "둘째/a:b", "0.75"),
     ]
     assert lines[0]["micro recall@5"] == "0.5"
+    assert lines[0]["mrr@10 low"] == lines[0]["mrr@10 high"] == "", "of two queries"
 
 
 def test_queries(written):
