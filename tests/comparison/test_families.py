@@ -124,7 +124,7 @@ def test_the_level_of_five_equal_retrievers():
 @pytest.mark.integration
 def test_two_equal_retrievers_in_twenty_slices():
     """With twenty slices of twenty 5 % of the reports at most advise anything about a slice."""
-    share = shares(100, 400, "ab", lambda rng: equal(rng, 400, 2), part=lambda i: i % 20)
+    share = shares(60, 400, "ab", lambda rng: equal(rng, 400, 2), part=lambda i: i % 20)
     assert share["slice advice"] + share["clearly worse"] <= 0.05
     assert share["anything"] <= 0.08  # .05 in the long run, as the next test shows
 
@@ -154,7 +154,7 @@ def test_slices_that_are_equally_hard_for_one_retriever():
     def easy(rng):
         return np.where(rng.random((1, 400)) < 0.95, 1, 0)
 
-    share = shares(100, 400, "a", easy, part=lambda i: i % 20)
+    share = shares(50, 400, "a", easy, part=lambda i: i % 20)
     assert share["clearly worse"] <= 0.05
 
 
