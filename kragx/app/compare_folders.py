@@ -17,6 +17,7 @@ from kragx.comparison import (
     parse_gates,
     read_results_folder,
 )
+from kragx.comparison.changes import EARLIER, NOW
 from kragx.errors import UsageError
 from kragx.metrics import Profile
 from kragx.printing import Line, Part, Result
@@ -42,9 +43,13 @@ class Compared(Result):
         return [line for name, of in self.records.items() for line in record_lines(of, name)]
 
     @property
-    def failures(self) -> frozenset[str]:
-        """The retrievers that failed, now or before, so that nothing can be said of them."""
-        return frozenset(own.retriever for own in self.changes if own.comparison.not_comparable)
+    def failures(self) -> list[str]:
+        """Who failed, now or before, so that nothing can be said of it."""
+        return [
+            f"{change.retriever} {name}" if name in (EARLIER, NOW) else name
+            for change in self.changes
+            for name in change.comparison.not_comparable
+        ]
 
     def describe(self) -> Iterator[Part]:
         """Every change, metric by metric, and the gates."""

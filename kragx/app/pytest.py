@@ -15,7 +15,7 @@ from typing import Any
 from kragx.app import config, pipeline
 from kragx.app.compare_folders import read_gates
 from kragx.app.run_report import RunReport
-from kragx.comparison import Comparison, GateResult, check_gates, compare, failed
+from kragx.comparison import Comparison, Failures, GateResult, check_gates, compare, failed
 from kragx.errors import UsageError
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import KRAGX
@@ -27,7 +27,7 @@ def assert_gates(
     *,
     earlier: str | Path | None = None,
 ) -> tuple[GateResult, ...]:
-    """Fail a test with a line for each gate that does not hold.
+    """Fail a test with a line for each gate that does not hold, and for who failed.
 
     Args:
         results: a config file, which is run; a result folder, which is computed again; what
@@ -39,30 +39,32 @@ def assert_gates(
         Every gate with what was found.
 
     Raises:
-        AssertionError: a gate does not hold.
+        AssertionError: a gate does not hold, or a retriever failed on more than is tolerated.
         UsageError: there are no gates, or they hold a mistake.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    checked = _results(results, gates, None if earlier is None else Path(earlier))
+    checked, failures = _results(results, gates, None if earlier is None else Path(earlier))
     if not checked:
         raise UsageError("gates: none is given; pass gates={'ndcg@10': '>= 0.75'}")
     bad = failed(checked)
-    if bad:
-        lines = "\n".join(map(str, bad))
+    if bad or failures:
+        lines = "\n".join(map(str, [*failures, *bad]))
         raise AssertionError(f"{len(bad)} of {len(checked)} gates failed\n{lines}")
     return checked
 
 
 def _results(
     results: object, gates: Mapping[str, Any] | None, earlier: Path | None
-) -> tuple[GateResult, ...]:
+) -> tuple[tuple[GateResult, ...], list[Failures]]:
+    """The gates, and whose failures are more than is tolerated."""
     match results:
         case Comparison() | Evaluation():
             if gates is None or earlier is not None:
                 raise UsageError("gates: pass them; a comparison has none, nor earlier results")
-            if isinstance(results, Comparison):
-                return check_gates(read_gates(gates, KRAGX), [results])
-            return check_gates(read_gates(gates, results.profile), [compare([results])])
+            profile = KRAGX if isinstance(results, Comparison) else results.profile
+            compared = results if isinstance(results, Comparison) else compare([results])
+            lost = [own for own in compared.failures if not own.tolerated]
+            return check_gates(read_gates(gates, profile), [compared]), lost
         case RunReport():
             report = results
         case str() | Path() if Path(results).is_dir():
@@ -79,4 +81,5 @@ def _results(
                 f"results: {type(results).__name__} is none; pass a config file, a result folder, "
                 "a RunReport, a Comparison or an Evaluation"
             )
-    return report.gates if gates is None else report.with_gates(gates).gates
+    report = report if gates is None else report.with_gates(gates)
+    return report.gates, list(report.failures.values())

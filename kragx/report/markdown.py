@@ -69,10 +69,15 @@ def summary_markdown(
 ) -> str:
     """The gates, the numbers and what changed, short enough for the page of a CI job."""
     bad = failed(gates)
-    parts: list[Part] = [Heading("kragx")]
+    lost = dict.fromkeys(name for own in comparisons for name in own.not_comparable)
+    verdicts = [f"❌ not comparable, as failed: {', '.join(lost)}"] if lost else []
     if gates:
-        verdict = f"❌ {len(bad)} of {len(gates)} gates failed" if bad else "✅ every gate passed"
-        parts = [Heading(f"kragx: {verdict}"), gates_table(bad or gates)]
+        passed = f"❌ {len(bad)} of {len(gates)} gates failed" if bad else "✅ every gate passed"
+        verdicts.append(passed)
+    parts: list[Part] = [Heading(": ".join(filter(None, ("kragx", "; ".join(verdicts)))))]
+    parts += [gates_table(bad or gates)] if gates else []
+    # Which questions fail is the same under each matcher.
+    parts += [line for own in comparisons[:1] for of in own.failures for line in of.describe()]
     for comparison in comparisons:
         if len(comparisons) > 1:
             parts.append(Heading(f"Match: {comparison.match}", level=3))

@@ -9,6 +9,8 @@ import sys
 import pytest
 
 from kragx import GoldDataset, UsageError, compare, evaluate
+from kragx.app import pipeline
+from kragx.app.pytest import assert_gates
 from kragx.comparison import RetrieverScores
 from kragx.comparison.failures import failures_of
 from tests.app.runs import six_retrievers as six
@@ -175,6 +177,8 @@ def test_earlier_results_that_failed(run, kragx, lost):
     compared = kragx("compare", "before", "after")
     assert compared.code == 5
     assert "so it is not comparable" in compared.out
+    label = "earlier" if lost == "before" else "now"
+    assert compared.err == f"not comparable, as failed: mine {label}\n"
     for untrue in ("▲", "▼", " better,", "no query got"):
         assert untrue not in compared.out
 
@@ -277,6 +281,26 @@ def test_compare_in_python():
     assert json.loads(json.dumps(nobody.to_dict()))["overall"]["means"] == {}
     with pytest.raises(UsageError, match="max_failed: 2 is no share from 0 to 1"):
         compare({"whole": whole}, max_failed=2)
+
+
+def test_the_summary_of_a_job(run, here):
+    """The head of the summary names who failed, although every gate passed."""
+    gates = {"retrievers": {"good": {"mrr@2": ">= 0.5"}}}
+    assert run("--summary", "s.md", retrievers=only("good", "slow"), gates=gates).code == 5
+    summary = (here / "s.md").read_text(encoding="utf-8")
+    assert summary.startswith(
+        "## kragx: ❌ not comparable, as failed: slow; ✅ every gate passed\n"
+    )
+    assert "slow failed on 12 of 36 questions" in summary
+
+
+def test_gates_in_pytest(run, here):
+    """A test fails for a retriever that failed, although every gate holds."""
+    run(retrievers=only("good", "slow"), gates={"retrievers": {"good": {"mrr@2": ">= 0.5"}}})
+    with pytest.raises(AssertionError, match="0 of 1 gates failed\nslow failed on 12 of 36"):
+        assert_gates(here / "out")
+    (result,) = assert_gates(pipeline.recompute(here / "out", settings=["max_failed=0.5"]))
+    assert result.passed
 
 
 def test_the_share_that_is_tolerated_is_exact():
