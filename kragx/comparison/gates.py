@@ -89,9 +89,10 @@ def gates_parts(results: Sequence[GateResult]) -> Iterator[Part]:
         yield Line(f"gates: all {len(results)} passed", "green")
     points = {result.condition for result in results if result.is_point_estimate}
     if points:
+        looks = "look at point estimates" if len(points) > 1 else "looks at a point estimate"
         yield Line(
-            f"{' and '.join(map(repr, sorted(points)))} looks at a point estimate, which chance "
-            "moves; 'surely' before it asks for evidence",
+            f"{' and '.join(map(repr, sorted(points)))} {looks}, which chance moves; 'surely' "
+            "before it asks for evidence",
             "dim",
         )
 
