@@ -14,12 +14,12 @@ from kragx.agreement.labels import of_metadata, read_labels
 from kragx.agreement.threshold_choice import By, Candidate, Chooser, as_mapping, trials
 from kragx.comparison import Estimate
 from kragx.comparison.statistics import SEED
-from kragx.comparison.view import TOO_FEW
 from kragx.data import normalise
 from kragx.errors import DataError, UsageError, check_whole, nearest
 from kragx.evaluation.inputs import Texts, source_of
 from kragx.matchers import MatchItem
 from kragx.metrics import KRAGX, Bools, Ints
+from kragx.metrics.intervals import TOO_FEW
 from kragx.printing import Cell, Line, Part, Result, Table, warning
 
 FOLDS = 5

@@ -143,7 +143,7 @@ class RunReport(Result):
                     match=evaluation.match_name,
                     nearby=evaluation.nearby,
                     failures=evaluation.failures,
-                    **evaluation.to_dict(queries=True),  # type: ignore[typeddict-item]
+                    **evaluation.to_dict(queries=True, intervals=False),  # type: ignore[typeddict-item]
                 )
                 for evaluation in self.evaluations
             ],

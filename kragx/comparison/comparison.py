@@ -24,10 +24,10 @@ from kragx.comparison.view import (
     Slice,
     View,
     difference_cell,
-    with_reasons,
 )
 from kragx.errors import UsageError, check_whole, nearest
 from kragx.evaluation.evaluation import Evaluation
+from kragx.metrics.intervals import with_reasons
 from kragx.plain import HIDDEN
 from kragx.printing import Cell, Heading, Line, Part, Result, Table, visible, warning
 

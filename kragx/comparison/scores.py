@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ from kragx.data import GoldDataset, read_gold
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Nearby
-from kragx.metrics import Floats, known_metric
-
-_CLOSE = 1e-9
+from kragx.metrics import Floats, is_mean, known_metric
 
 
 @dataclass(frozen=True)
@@ -117,18 +114,8 @@ class RetrieverScores:
         return (mean - low) * n, (high - mean) * n
 
     def is_mean(self, metric: str) -> bool:
-        """Whether the metric's number is the mean of the queries' values.
-
-        It is not for percentiles and throughput, nor for K-RAG's F1 of means: the run has one
-        number, and no query has a part in it that could be resampled.
-        """
-        known_as, shown = known_metric(metric), self.means[metric]
-        if known_as is not None and not known_as.is_mean:
-            return False
-        known = self.values[metric][~np.isnan(self.values[metric])]
-        if shown is None or not known.size:
-            return shown is None and not known.size
-        return isclose(known.mean(), shown, rel_tol=_CLOSE, abs_tol=_CLOSE)
+        """Whether the metric's number is the mean of the queries' values."""
+        return is_mean(known_metric(metric), self.means[metric], self.values[metric])
 
 
 def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:

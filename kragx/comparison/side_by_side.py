@@ -6,10 +6,10 @@ from math import inf
 from typing import Any
 
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.statistics import TOLERANCE
 from kragx.errors import UsageError, shorten
-from kragx.evaluation.evaluation import Evaluation, bounds_note, metric_names
+from kragx.evaluation.evaluation import INTERVAL, Evaluation, bounds_note, metric_names
 from kragx.metrics import metric as metric_named
+from kragx.metrics.intervals import TOLERANCE, with_reasons
 from kragx.printing import Cell, Line, Part, Table, warning
 
 Result = Evaluation | RetrieverScores
@@ -147,6 +147,7 @@ def _table(evaluations: Sequence[Evaluation]) -> Table:
             Cell(
                 evaluation.mean_cell(metric),
                 "bold" if mean is not None and abs(mean - best) <= TOLERANCE else "",
+                evaluation.ends.get(metric, ""),
             )
             for evaluation, mean in zip(evaluations, means)
         )
@@ -154,4 +155,6 @@ def _table(evaluations: Sequence[Evaluation]) -> Table:
 
     columns = ["metric", *(evaluation.name for evaluation in evaluations)]
     rows = list(map(row, metric_names(evaluations)))
-    return Table(columns, rows, note=bounds_note(evaluations))
+    ends = (text for evaluation in evaluations for text in evaluation.ends.values())
+    note = f"with each mean its {INTERVAL}; whether two differ, kragx.compare tests"
+    return Table(columns, rows, note=with_reasons(ends, note, bounds_note(evaluations)))

@@ -17,7 +17,6 @@ from kragx.comparison.statistics import (
     TOLERANCE,
     Family,
     Flipped,
-    Interval,
     Rows,
     effect_sizes,
     flip_tests,
@@ -336,7 +335,9 @@ class PairTests:
         # memory, as sums of columns depend on it in their last bits.
         own = list(part.columns.values())
         table = np.ascontiguousarray(np.stack([*own, *map(part.column, tested)], axis=1))
-        ranges = [*(_range(metric) for metric, _ in part.columns), *[None] * len(tested)]
+        known = (known_metric(metric) for metric, _ in part.columns)
+        ranges = [None if metric is None else metric.limits for metric in known]
+        ranges += [None] * len(tested)
         ends = mean_intervals(table, ranges, settings.confidence, settings.resamples, settings.seed)
         estimates = part.estimates(means, ends[:, : len(own)])
         differences = {pair: _untested(*pair, estimates) for pair in pairs}
@@ -393,14 +394,6 @@ def _as_good(means: Means, metric: str, best: str) -> tuple[str, ...]:
         for name, value in values.items()
         if value is not None and isclose(value, top, abs_tol=TOLERANCE)
     )
-
-
-def _range(metric: str) -> Interval | None:
-    """Between what a metric's values lie; None where that is not known on both sides."""
-    known = known_metric(metric)
-    if known is None or known.range[1] is None:
-        return None
-    return known.range[0], known.range[1]
 
 
 def _zeroed(differences: Floats) -> Floats:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from kragx.comparison.statistics import LEAST
 from kragx.evaluation.evaluation import Evaluation, bounds_note
 from kragx.metrics import known_metric
+from kragx.metrics.intervals import ends_text, with_reasons
 from kragx.plain import HIDDEN
-from kragx.printing import Cell, Line, Part, Result, Table, interval, number, probability, signed
+from kragx.printing import Cell, Line, Part, Result, Table, number, probability, signed
 
 Direction = Literal["higher", "lower", "neither"]
 Verdict = Literal["better", "worse", "different", "undecided", "untested"]
@@ -46,7 +46,7 @@ class Estimate(Result):
     @property
     def ends(self) -> str:
         """Its interval, or why there is none; empty for a run's own number."""
-        return interval(self.low, self.high) or _without(self.n if self.is_mean else 0)
+        return ends_text(self.low, self.high, self.n if self.is_mean else 0)
 
     def describe(self) -> Iterator[Line]:
         """The value and its interval."""
@@ -106,7 +106,7 @@ class Difference(Result):
     @property
     def ends(self) -> str:
         """Its interval, or why there is none; empty where nothing was tested."""
-        return interval(self.low, self.high, plus=True) or _without(0 if self.p is None else self.n)
+        return ends_text(self.low, self.high, 0 if self.p is None else self.n, plus=True)
 
     @property
     def text(self) -> str:
@@ -127,30 +127,9 @@ class Difference(Result):
         )
 
 
-def _without(n: int) -> str:
-    """Why a mean of n values has no interval."""
-    return "" if n == 0 else TOO_FEW if n < LEAST else ALIKE
-
-
 def _in_text(shown: str, ends: str) -> str:
     """A number with its interval, or why there is none, in a sentence."""
     return f"{shown} {ends if ends.startswith('[') or not ends else f'({ends})'}".rstrip()
-
-
-TOO_FEW, ALIKE = "too few to tell", "all alike"
-"""What stands for an interval where there is none."""
-
-_NO_INTERVAL = {
-    TOO_FEW: f"{TOO_FEW}: fewer than {LEAST} queries have no interval",
-    ALIKE: f"{ALIKE}: the same for each query, {TOO_FEW} how far others would differ",
-}
-
-
-def with_reasons(shown: Iterable[str], *notes: str) -> str:
-    """The notes of a table, and what it means that some intervals are not there."""
-    reasons = set(shown)
-    said = [text for reason, text in _NO_INTERVAL.items() if reason in reasons]
-    return "; ".join(filter(None, [*notes, *said]))
 
 
 NO_VALUE = "(no value)"

@@ -25,10 +25,12 @@ from kragx.metrics import (
     Profile,
     compute,
     counted,
+    intervals_of,
     parse,
     parse_all,
     valueless,
 )
+from kragx.metrics.intervals import CONFIDENCE, Interval, ends_text, with_reasons
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result, Table, number, possible, warning
 
@@ -79,6 +81,15 @@ class Evaluation(Result):
         In the order asked for; of a percentile or throughput the value is the run's own.
         """
         return {str(scores.spec): scores.mean for scores in self.scores}
+
+    @cached_property
+    def intervals(self) -> dict[str, Interval | None]:
+        """The 95 % interval of each mean over the queries, by canonical name.
+
+        None where there is none: of a run's own number, of fewer than three queries, and where all
+        have the same value, unless that is the least or the greatest that there is.
+        """
+        return intervals_of(self.scores)
 
     @cached_property
     def maximum(self) -> dict[str, float]:
@@ -258,13 +269,25 @@ class Evaluation(Result):
         value = self.micro.get(metric)
         return "" if value is None else number(value) + _range(self.micro_bounds.get(metric))
 
+    @cached_property
+    def ends(self) -> dict[str, str]:
+        """The interval of each mean as people read it, or why there is none."""
+        ends = {}
+        for own in self.scores:
+            low, high = self.intervals[str(own.spec)] or (None, None)
+            ends[str(own.spec)] = ends_text(low, high, own.n_scored if own.is_mean else 0)
+        return ends
+
     def describe(self) -> Iterator[Part]:
-        """The means, and what was left out."""
+        """The means with their intervals, and what was left out."""
         yield from self.heading()
-        columns = ["metric", "mean", "micro"][: 3 if self.micro else 2]
-        cells = ([name, self.mean_cell(name), self.micro_cell(name)] for name in self.mean)
+        columns = ["metric", "mean", INTERVAL, "micro"][: 4 if self.micro else 3]
+        cells = (
+            [name, self.mean_cell(name), self.ends[name], self.micro_cell(name)]
+            for name in self.mean
+        )
         rows = [row[: len(columns)] for row in cells]
-        yield Table(columns, rows, note=bounds_note([self]))
+        yield Table(columns, rows, note=with_reasons(self.ends.values(), bounds_note([self])))
         yield from self.warnings()
         yield self.size
 
@@ -290,12 +313,13 @@ class Evaluation(Result):
         n_scored, n_queries = self.counts["n_scored"], self.counts["n_queries"]
         return Line(f"{n_scored} of {n_queries} queries scored")
 
-    def to_dict(self, *, queries: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, queries: bool = False, intervals: bool = True) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
 
-        Bounds stand there where judgements are missing, maxima where there are any.
+        Bounds stand there where judgements are missing, maxima where there are any. Intervals may
+        be left out where those of a comparison stand beside.
         """
-        names = ["settings", "counts", "mean", "micro"]
+        names = ["settings", "counts", "mean", *(["intervals"] * intervals), "micro"]
         names += [name for name in ("bounds", "micro_bounds", "maximum") if getattr(self, name)]
         return {name: plain(getattr(self, name)) for name in [*names, *(["queries"] * queries)]}
 
@@ -315,6 +339,9 @@ def bounds_note(evaluations: Iterable[Evaluation]) -> str:
     """What stands below a table of means: what bounds are, where some evaluation has any."""
     return BOUNDS_NOTE if any(own.bounds for own in evaluations) else ""
 
+
+INTERVAL = f"{CONFIDENCE:.0%} interval"
+"""What the interval of a mean is called in tables."""
 
 BOUNDS_NOTE = "(a to b): what it can become once missing judgements are known"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         parse_all,
         profile_for,
     )
-    from kragx.metrics.scores import MetricScores, counted, valueless
+    from kragx.metrics.scores import MetricScores, counted, intervals_of, is_mean, valueless
     from kragx.metrics.spec import Metric, MetricSpec, Option
 
 __all__ = [
@@ -48,6 +48,8 @@ __all__ = [
     "TextBudget",
     "compute",
     "counted",
+    "intervals_of",
+    "is_mean",
     "known_metric",
     "metric",
     "parse",

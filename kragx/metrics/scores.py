@@ -17,14 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import isclose, isnan
 from typing import Any
 
 import numpy as np
 
+from kragx.metrics.intervals import Interval, mean_intervals
 from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
 from kragx.metrics.profiles import Profile
-from kragx.metrics.spec import MetricSpec, defined
+from kragx.metrics.spec import Metric, MetricSpec, defined
 from kragx.metrics.table_view import PooledCounts
+
+_CLOSE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,46 @@ class MetricScores:
     def n_scored(self) -> int:
         """How many queries have a value, and so are in the mean."""
         return len(defined(self.values))
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether `mean` is the mean of `values`, and so has an interval."""
+        return is_mean(self.spec.metric, self.mean, self.values)
+
+
+def is_mean(metric: Metric | None, number: float | None, values: Floats) -> bool:
+    """Whether a metric's number is the mean of the queries' values.
+
+    It is not for percentiles and throughput, nor for K-RAG's F1 of means: the run has one number,
+    and no query has a part in it that could be resampled.
+
+    Args:
+        metric: None for one that cannot be loaded.
+        number: as it is shown; None where there is none.
+        values: (q); NaN where a query has none.
+    """
+    if metric is not None and not metric.is_mean:
+        return False
+    known = defined(values)
+    if number is None or not known.size:
+        return number is None and not known.size
+    return isclose(known.mean(), number, rel_tol=_CLOSE, abs_tol=_CLOSE)
+
+
+def intervals_of(scores: Sequence[MetricScores]) -> dict[str, Interval | None]:
+    """The 95 % interval of each mean by canonical name; None where there is none.
+
+    As `mean_intervals` has it: of a run's own number, of fewer than three values, and where all are
+    the same within their range, there is none.
+    """
+    intervals: dict[str, Interval | None] = {str(own.spec): None for own in scores}
+    means = [own for own in scores if own.is_mean]
+    if means:
+        values = np.ascontiguousarray(np.stack([own.values for own in means], axis=1))
+        ends = mean_intervals(values, [own.spec.metric.limits for own in means])
+        for own, (low, high) in zip(means, ends.T.tolist()):
+            intervals[str(own.spec)] = None if isnan(low) else (low, high)
+    return intervals
 
 
 def valueless(scores: MetricScores) -> MetricScores:

@@ -150,6 +150,12 @@ class Metric:
         """Whether its queries' values, where they have any, make its number by their mean."""
         return self.number is _mean
 
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """Its range; None where that is not known on both sides."""
+        least, greatest = self.range
+        return None if greatest is None else (least, greatest)
+
     def spec(self, k: Cut = None, within: Profile = KRAGX, /, **options: str) -> MetricSpec:
         """This metric at a cut-off; options that are not given are the profile's.
 

@@ -22,10 +22,21 @@ if TYPE_CHECKING:
 def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Comparison] = ()) -> str:
     """A line for each run and matcher: failures, metrics, the micro averages, and intervals.
 
-    Intervals are those of the comparisons: empty where there is none, of a run's own number too.
+    Intervals are those of the comparisons, without any the evaluations' own: empty where there is
+    none; a run's own number has no columns for one.
     """
     metrics = metric_names(evaluations)
     ends = {
+        (evaluation.name, evaluation.match_name): {
+            f"{scores.spec} {end}": value
+            for scores in evaluation.scores
+            if scores.is_mean
+            for end, value in zip(
+                ("low", "high"), evaluation.intervals[str(scores.spec)] or (None, None)
+            )
+        }
+        for evaluation in (() if comparisons else evaluations)
+    } | {
         (name, comparison.match): {
             f"{metric} {end}": value
             for metric, mean in means.items()

@@ -79,8 +79,16 @@ def test_help_is_light():
 def test_score_loads_only_what_it_uses(tmp_path):
     """`kragx score` with overlap loads no retriever, judge, plot or optional package."""
     path = tmp_path / "results.jsonl"
-    record = {"query_id": "q", "gold": [{"text": "a b c"}], "retrieved": [{"text": "a b c"}]}
-    path.write_text(json.dumps(record), encoding="utf-8")
+    lists = [["a b c"], ["x", "a b c"], ["x"]]  # an interval of MRR takes Student's t
+    records = [
+        {
+            "query_id": f"q{i}",
+            "gold": [{"text": "a b c"}],
+            "retrieved": [{"text": t} for t in texts],
+        }
+        for i, texts in enumerate(lists)
+    ]
+    path.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     packages = loaded(COMMAND.format(arguments=["score", str(path)]))
     assert "numpy" in packages
     assert not packages & {

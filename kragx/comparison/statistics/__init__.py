@@ -1,21 +1,5 @@
 """How sure a number is. Arrays in, arrays out; the query is the unit."""
 
-from kragx.comparison.statistics.bootstrap import (
-    CONFIDENCE,
-    LEAST,
-    RESAMPLES,
-    SEED,
-    TOLERANCE,
-    Interval,
-    check_confidence,
-    expanded,
-    expanded_intervals,
-    percentile_interval,
-    percentile_intervals,
-    resampled,
-    resampled_means,
-    student_t,
-)
 from kragx.comparison.statistics.evidence import (
     enough,
     exact_limits,
@@ -23,7 +7,6 @@ from kragx.comparison.statistics.evidence import (
     sure_bounds,
     unseen,
 )
-from kragx.comparison.statistics.means import mean_intervals
 from kragx.comparison.statistics.paired import (
     difference_interval,
     effect_sizes,
@@ -39,7 +22,26 @@ from kragx.comparison.statistics.randomisation import (
     sign_flip_p,
     worse_parts,
 )
-from kragx.comparison.statistics.wilson import score_interval, score_intervals, wilson_interval
+from kragx.metrics.intervals import (
+    CONFIDENCE,
+    LEAST,
+    RESAMPLES,
+    SEED,
+    TOLERANCE,
+    Interval,
+    check_confidence,
+    expanded,
+    expanded_intervals,
+    mean_intervals,
+    percentile_interval,
+    percentile_intervals,
+    resampled,
+    resampled_means,
+    score_interval,
+    score_intervals,
+    student_t,
+    wilson_interval,
+)
 
 __all__ = [
     "CONFIDENCE",

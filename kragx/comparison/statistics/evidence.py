@@ -11,9 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from kragx.comparison.statistics.bootstrap import CONFIDENCE, RESAMPLES
-from kragx.comparison.statistics.wilson import score_intervals, wilson_interval
 from kragx.metrics import Floats
+from kragx.metrics.intervals import CONFIDENCE, RESAMPLES, score_intervals, wilson_interval
 
 _ROUNDING = 1e-9
 

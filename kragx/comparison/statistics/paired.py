@@ -7,7 +7,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from kragx.comparison.statistics.bootstrap import (
+from kragx.metrics import Floats
+from kragx.metrics.intervals import (
     CONFIDENCE,
     SEED,
     TOLERANCE,
@@ -15,7 +16,6 @@ from kragx.comparison.statistics.bootstrap import (
     blocks,
     expanded,
 )
-from kragx.metrics import Floats
 
 
 def effect_sizes(differences: Floats) -> Floats:

@@ -19,14 +19,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from kragx.comparison.statistics.bootstrap import (
+from kragx.metrics import Bools, Floats
+from kragx.metrics.intervals import (
     RESAMPLES,
     SEED,
     TOLERANCE,
     blocks,
     fixed_point,
 )
-from kragx.metrics import Bools, Floats
 
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 

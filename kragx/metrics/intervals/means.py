@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kragx.comparison.statistics.bootstrap import (
+from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
     RESAMPLES,
     SEED,
     Interval,
     percentile_intervals,
 )
-from kragx.comparison.statistics.wilson import score_intervals
-from kragx.metrics import Floats
+from kragx.metrics.intervals.wilson import score_intervals
+from kragx.metrics.match_table import Floats
 
 
 def mean_intervals(

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from kragx.comparison.statistics import (
+from kragx.errors import UsageError
+from kragx.metrics.intervals import (
     expanded,
     percentile_interval,
     percentile_intervals,
     resampled,
     resampled_means,
 )
-from kragx.errors import UsageError
 
 SEED = 5
 
@@ -84,7 +84,7 @@ def test_interval_with_holes_is_that_of_the_sampled_means():
 
 def test_same_bits_whatever_order_sums_are_added_in():
     """Sums are exact: the queries' order, which a BLAS may choose for itself, changes no bit."""
-    from kragx.comparison.statistics.bootstrap import fixed_point
+    from kragx.metrics.intervals.bootstrap import fixed_point
 
     rng = np.random.default_rng(1)
     x = rng.random((9973, 1)) / 3
@@ -113,3 +113,13 @@ def test_arguments_out_of_range():
     """A count of 0 is refused by name."""
     with pytest.raises(UsageError, match="resamples: 0"):
         percentile_intervals(values(5, 1), count=0)
+
+
+def test_of_many_values_it_is_students():
+    """Of 10,001 skewed values it is scipy's t interval, and what resamples say but for chance."""
+    x = np.random.default_rng(3).lognormal(0, 1, (10_001, 1))
+    ends = percentile_intervals(x)[:, 0]
+    theirs = stats.ttest_1samp(x[:, 0], 0).confidence_interval(0.95)
+    assert ends == pytest.approx(theirs, abs=1e-11)
+    drawn = np.quantile(resampled_means(x, 1000, SEED)[:, 0], [0.025, 0.975])
+    assert drawn == pytest.approx(ends, abs=0.1 * (ends[1] - ends[0]))

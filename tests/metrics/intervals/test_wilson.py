@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from kragx.comparison.statistics import mean_intervals, student_t, wilson_interval
 from kragx.errors import UsageError
+from kragx.metrics.intervals import mean_intervals, student_t, wilson_interval
 from tests.thoroughness import examples
 
 

@@ -4,15 +4,15 @@ from statistics import NormalDist
 
 import numpy as np
 
-from kragx.comparison.statistics.bootstrap import (
+from kragx.errors import UsageError
+from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
     LEAST,
     Interval,
     check_confidence,
-    student_t,
 )
-from kragx.errors import UsageError
-from kragx.metrics import Floats, Ints
+from kragx.metrics.intervals.student import student_t
+from kragx.metrics.match_table import Floats, Ints
 
 _DECIMALS = 12
 """Sums in another order differ behind these; what is shown is to be the same on any machine."""

@@ -5,7 +5,6 @@ There is one: means, differences, agreement and calibration all resample through
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from math import isnan, sqrt
 from statistics import NormalDist
 from typing import TypeVar
@@ -13,7 +12,8 @@ from typing import TypeVar
 import numpy as np
 
 from kragx.errors import UsageError
-from kragx.metrics import Bools, Floats
+from kragx.metrics.intervals.student import student_t
+from kragx.metrics.match_table import Bools, Floats
 
 
 def fixed_point(values: Floats) -> tuple[Floats, Floats]:
@@ -156,6 +156,12 @@ TOLERANCE = 1e-9
 
 _COLUMNS = 1_000
 
+_MANY = 10_000
+"""Resamples of so many values take seconds."""
+
+_DECIMALS = 12
+"""Sums in another order differ behind these; what is shown is to be the same on any machine."""
+
 
 def check_confidence(value: float, least: float = 0.0) -> float:
     """`value` if it is a confidence, above 0 and at least `least`; else a `UsageError`."""
@@ -198,19 +204,33 @@ def percentile_intervals(
 
     Returns:
         (2, c) the ends; NaN for a column with fewer than three values, and where all are the same:
-        resamples say nothing of either.
+        resamples say nothing of either. Of more than 10,000 values they are Student's, which
+        resamples then only repeat.
 
     Source: as of `expanded_intervals`.
     """
     ends = np.full((2, values.shape[1]), np.nan)
     n = (~np.isnan(values)).sum(axis=0)
     varied = np.flatnonzero((n >= LEAST) & ~_alike(values))
+    many = varied[n[varied] > _MANY]
+    if many.size:
+        ends[:, many] = _student_intervals(values[:, many], confidence)
+    varied = varied[n[varied] <= _MANY]
     for start in range(0, len(varied), _COLUMNS):
         columns = varied[start : start + _COLUMNS]
         sampled = resampled_means(values[:, columns], count, seed)
         for own in np.unique(n[columns]):
             same = n[columns] == own
             ends[:, columns[same]] = _percentiles(sampled[:, same], expanded(confidence, int(own)))
+    return ends
+
+
+def _student_intervals(values: Floats, confidence: float) -> Floats:
+    """(2, c) Student's interval of each column's mean."""
+    n = (~np.isnan(values)).sum(axis=0)
+    reach = np.array([student_t((1 + confidence) / 2, count - 1) for count in n.tolist()])
+    mean, margin = np.nanmean(values, axis=0), reach * np.nanstd(values, axis=0, ddof=1) / n**0.5
+    ends: Floats = np.stack([mean - margin, mean + margin]).round(_DECIMALS)
     return ends
 
 
@@ -279,11 +299,3 @@ def expanded(confidence: float, n: int) -> float:
     """The confidence to ask percentiles for, so that n units give the `confidence` wanted."""
     reach = sqrt(n / (n - 1)) * student_t((1 + confidence) / 2, n - 1)
     return 2 * NormalDist().cdf(reach) - 1
-
-
-@lru_cache(maxsize=256)
-def student_t(p: float, df: float) -> float:
-    """The p quantile of Student's t distribution with `df` degrees of freedom."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(df, p))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kragx.comparison.statistics import expanded, expanded_intervals, student_t
+from kragx.metrics.intervals import expanded, expanded_intervals, student_t
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,49 @@
+"""How sure a mean is: its interval over the queries, and the words where there is none."""
+
+from kragx.metrics.intervals.bootstrap import (
+    CONFIDENCE,
+    LEAST,
+    RESAMPLES,
+    SEED,
+    TOLERANCE,
+    Interval,
+    blocks,
+    check_confidence,
+    expanded,
+    expanded_intervals,
+    fixed_point,
+    percentile_interval,
+    percentile_intervals,
+    resampled,
+    resampled_means,
+)
+from kragx.metrics.intervals.means import mean_intervals
+from kragx.metrics.intervals.student import student_t
+from kragx.metrics.intervals.wilson import score_interval, score_intervals, wilson_interval
+from kragx.metrics.intervals.words import TOO_FEW, ends_text, with_reasons
+
+__all__ = [
+    "CONFIDENCE",
+    "LEAST",
+    "RESAMPLES",
+    "SEED",
+    "TOLERANCE",
+    "TOO_FEW",
+    "Interval",
+    "blocks",
+    "check_confidence",
+    "ends_text",
+    "expanded",
+    "expanded_intervals",
+    "fixed_point",
+    "mean_intervals",
+    "percentile_interval",
+    "percentile_intervals",
+    "resampled",
+    "resampled_means",
+    "score_interval",
+    "score_intervals",
+    "student_t",
+    "wilson_interval",
+    "with_reasons",
+]

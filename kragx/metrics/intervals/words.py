@@ -1,0 +1,31 @@
+"""An interval as people read it, or why there is none: the same words in every table."""
+
+from collections.abc import Iterable
+
+from kragx.metrics.intervals.bootstrap import LEAST
+from kragx.printing import interval
+
+TOO_FEW, ALIKE = "too few to tell", "all alike"
+"""What stands for an interval where there is none."""
+
+_REASONS = {
+    TOO_FEW: f"{TOO_FEW}: fewer than {LEAST} queries have no interval",
+    ALIKE: f"{ALIKE}: the same for each query, {TOO_FEW} how far others would differ",
+}
+
+
+def ends_text(low: float | None, high: float | None, n: int, *, plus: bool = False) -> str:
+    """The interval of a mean of n values, or why it has none; empty of no value.
+
+    `plus` is for differences, whose sign is shown.
+    """
+    if low is not None and high is not None:
+        return interval(low, high, plus=plus)
+    return "" if n == 0 else TOO_FEW if n < LEAST else ALIKE
+
+
+def with_reasons(shown: Iterable[str], *notes: str) -> str:
+    """The notes of a table, and what it means that some intervals are not there."""
+    reasons = set(shown)
+    said = [text for reason, text in _REASONS.items() if reason in reasons]
+    return "; ".join(filter(None, [*notes, *said]))
