@@ -46,6 +46,8 @@ def test_the_gates():
         "recall@3",
         "p95_seconds",
         "p95_seconds",
+        "n_failed",
+        "max_failed",
         "retrievers.hybrid.ndcg@10",
         "slices.metadata.difficulty.hard.recall@3",
         "matchers.strict.ndcg@10",
