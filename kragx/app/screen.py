@@ -108,7 +108,7 @@ def _means(comparison: Comparison, evaluations: Sequence[Evaluation]) -> Table:
     ]
     shown = untimed[: METRICS if few else METRICS // 2]
     more = len(names) - len(shown)
-    note = f"; {more} more metrics: --full" if more else ""
+    note = f"; {more} more metric{'s' * (more > 1)}: --full" if more else ""
     table = replace(comparison, metrics=tuple(shown)).means_table(evaluations)
     narrow = table.narrow or table
     if few:
@@ -156,7 +156,7 @@ def _slices(comparison: Comparison, field: str) -> str:
     if len(slices) > LINES:
         shown.append(f"{len(slices) - LINES} more")
     if small := len(comparison.by(field)) - len(slices):
-        shown.append(f"{small} of fewer than {FEW} queries")
+        shown.append(f"{small} slice{'s' * (small > 1)} of fewer than {FEW} queries")
     return f"{metric} of {name} by {field}: {', '.join(shown)}"
 
 

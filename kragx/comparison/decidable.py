@@ -2,7 +2,7 @@
 
 from kragx.comparison.comparison import Settings
 from kragx.comparison.gate_conditions import Gate, Limit
-from kragx.comparison.statistics import enough, least_p, unseen
+from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.metrics import known_metric
 from kragx.printing import number, probability, signed
 
@@ -39,11 +39,12 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
     if needed <= n:
         return None
     form = signed if gate.than else number
-    at_best = "to be equal" if gate.than else number(best)
+    at_best = "no difference on any" if gate.than else f"{number(best)} on each"
     reached = form(best - sign * unseen(n, confidence) * width)
     return (
-        f"cannot be decided with {n:,} question{'s' * (n != 1)}{unless}: even {at_best} at each "
-        f"would make only {reached} sure; {needed:,} questions can"
+        f"cannot be decided with {n:,} question{'s' * (n != 1)}{unless}: even {at_best} "
+        f"would only be surely {'at least' if limit.upwards else 'at most'} {reached}; {needed:,} "
+        "questions can"
     )
 
 
@@ -57,8 +58,7 @@ def undecidable_differences(n: int, settings: Settings) -> str | None:
     least = least_p(n, settings.resamples)
     if n < 1 or least <= settings.alpha:
         return None
-    enough_questions = (m for m in range(n, 64) if least_p(m, settings.resamples) <= settings.alpha)
-    needed = next(enough_questions, None)
+    needed = deciding(settings.alpha, settings.resamples)
     if needed is None:
         remedy = f"no p of {settings.resamples} resamples is small enough, so raise 'resamples'"
     else:

@@ -11,7 +11,12 @@ import numpy as np
 
 from kragx.comparison.comparison import Comparison, Recommendation
 from kragx.comparison.scores import RetrieverScores
-from kragx.comparison.statistics import TOLERANCE, difference_interval, queries_needed
+from kragx.comparison.statistics import (
+    TOLERANCE,
+    deciding,
+    difference_interval,
+    queries_needed,
+)
 from kragx.comparison.view import FEW, Difference, Leader
 from kragx.metrics import METRICS, Bools, known_metric
 from kragx.printing import number
@@ -215,12 +220,13 @@ def _what_is_found(
             query_ids=nowhere,
         )
     missed = known & ~hits[:, comparison.retrievers.index(comparison.best)]
-    gained = ids(missed & hits.any(axis=1))
+    n_missed, gained = int(missed.sum()), ids(missed & hits.any(axis=1))
     if gained and len(gained) >= n / 50 and comparison.leader is not None:
+        missed_queries = f"{n_missed} {'query' if n_missed == 1 else 'queries'}"
         yield _advice(
             "combination",
-            f"Of the {int(missed.sum())} queries with {metric} = 0 for {comparison.best} another "
-            f"retriever finds something for {len(gained)}; a combination could gain those at most.",
+            f"Of the {missed_queries} with {metric} = 0 for {comparison.best} another retriever "
+            f"finds something for {len(gained)}; a combination could gain those at most.",
             metric=metric,
             best=comparison.best,
             query_ids=gained,
@@ -325,8 +331,8 @@ def _advice(kind: str, text: str, *, supported: bool = True, **values: Any) -> R
 
 
 def _every(comparison: Comparison, every: str) -> str:
-    """All retrievers but those that failed, of which nothing is said."""
-    return f"{every} retriever{' that did not fail' if comparison.not_comparable else ''}"
+    """All retrievers but those that failed on more than is tolerated: nothing is said of them."""
+    return f"{every} retriever{' that can be compared' if comparison.not_comparable else ''}"
 
 
 def _undecided(leader: Leader, rival: Difference, best: str) -> str:
@@ -336,19 +342,23 @@ def _undecided(leader: Leader, rival: Difference, best: str) -> str:
             f"{listed([leader.best, *leader.tied])} have the same value for every query in "
             f"{metric}, {best} on average; the data does not say which is best."
         )
+    ties = tuple(name for name in leader.tied if name not in leader.shared)
     if not leader.tested:
         reason = "it is a run's own number, which is not tested"
+    elif len(leader.shared) > 1 and not ties:
+        reason = "cannot be told from each other"
     elif rival.never_differs:
         reason = (
-            f"cannot be told from {listed(leader.tied)}; {rival.against} has the same value for "
+            f"cannot be told from {listed(ties)}; {rival.against} has the same value for "
             "every query"
         )
     else:
         start = ": the" if len(leader.tied) == 1 else f"; to {rival.against} the"
-        reason = f"cannot be told from {listed(leader.tied)}{start} {rival.text}"
+        reason = f"cannot be told from {listed(ties)}{start} {rival.text}"
+    have = "have" if len(leader.shared) > 1 else "has"
     return (
-        f"The data does not say which retriever is best in {metric}: {leader.best} has the best "
-        f"value, {best}, but {reason}."
+        f"The data does not say which retriever is best in {metric}: {listed(leader.shared)} "
+        f"{have} the best value, {best}, but {reason}."
     )
 
 
@@ -374,9 +384,11 @@ class _Needed:
     @classmethod
     def of(cls, comparison: Comparison, rival: Difference) -> _Needed:
         effect, n, error = abs(rival.effect or 0.0), rival.n, 1 / sqrt(max(rival.n, 1))
+        settings = comparison.statistics
+        fewest = max(n + 1, deciding(settings.alpha, settings.resamples) or 0)
         least = (queries_needed(effect + by, comparison.least) for by in (error, 0.0, -error))
         few, likely, most = (
-            None if needed is None or needed > MANY * n else _two_digits(max(needed, n + 1))
+            None if needed is None or needed > MANY * n else _two_digits(max(needed, fewest))
             for needed in least
         )
         if not effect or likely is None:

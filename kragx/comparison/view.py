@@ -324,7 +324,9 @@ class View(Result):
         text = f"{leader.best if leader else ''} {number(mean.value)}".lstrip()
         if leader is not None and leader.decided:
             return Cell(f"{text} ★", "bold green", mean.ends)
-        return Cell(f"not decided, {text}" if leader and leader.tested else text, below=mean.ends)
+        if leader is not None:
+            text = f"not {'decided' if leader.tested else 'tested'}, {text}"
+        return Cell(text, below=mean.ends)
 
     def describe(self) -> Iterator[Part]:
         """The means, and what differs from the baseline."""

@@ -46,7 +46,8 @@ def means_csv(evaluations: Sequence[Evaluation], comparisons: Sequence[Compariso
         for comparison in comparisons
         for name, means in comparison.overall.means.items()
     }
-    micro = [f"micro {name}" for name in metrics if name in evaluations[0].micro]
+    with_micro = {name for evaluation in evaluations for name in evaluation.micro}
+    micro = [f"micro {name}" for name in metrics if name in with_micro]
     rows = (
         {
             "retriever": evaluation.name,

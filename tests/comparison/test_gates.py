@@ -214,7 +214,7 @@ def test_what_surely_says():
     (few,) = check_gates(gates, [compare([hits(20)])])
     assert few.said == (
         "1.0000, surely at least 0.8316 (n = 20); cannot be decided with 20 questions: even "
-        "1.0000 at each would make only 0.8316 sure; 73 questions can"
+        "1.0000 on each would only be surely at least 0.8316; 73 questions can"
     )
     (many,) = check_gates(gates, [compare([hits(80)])])
     assert (many.passed, many.said) == (True, "1.0000, surely at least 0.9542 (n = 80)")
@@ -238,8 +238,8 @@ def test_surely_no_worse_of_equal_retrievers():
     )
     assert few.said == (
         "+0.0000 against baseline, surely at least -0.0713 (n = 50); cannot be decided with 50 "
-        "questions unless it is better: even to be equal at each would make only -0.0713 sure; 189 "
-        "questions can"
+        "questions unless it is better: even no difference on any would only be surely at least "
+        "-0.0713; 189 questions can"
     )
     (bare,) = check_gates(
         parsed({"mrr@10": "surely no worse than baseline"}),

@@ -1,5 +1,6 @@
 """From a config file to a checked `RunConfig`."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,13 @@ from kragx.app.config.problems import of_gates, of_whole, readable, semantic
 from kragx.app.config.values import Loader, fill, filled, override, yaml_problem
 from kragx.app.environment import load_env
 from kragx.errors import ConfigError, DataError, UsageError
+
+FORMER = {("statistics", "correction"): {"holm": "family"}}
+"""Values of earlier versions, in configs and in result folders, and those that took their place."""
+
+
+class ConfigWarning(UserWarning):
+    """Something in a config is read as something else."""
 
 
 def load(path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = True) -> RunConfig:
@@ -59,7 +67,7 @@ def parse_config(
     if not isinstance(raw, dict):
         raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
     unset: list[str] = []
-    raw = fill(override(raw, overrides), here, "", unset)
+    raw = _renewed(fill(override(raw, overrides), here, "", unset), name)
     if isinstance(judge := raw.get("judge"), dict):
         for key in ("store", "rubric"):
             if isinstance(judge.get(key), str):
@@ -72,6 +80,24 @@ def parse_config(
     if problems := problems or list(of_whole(config)):
         raise ConfigError(name, problems)
     return config
+
+
+def _renewed(raw: dict[str, Any], name: str) -> dict[str, Any]:
+    """The config with `FORMER` values replaced, which a warning counts and names."""
+    told = []
+    for (section, key), now in FORMER.items():
+        options = raw.get(section)
+        if not isinstance(options, dict):
+            continue
+        value = options.get(key)
+        if isinstance(value, str) and value in now:
+            raw = {**raw, section: {**options, key: now[value]}}
+            told.append(f"{section}.{key}: {value!r} as {now[value]!r}")
+    if told:
+        values = "1 value" if len(told) == 1 else f"{len(told)} values"
+        text = f"{name}: {values} of an earlier version read anew: {', '.join(told)}"
+        warnings.warn(text, ConfigWarning, stacklevel=4)
+    return raw
 
 
 def match_spec(text: str | None, option: str = "--match") -> object:

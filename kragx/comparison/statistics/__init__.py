@@ -1,6 +1,7 @@
 """How sure a number is. Arrays in, arrays out; the query is the unit."""
 
 from kragx.comparison.statistics.evidence import (
+    deciding,
     enough,
     exact_limits,
     least_p,
@@ -55,6 +56,7 @@ __all__ = [
     "Interval",
     "Rows",
     "check_confidence",
+    "deciding",
     "difference_interval",
     "effect_sizes",
     "enough",

@@ -155,3 +155,8 @@ def least_p(n: int, count: int = RESAMPLES) -> float:
     if n < 1:
         return 1.0
     return 2.0 ** (1 - n) if n <= int(np.log2(count + 1)) else 1 / (count + 1)
+
+
+def deciding(alpha: float, count: int = RESAMPLES) -> int | None:
+    """How many questions it takes until any p can be as small as alpha; None if none ever is."""
+    return next((n for n in range(1, 64) if least_p(n, count) <= alpha), None)

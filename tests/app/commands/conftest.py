@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kragx.app.commands.main import main
+from kragx.app.config import ConfigWarning
 from kragx.matchers import MatchWarning
 
 
@@ -55,7 +56,8 @@ def kragx(
             monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
         # `main` replaces `warnings.showwarning`; leaving this block puts it back.
         with warnings.catch_warnings():
-            warnings.simplefilter("always", MatchWarning)
+            for category in (MatchWarning, ConfigWarning):
+                warnings.simplefilter("always", category)
             with pytest.raises(SystemExit) as ended:
                 main()
         out, err = capsys.readouterr()

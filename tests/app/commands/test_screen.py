@@ -65,7 +65,7 @@ def test_many_small_slices_are_one_line(run):
     """13 slices of one or two questions each do not fill a terminal; with --full they are shown."""
     outcome, seen = run(n=20, kinds=13, text="metrics: mrr@5\nslices: query_type")
     assert len(seen) < HEIGHT
-    assert "mrr@5 of a1 by query_type: 13 of fewer than 10 queries" in outcome.out
+    assert "mrr@5 of a1 by query_type: 13 slices of fewer than 10 queries" in outcome.out
     full, all_of_it = run("--full", n=20, kinds=13, text="metrics: mrr@5\nslices: query_type")
     assert len(all_of_it) > HEIGHT
     assert "kind 12 (n = 1)" in full.out

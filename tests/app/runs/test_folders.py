@@ -262,6 +262,21 @@ def test_the_config_is_printed_first_and_kept(prepared, kragx, here):
     assert kept["output"] == str(here / "other")
 
 
+def test_a_folder_of_an_earlier_version(prepared, kragx, here):
+    """`correction: holm`, an earlier version's default, is read as `family`, and that is said."""
+    prepared("good")
+    said = "1 value of an earlier version read anew: statistics.correction: 'holm' as 'family'"
+    assert kragx("run", "run.yaml").code == 0
+    kept = here / "out" / "config.yaml"
+    kept.write_text(kept.read_text().replace("correction: family", "correction: holm"))
+    for command in (["report", "out"], ["compare", "out", "out"]):
+        outcome = kragx(*command)
+        assert outcome.code == 0
+        assert outcome.err == f"kragx: warning: out/config.yaml: {said}\n"
+    with pytest.warns(config.ConfigWarning, match=said):
+        assert config.load(kept).comparing.correction == "family"
+
+
 def test_a_folder_that_is_none(kragx, here):
     """A folder that no run has written is answered with what one is."""
     code, _, err = kragx("report", ".")
