@@ -20,7 +20,7 @@ def dead(question):
 
 def slow(question):
     if int(question.split()[-1]) % 3 == 0:
-        time.sleep(0.2)
+        time.sleep(0.6)
     return documents(question, 1)
 
 def pairs(question):
@@ -43,7 +43,7 @@ def once(question):
 
 RETRIEVERS = {
     "dead": "six:dead",
-    "slow": {"class": "six:slow", "timeout": 0.03},
+    "slow": {"class": "six:slow", "timeout": 0.15, "concurrency": 6},
     "pairs": "six:pairs",
     "nothing": "six:nothing",
     "good": "six:good",
