@@ -222,3 +222,50 @@ def test_one_retriever():
     """Alone there is nothing to choose, which is said."""
     found = advice([evaluation(gold_set(12), "a", lambda i: 1)])
     assert not found["one_retriever"].supported
+
+
+def test_no_fewer_queries_than_can_decide_at_all():
+    """Of two queries of which one differs, at the least the six are named that can decide."""
+    gold = gold_set(2)
+    pair = compare([evaluation(gold, "a", lambda i: 1), evaluation(gold, "b", lambda i: 1 + i)])
+    (caution,) = pair.cautions
+    assert caution.endswith("the least p that they can reach is 0.5000; 6 questions can")
+    assert "about 6 queries at the least" in pair.recommendations[0].text
+    assert pair.recommendations[0].values["queries_needed"] == 6
+
+
+@pytest.mark.parametrize(
+    ("third", "why"),
+    [
+        (5, ", but cannot be told from each other."),
+        (2, ", but cannot be told from c; to b the difference is +0.0000"),
+    ],
+)
+def test_several_have_the_best_value(third, why):
+    """Both that have the best value are named, and only others are what they tie with.
+
+    a and b find odd and even queries first and the rest at rank 2; c finds none before rank 5, or
+    all but one as a does.
+    """
+    gold = gold_set(40)
+    lists = [
+        evaluation(gold, "a", lambda i: 1 + i % 2),
+        evaluation(gold, "b", lambda i: 2 - i % 2),
+        evaluation(gold, "c", lambda i: 5 if third == 5 or i == 0 else 1 + i % 2),
+    ]
+    verdict, *_ = compare(lists).recommendations
+    assert "best in mrr@10: a and b have the best value, 0.7500" in verdict.text
+    assert why in verdict.text
+
+
+def test_a_number_that_is_not_tested_is_no_best_in_a_slice():
+    """Of a run's own number a slice says who has the best value, and that it is not tested."""
+    gold = gold_set(20, query_type=lambda i: "ab"[i % 2])
+    pair = [
+        evaluation(
+            gold, name, lambda i: 1, metrics=["mrr@10", "seconds_p95"], seconds=lambda i: size
+        )
+        for name, size in (("slow", 2.0), ("fast", 1.0))
+    ]
+    part, _ = compare(pair, dataset=gold, slices=["query_type"]).slices
+    assert part.best_cell("seconds_p95").text == "not tested, fast 1.0000"
