@@ -261,11 +261,10 @@ def test_several_have_the_best_value(third, why):
 def test_a_number_that_is_not_tested_is_no_best_in_a_slice():
     """Of a run's own number a slice says who has the best value, and that it is not tested."""
     gold = gold_set(20, query_type=lambda i: "ab"[i % 2])
+    options = {"metrics": ["mrr@10", "seconds_p95"]}
     pair = [
-        evaluation(
-            gold, name, lambda i: 1, metrics=["mrr@10", "seconds_p95"], seconds=lambda i: size
-        )
-        for name, size in (("slow", 2.0), ("fast", 1.0))
+        evaluation(gold, "slow", lambda i: 1, seconds=lambda i: 2.0, **options),
+        evaluation(gold, "fast", lambda i: 1, seconds=lambda i: 1.0, **options),
     ]
     part, _ = compare(pair, dataset=gold, slices=["query_type"]).slices
     assert part.best_cell("seconds_p95").text == "not tested, fast 1.0000"
