@@ -30,7 +30,7 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     compared = len(config.retrievers) > 1 and any(spec.metric.is_mean for spec in specs)
     of_matches = {str(spec) for spec in specs if spec.metric.from_matches is not None}
     if compared and (problem := undecidable_differences(len(scored), statistics)):
-        yield problem
+        yield str(problem)
     for gate in config.parsed_gates:
         queries = scored if gate.metric in of_matches else list(dataset)
         if gate.field is not None:

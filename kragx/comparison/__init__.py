@@ -7,7 +7,7 @@ earlier results beside the present ones, and `check_gates` holds numbers against
 from kragx.comparison.changes import Change, QueryChange, changes
 from kragx.comparison.compare_retrievers import compare, compare_by_matcher, compare_scores
 from kragx.comparison.comparison import CORRECTIONS, Comparison, Recommendation, Settings
-from kragx.comparison.decidable import undecidable, undecidable_differences
+from kragx.comparison.decidable import too_few_questions, undecidable, undecidable_differences
 from kragx.comparison.failures import Failures
 from kragx.comparison.flips import Flips, flips_warning
 from kragx.comparison.gate_conditions import Gate, parse_gates
@@ -63,6 +63,7 @@ __all__ = [
     "parse_gates",
     "read_results_folder",
     "sliced",
+    "too_few_questions",
     "undecidable",
     "undecidable_differences",
 ]

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from kragx.comparison.comparison import Comparison, Settings
-from kragx.comparison.decidable import undecidable_differences
+from kragx.comparison.decidable import too_few_questions
 from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.flips import flips_between, flips_warning
 from kragx.comparison.recommendations import recommend
@@ -253,9 +253,8 @@ def _cautions(
         yield f"not compared, as not all have it: {', '.join(left_out)}"
     if n_queries := max(len(own.query_ids) for own in scores) - comparison.n_queries:
         yield f"queries that not all have, left out of the comparison: {n_queries}"
-    tested = [own.n for own in comparison.overall.differences if own.p is not None]
-    if problem := undecidable_differences(max(tested, default=0), comparison.statistics):
-        yield problem
+    if too_few := too_few_questions(comparison):
+        yield str(too_few)
     if warning := flips_warning(comparison.flips):
         yield warning
 

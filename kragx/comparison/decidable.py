@@ -1,6 +1,8 @@
 """What so many questions can decide at all, and how many it takes; known before any is asked."""
 
-from kragx.comparison.comparison import Settings
+from dataclasses import dataclass
+
+from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.gate_conditions import Gate, Limit
 from kragx.comparison.statistics import deciding, enough, least_p, unseen
 from kragx.metrics import known_metric
@@ -48,7 +50,35 @@ def undecidable(gate: Gate, limit: Limit, n: int, confidence: float) -> str | No
     )
 
 
-def undecidable_differences(n: int, settings: Settings) -> str | None:
+@dataclass(frozen=True)
+class TooFew:
+    """So few questions, or resamples, that no difference between retrievers can be decided.
+
+    Attributes:
+        n: how many questions have a value.
+        least_p: the least p that they can reach.
+        needed: how many questions would do; None where so few resamples never do.
+        resamples: how many there are.
+    """
+
+    n: int
+    least_p: float
+    needed: int | None
+    resamples: int
+
+    def __str__(self) -> str:
+        if self.needed is None:
+            remedy = f"no p of {self.resamples} resamples is small enough, so raise 'resamples'"
+        else:
+            remedy = f"{self.needed} questions can"
+        return (
+            f"differences between retrievers cannot be decided with {self.n:,} "
+            f"question{'s' * (self.n != 1)}: the least p that they can reach is "
+            f"{probability(self.least_p)}; {remedy}"
+        )
+
+
+def undecidable_differences(n: int, settings: Settings) -> TooFew | None:
     """Why no difference between retrievers can be decided with n questions; None if one can.
 
     Args:
@@ -59,11 +89,10 @@ def undecidable_differences(n: int, settings: Settings) -> str | None:
     if n < 1 or least <= settings.alpha:
         return None
     needed = deciding(settings.alpha, settings.resamples)
-    if needed is None:
-        remedy = f"no p of {settings.resamples} resamples is small enough, so raise 'resamples'"
-    else:
-        remedy = f"{needed} questions can"
-    return (
-        f"differences between retrievers cannot be decided with {n:,} question{'s' * (n != 1)}: "
-        f"the least p that they can reach is {probability(least)}; {remedy}"
-    )
+    return TooFew(n, least, needed, settings.resamples)
+
+
+def too_few_questions(comparison: Comparison) -> TooFew | None:
+    """The same of a comparison: the metric with the most questions is looked at."""
+    tested = (own.n for own in comparison.overall.differences if own.p is not None)
+    return undecidable_differences(max(tested, default=0), comparison.statistics)

@@ -195,9 +195,12 @@ def cell_values(cell: Cell, texts: Mapping[str, str], origins: Origins) -> dict[
 
 def _statuses(cell: Cell) -> list[str]:
     """A letter for each row: answered, empty, failed or missing."""
-    table = cell.evaluation.table
+    evaluation, table = cell.evaluation, cell.evaluation.table
     if cell.lists is None:
-        letters = np.where(table.answered, "a", "m").tolist()
+        letters = [
+            "a" if answered else "f" if query_id in evaluation.failures else "m"
+            for query_id, answered in zip(evaluation.query_ids, table.answered, strict=True)
+        ]
     else:
         letters = [ranked.status[0] for ranked in cell.lists]
     n_docs = table.n_docs.tolist()

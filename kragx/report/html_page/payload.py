@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kragx.comparison import Comparison, GateResult, flips_warning
+from kragx.comparison import Comparison, GateResult, flips_warning, too_few_questions
 from kragx.comparison.near_misses import ALIKE, SIMILAR, Origins
 from kragx.comparison.statistics import LEAST
 from kragx.comparison.view import FEW
@@ -145,9 +145,11 @@ def _standings(
             }
             for flips in comparison.flips
         ]
-        # The page says itself what these flips mean.
-        of_flips = flips_warning(comparison.flips)
-        own["cautions"] = [caution for caution in comparison.cautions if caution != of_flips]
+        too_few = too_few_questions(comparison)
+        own["too_few"] = plain(too_few)
+        # The page says these in its own words.
+        told = (flips_warning(comparison.flips), str(too_few))
+        own["cautions"] = [caution for caution in comparison.cautions if caution not in told]
         own["advice"] = plain(comparison.recommendations)
         values[comparison.match] = short(own)
     return values

@@ -23,6 +23,10 @@ HOSTILE = (
 )
 
 
+# What is left of a hostile text once markup is out of it: its comment has no end.
+SEEN = "표시가 아닌 글자만 서로 견준다:"
+
+
 def pytest_collection_modifyitems(items):
     """What needs a browser is marked as such."""
     for item in items:
@@ -60,7 +64,10 @@ def dataset() -> GoldDataset:
     ]
     queries += [
         Query(
-            "hostile", f"질문 {HOSTILE}", gold=(Gold(text=f"정답 {HOSTILE}"),), query_type="hard"
+            "hostile",
+            f"질문 {HOSTILE}",
+            gold=(Gold(text=f"{SEEN} 정답 {HOSTILE}"),),
+            query_type="hard",
         ),
         Query("failed", "실패하는 질문", gold=(Gold(text="아무도 찾지 못하는 정답 글"),)),
         Query("nothing", "정답이 없는 질문", query_type="easy"),
@@ -78,7 +85,7 @@ def runs(gold: GoldDataset) -> dict[str, Run]:
         hit = [{"id": f"g{at}", "text": f"앞 문장. {text} 뒤 문장."}] if text else []
         good[query.id] = [*(hit if at % 9 else [{"id": "near", "text": near}]), *others]
         weak[query.id] = [*others[:2], *(hit if at % 3 == 0 else []), others[2]]
-    good["hostile"] = [{"id": HOSTILE, "text": f"문서 {HOSTILE}"}]
+    good["hostile"] = [{"id": HOSTILE, "text": f"{SEEN} 문서 {HOSTILE}"}]
     made = {
         "좋은 검색기": Run.from_documents(good, name="좋은 검색기"),
         "weak</script>": Run.from_documents(weak, name="weak</script>"),

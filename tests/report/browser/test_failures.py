@@ -60,6 +60,31 @@ def test_the_winner_of_six(page_of):
     assert "failed" in text(page, "#rows tr[data-at='0']")
 
 
+def test_what_is_no_result_is_looked_at_and_set_against_nothing(page_of):
+    """It cannot be chosen as one of two; its list can be looked at, which chooses nothing."""
+    page = page_of()
+    for side in ("#a", "#b"):
+        options = page.locator(f"{side} option").all_inner_texts()
+        assert options == ["pairs", "nothing", "good", "fair"]
+    pair = page.input_value("#a"), page.input_value("#b")
+    page.click("#rows tr[data-at='1']")
+    page.wait_for_selector("dialog .card")
+    page.select_option("#list-b", label="slow")
+    page.wait_for_selector("dialog .list.series-b:has-text('not compared')")
+    assert page.locator("dialog .all-retrievers .side-b").inner_text().startswith("slow")
+    page.select_option("#list-b", label="dead")
+    page.wait_for_selector("dialog .list.series-b .problem")
+    assert page.inner_text("dialog .list.series-b .side-head b") == "failed"
+    page.click("#close")
+    assert (page.input_value("#a"), page.input_value("#b")) == pair
+    page.click("#rows tr[data-at='1']")
+    page.wait_for_selector("dialog .card")
+    page.select_option("#list-b", label="fair")
+    page.wait_for_selector("dialog .list.series-b .card")
+    page.click("#close")
+    assert page.locator("#b option:checked").inner_text() == "fair"
+
+
 @pytest.mark.parametrize(
     ("locale", "said"),
     [("en-US", "dead and late failed, so there is nothing to compare."), ("ko-KR", "모두 실패")],
@@ -96,6 +121,11 @@ def test_one_that_did_not_fail_has_not_won(page_of):
     assert "fair reaches 0.472 on hit_rate@2." in verdict
     assert "Not compared, as they failed: dead (on 36 of 36 questions)." in verdict
     assert "fair alone did not fail, so there is nothing to choose between." in verdict
+    # Nor does the table set it against what failed; an opened question shows both.
+    assert page.locator("#a, #b, #outcome, #head th.lead, #rows td.lead").count() == 0
+    page.click("#rows tr[data-at='1']")
+    page.wait_for_selector("dialog .card")
+    assert page.locator("dialog .list").count() == 2
 
 
 def test_tolerated_failures_are_said(page_of):
@@ -104,3 +134,14 @@ def test_tolerated_failures_are_said(page_of):
     assert "once failed on 1 of 36 questions; they count as empty lists." in text(page, ".cautions")
     assert "once is best on hit_rate@2." in text(page, ".verdict .headline")
     assert "1 of 36" in text(page, "table.metrics tr.failures")
+    # Where neither is better: the question without an answer is in none of them.
+    counts = []
+    for outcome in ("a", "b", "tie", "differ"):
+        page.select_option("#outcome", outcome)
+        counts.append(int(page.inner_text("#count").split()[0]))
+    assert sum(counts[:3]) == 35
+    assert counts[0] + counts[1] == counts[3]
+    page.click("#reset")
+    row = page.locator("#rows tr", has_text="case 4")
+    assert row.locator("td.a").inner_text() == "failed"
+    assert row.locator("td.lead").inner_text() == "–"

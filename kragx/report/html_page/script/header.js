@@ -22,7 +22,7 @@ function renderHeader() {
 }
 
 const otherLanguage = () => (state.language === "en" ? "ko" : "en");
-const nQuestions = () => t(size() === 1 ? "nQuestions1" : "nQuestions", grouped(size()));
+const nQuestions = (count = size()) => t(count === 1 ? "nQuestions1" : "nQuestions", grouped(count));
 
 function setTheme(theme) {
   state.theme = theme;
@@ -40,7 +40,16 @@ function cautions() {
   const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun }]) =>
     el("li", {}, phrase(begun ? "keptSince" : "kept_answers", strong(retriever), grouped(answers), grouped(all), begun && dayAndTime(begun))));
   const flipped = flips(true).map((line) => el("li", {}, line));
+  const few = tooFew();
   const statistical = (standing()?.cautions || []).map((line) => el("li", { lang: "en" }, plain(line)));
-  const items = [...failed, ...absent, ...kept, ...flipped, ...statistical];
+  const items = [...failed, ...absent, ...kept, ...flipped, ...(few ? [el("li", {}, few)] : []), ...statistical];
   return items.length ? el("section.cautions", { role: "note" }, el("h2.unseen", {}, t("caution")), el("ul", {}, items)) : null;
+}
+
+/** That so few questions, or resamples, decide no difference between retrievers; null where they can. */
+function tooFew() {
+  const few = standing()?.too_few;
+  if (!few) return null;
+  const { n, least_p: least, needed: enough, resamples } = few;
+  return enough === null ? t("cautionResamples", nQuestions(n), number(least), grouped(resamples)) : t("cautionTooFew", nQuestions(n), number(least), nQuestions(enough));
 }

@@ -50,9 +50,10 @@ function pickSides() {
   const best = leader(), baseline = positionOf(standing()?.baseline);
   const differences = [...(standing()?.overall.leaders[state.metric]?.differences || [])];
   const [closestOne] = differences.sort((one, other) => Math.abs(one.value ?? 9) - Math.abs(other.value ?? 9));
-  const next = closestOne ? positionOf(closestOne.against) : [...compared(), ...present()].find((retriever) => retriever !== best) ?? best;
+  const next = closestOne ? positionOf(closestOne.against) : compared().find((retriever) => retriever !== best) ?? best;
   state.a = best;
   state.b = baseline >= 0 && baseline !== best && cell(baseline) && isCompared(baseline) ? baseline : next;
+  state.looked = state.b === best ? { b: present().find((retriever) => retriever !== best) } : {};
 }
 
 /** When the run was, how long it took, and whether it went on from an interrupted one. */

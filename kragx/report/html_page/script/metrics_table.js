@@ -26,7 +26,7 @@ function metricsTable() {
       position ? el("tr.group", {}, el("th", { colspan: retrievers.length + 1, scope: "colgroup" }, t("ofDocuments"))) : null,
       position ? null : failuresRow(retrievers), group.map(row)))),
     flips(false).map((line) => el("p.legend", {}, line)),
-    el("p.legend", {}, retrievers.length < 2 ? null : Object.entries(MARKS).map(([mark, key]) => [el(`span.${key}-mark`, {}, mark), " ", t(`mark_${key}`), "   "]),
+    el("p.legend", {}, compared().length < 2 ? null : Object.entries(MARKS).map(([mark, key]) => [el(`span.${key}-mark`, {}, mark), " ", t(`mark_${key}`), "   "]),
       standing() ? t("metricsNote", percent(standing().statistics.confidence)) : t("metricsNotePlain")),
     el("details.meanings", {}, el("summary", {}, t("meanings")), el("dl", {}, data.metrics.map((each) => el("div", {}, el("dt", {}, each.name), el("dd", {}, meaning(each)))))));
 }
@@ -67,7 +67,7 @@ function slicesTable() {
   const fields = [...new Set(slices().map((slice) => slice.field))];
   if (!fields.length) return null;
   if (!fields.includes(state.field)) state.field = fields[0];
-  const shownMetric = metric(), retrievers = columns(), several = retrievers.length > 1;
+  const shownMetric = metric(), retrievers = columns(), several = compared().length > 1;
   const row = (slice) => {
     const leads = slice.leaders[shownMetric.name], winner = leads?.decided ? leads.best : null;
     return el("tr", {},

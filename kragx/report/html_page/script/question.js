@@ -50,9 +50,10 @@ function step(by) {
   openQuestion(filtered[position]);
 }
 
-/** Another retriever on one side, `a` or `b`, here and in the table. */
+/** Another retriever on one side, `a` or `b`, here and in the table; one that is no result here alone. */
 function pickSide(side, retriever) {
-  Object.assign(state, { [side]: retriever, picked: true });
+  const { [side]: _, ...others } = state.looked;
+  Object.assign(state, isCompared(retriever) ? { [side]: retriever, picked: true, looked: others } : { looked: { ...others, [side]: retriever } });
   renderFilters();
   renderQuestions();
   drawQuestion();
@@ -62,7 +63,7 @@ function pickSide(side, retriever) {
 
 async function drawQuestion(request = ++latest) {
   const query = state.open, detail = await detailOf(query), pool = detail.pool[state.match];
-  const sides = present().length > 1 && state.a !== state.b ? ["a", "b"] : ["a"];
+  const sides = sideOf("a") !== sideOf("b") ? ["a", "b"] : ["a"];
   const lists = sides.map((side) => listOf(detail, side));
   const gold = pool || detail.gold;
   const alternatives = gold.map((item) => [[item.id, item.text], ...(item.alternatives || [])]);
@@ -77,6 +78,7 @@ async function drawQuestion(request = ++latest) {
   relevant.forEach((item, position) => { item.label = `G${position + 1}`; });
   const compared = state.gold === null ? relevant : relevant.filter((item) => item.index === state.gold);
   const dialog = byId("detail"), scrolled = dialog.scrollTop, focused = document.activeElement?.id;
+  for (const side of ["a", "b"]) dialog.style.setProperty(`--${side}`, colour(sideOf(side)));
   dialog.replaceChildren();
   add(dialog, [questionHead(query), questionBody({ query, items, relevant, compared, lists, texts }, detail)]);
   dialog.scrollTop = scrolled;
@@ -85,7 +87,7 @@ async function drawQuestion(request = ++latest) {
 
 /** What a retriever returned, with the scores, judgements and decisions of its documents. */
 function listOf(detail, side) {
-  const retriever = state[side], column = present().indexOf(retriever), run = detail.runs[retrieverName(retriever)];
+  const retriever = sideOf(side), column = present().indexOf(retriever), run = detail.runs[retrieverName(retriever)];
   const flat = detail.pairs[state.match][column] || [], scores = [];
   for (let start = 0; start < flat.length; start += 3) scores.push({ doc: flat[start], gold: flat[start + 1], score: flat[start + 2] });
   return {
@@ -154,9 +156,9 @@ function whatIsMissing({ query, relevant, texts }, { retriever, docs }) {
 function allRetrievers(query) {
   if (present().length < 3) return null;
   return el("div.all-retrievers", { role: "group", "aria-label": t("allRetrievers") }, present().map((retriever) => {
-    const side = retriever === state.a ? "a" : retriever === state.b ? "b" : "";
+    const side = ["a", "b"].find((each) => sideOf(each) === retriever) ?? "";
     return el("button." + (side ? `side-${side}` : "free"), { id: `retriever-${retriever}`, "aria-pressed": String(Boolean(side)), onclick: () => { if (!side) pickSide("b", retriever); } },
-      swatch(retriever), el("span.retriever", {}, name(retrieverName(retriever))), el("b", {}, number(value(retriever, query), metric())), el("small", {}, rankOrReason(retriever, query)));
+      swatch(retriever), el("span.retriever", {}, name(retrieverName(retriever))), el("b", {}, valueText(retriever, query)), hasFailed(retriever, query) ? null : el("small", {}, rankOrReason(retriever, query)));
   }));
 }
 
@@ -214,8 +216,8 @@ function listSide(question, list, shared) {
     ? select({ id: `list-${side}`, "aria-label": t("retrieved") }, present().map((each) => [each, retrieverName(each)]), retriever, (chosen) => pickSide(side, Number(chosen)))
     : el("strong", {}, name(named));
   const result = cell(retriever), seconds = result.seconds?.[query], status = result.status[query], why = reason(retriever, query);
-  const head = el("div.side-head", {}, choose, el("b", {}, number(value(retriever, query), metric())),
-    el("span.muted", {}, metric().name, missing(seconds) ? "" : ` · ${duration(seconds)}`), help(scoreHelp()));
+  const head = el("div.side-head", {}, choose, el("b", {}, valueText(retriever, query)),
+    el("span.muted", {}, metric().name, missing(seconds) ? "" : ` · ${duration(seconds)}`, isCompared(retriever) ? "" : ` · ✗ ${t("notCompared")}`), help(scoreHelp()));
   const cut = cutOf(retriever, query);
   const cutLine = () => el("p.cut", {}, el("span", {}, t("cutLine", metric().name)));
   let body;

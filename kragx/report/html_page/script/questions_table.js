@@ -16,17 +16,17 @@ function questionsSection() {
 // -- filters -----------------------------------------------------------------------------------
 
 function renderFilters() {
-  const [a, b] = [state.a, state.b].map((retriever) => plain(retrieverName(retriever))), two = present().length > 1;
+  const [a, b] = [state.a, state.b].map((retriever) => plain(retrieverName(retriever))), two = compared().length > 1;
   const chooser = (id, text, options, chosen, choose, cls) => field(text, select({ id }, options, chosen, choose), cls);
-  const names = present().map((retriever) => [retriever, retrieverName(retriever)]);
+  const names = compared().map((retriever) => [retriever, retrieverName(retriever)]);
   const reasons = REASONS.filter((why) => [...questions()].some((query) => reason(state.a, query) === why));
   const box = byId("filters"), focused = document.activeElement?.id, root = document.documentElement.style;
   root.setProperty("--a", colour(state.a));
   root.setProperty("--b", colour(state.b));
   box.replaceChildren(...[
     field(t("searchLabel"), el("input", { id: "search", type: "search", placeholder: t("search"), value: state.search, autocomplete: "off", oninput: (event) => filter({ search: event.target.value }, false) }), ".wide"),
-    two && chooser("a", t("compare"), names, state.a, (retriever) => filter({ a: Number(retriever), picked: true }), ".series-a"),
-    two && chooser("b", t("with"), names, state.b, (retriever) => filter({ b: Number(retriever), picked: true }), ".series-b"),
+    two && chooser("a", t("compare"), names, state.a, (retriever) => filter({ a: Number(retriever), picked: true, looked: {} }), ".series-a"),
+    two && chooser("b", t("with"), names, state.b, (retriever) => filter({ b: Number(retriever), picked: true, looked: {} }), ".series-b"),
     two && chooser("outcome", t("outcome"), [["all", t("all")], ["a", t("aWins", a)], ["b", t("bWins", b)], ["tie", t("ties")], ["differ", t("differ")]], state.outcome, (outcome) => filter({ outcome })),
     chooser("result", t("failed"), [["any", t("anyResult")], ["failedA", t("failedBy", a)], ...(two ? [["failedB", t("failedBy", b)], ["failedBoth", t("failedBoth")]] : []), ["foundA", t("foundBy", a)]], state.result, (result) => filter({ result })),
     chooser("why", `${t("why")} (${clipped(retrieverName(state.a), 13)})`, [["", t("anyWhy")], ...reasons.map((why) => [why, reasonShort(why)])], state.why, (why) => filter({ why })),
@@ -115,7 +115,7 @@ function renderHead() {
   byId("head").replaceChildren(el("tr", {},
     sorter("question", t("question"), "q", t("question")),
     present().map((retriever) => sorter(String(retriever), columnHead(retriever), columnClass(retriever), plain(retrieverName(retriever)), retriever)),
-    present().length > 1 ? sorter("lead", t("difference"), "lead", t("difference")) : null,
+    compared().length > 1 ? sorter("lead", t("difference"), "lead", t("difference")) : null,
     sorter("why", phrase("resultOf", breakable(retrieverName(state.a))), "why", t("result"))));
 }
 
@@ -129,12 +129,11 @@ function questionRow(query, position) {
     vars: { "--row": `${rowHeight}px` }, onclick: () => { state.selected = position; openQuestion(query); }, onfocus: () => pick(position, false) },
     el("td.q", {}, el("div.clamp", { dir: "auto" }, text ? el("bdi", {}, shown(text.slice(0, 300))) : null), el("small", {}, name(data.queries.ids[query]), " ", chip())),
     present().map((retriever) => {
-      // What a failure scores is no value of the list.
-      if (cell(retriever)?.status[query] === "f" && !metric().of_documents) return el("td.lost", { class: columnClass(retriever) }, t("short_failed"));
+      if (hasFailed(retriever, query)) return el("td.lost", { class: columnClass(retriever) }, valueText(retriever, query));
       const own = value(retriever, query), share = own !== null && metric().unit;
-      return el("td", { class: columnClass(retriever) }, share ? el("i.meter", { vars: { "--share": own, "--own": colour(retriever) } }) : null, number(own, metric()));
+      return el("td", { class: columnClass(retriever) }, share ? el("i.meter", { vars: { "--share": own, "--own": colour(retriever) } }) : null, valueText(retriever, query));
     }),
-    present().length > 1 ? el("td.lead", { class: !ahead ? "zero" : ahead > 0 ? "up" : "down" }, ahead === 0 ? "=" : signed(ahead, metric())) : null,
+    compared().length > 1 ? el("td.lead", { class: !ahead ? "zero" : ahead > 0 ? "up" : "down" }, ahead === 0 ? "=" : signed(ahead, metric())) : null,
     el("td.why", {}, chip()));
 }
 

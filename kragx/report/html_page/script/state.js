@@ -3,7 +3,7 @@
 let data = null; // the index
 const EVERYTHING = { search: "", outcome: "all", result: "any", slice: "", why: "" };
 const state = {
-  language: "en", theme: null, match: 0, metric: null, a: 0, b: 0, picked: false, curve: null, field: null,
+  language: "en", theme: null, match: 0, metric: null, a: 0, b: 0, picked: false, looked: {}, curve: null, field: null,
   ...EVERYTHING, sort: { by: "order", down: false }, selected: 0, open: null, gold: null,
 };
 
@@ -28,6 +28,9 @@ const isCompared = (retriever) => failuresOf(retriever)?.tolerated !== false;
 const compared = () => present().filter(isCompared);
 const lost = () => present().filter((retriever) => !isCompared(retriever));
 
+/** The retriever whose list stands on a side, `a` or `b`: one that is no result can be looked at there. */
+const sideOf = (side) => state.looked[side] ?? state[side];
+
 /** Retrievers as columns; where there is room for one or two, the leader comes first. */
 const columns = () => (narrow() ? [...new Set([leader(), ...present()])] : present());
 
@@ -39,7 +42,11 @@ const slices = () => (standing()?.slices || []).map((slice, position) => ({ ...s
 const sliceLabel = ({ field: path, value }) => plain(`${fieldName(path)}: ${value ?? t("noValue")}`);
 
 const mean = (retriever, { name: metricName } = metric()) => cell(retriever).mean[metricName] ?? null;
-const value = (retriever, query) => cell(retriever)?.values[state.metric]?.[query] ?? null;
+
+/** The value of a list; none where the retriever failed, as what a failure scores is no value of it. */
+const value = (retriever, query) => (hasFailed(retriever, query) ? null : cell(retriever)?.values[state.metric]?.[query] ?? null);
+const hasFailed = (retriever, query) => cell(retriever)?.status[query] === "f" && !metric().of_documents;
+const valueText = (retriever, query) => (hasFailed(retriever, query) ? t("short_failed") : number(value(retriever, query), metric()));
 
 /** What the statistics say of a retriever: {value, low, high, n}. */
 const estimate = (view, retriever, { name: metricName }) => view?.means[retrieverName(retriever)]?.[metricName] ?? null;
