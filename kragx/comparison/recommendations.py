@@ -298,6 +298,7 @@ def verdict(comparison: Comparison) -> Recommendation:
     values: dict[str, Any] = {
         "metric": metric,
         "best": leader.best,
+        "shared": list(leader.shared),
         "value": best.value,
         "low": best.low,
         "high": best.high,

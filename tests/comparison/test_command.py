@@ -96,6 +96,10 @@ def test_gates_end_with_1_and_a_table(run, here):
     [
         ("gates: {mrr@10: '> 0'}", "gates.mrr@10: mrr@10 is not computed; add it to 'metrics'"),
         ("gates: {mrr@5: 1}", "gates.mrr@5: 1 is no condition"),
+        (
+            "gates: {mrr@10: ['> 0', '< 1']}",
+            "1 problem\n  gates.mrr@10: mrr@10 is not computed",
+        ),
         ("gates: {retrievers: {min: {mrr@5: '> 0'}}}", "perhaps you meant 'mine'?"),
         (AGAINST_EARLIER, "gates.retrievers.mine.mrr@5: 'no worse than earlier' needs earlier re"),
         (

@@ -256,6 +256,7 @@ def test_several_have_the_best_value(third, why):
     verdict, *_ = compare(lists).recommendations
     assert "best in mrr@10: a and b have the best value, 0.7500" in verdict.text
     assert why in verdict.text
+    assert verdict.values["shared"] == ["a", "b"]
 
 
 def test_a_number_that_is_not_tested_is_no_best_in_a_slice():

@@ -140,4 +140,4 @@ def of_gates(config: RunConfig) -> list[str]:
         slices=config.slices or (),
         baseline=config.baseline,
     )
-    return problems
+    return list(dict.fromkeys(problems))  # a list of conditions may lack the same thing each

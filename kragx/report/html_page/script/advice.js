@@ -18,7 +18,7 @@ const questionLink = (query, ...text) => el("button.link", { onclick: () => { fi
 const ADVICE = {
   winner: (v) => phrase("advice_winner", strong(v.best), v.metric, value_(v.value), strong(v.next),
     `${signed(v.difference)} ${interval({ low: v.difference_low, high: v.difference_high }, null, signed)}`.trim(), whoFailed()),
-  no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed()) : v.best ? phrase("advice_undecided", v.metric, strong(v.best), value_(v.value), tiedWith(v), rival(v)) : phrase("advice_no_winner", v.metric)),
+  no_winner: (v) => (v.nothing_found ? phrase("advice_nothing", v.metric, whoFailed()) : v.best ? phrase("advice_undecided", v.metric, joined(v.shared.map(strong), ", "), value_(v.value), tiedWith(v), rival(v)) : phrase("advice_no_winner", v.metric)),
   one_retriever: (v) => (v.failed?.length ? phrase("advice_only", joined(compared().map(retrieverName).map(strong), ", ")) : phrase("advice_one_retriever")),
   cost: (v) => phrase(v.tied ? "advice_cost_tied" : "advice_cost", strong(v.best), v.ratio.toFixed(1), strong(v.fastest), duration(v.best_seconds), duration(v.fastest_seconds), v.metric, standing().metrics[0]),
   routing: (v) => phrase("advice_routing", sliceOf(v), strong(v.best), v.metric, plain(fieldName(v.field))),
