@@ -269,7 +269,8 @@ def _unique(entries: _Entries, name: str) -> dict[str, Doc]:
     places: dict[str, str] = {}
     for place, doc in entries:
         if doc.id is None or doc.text is None:
-            raise DataError(f"{place}: a document of a corpus needs 'id' and 'text'")
+            lacking = "no id" if doc.id is None else "no text"
+            raise DataError(f"{place}: has {lacking}; a document of a corpus needs 'id' and 'text'")
         if doc.id in docs:
             raise DataError(
                 f"{place}: id {doc.id!r} stands twice (first in {_first(places[doc.id], place)}); "

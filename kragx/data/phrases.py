@@ -1,6 +1,7 @@
 """Short texts such as answers are looked for as phrases: which are short, where they stand."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kragx.data.tokens import Ints, TokenCorpus, Tokens
 
@@ -42,11 +43,11 @@ def phrase_starts(tokens: Tokens, phrase: Tokens, corpus: TokenCorpus) -> Ints:
     starts: Ints = np.arange(len(tokens) - behind)
     for offset, token in enumerate(phrase[:-1]):
         starts = starts[tokens[starts + offset] == token]
-    ends = tokens[starts + behind]
+    ends, numbers = np.unique(tokens[starts + behind], return_inverse=True)
     words, last = corpus.words, corpus.words[phrase[-1]]
-    known = np.unique(ends[ends >= 0]).tolist()
-    forms = [token for token in known if _is_form(words[token], last)]
-    return starts[np.isin(ends, forms)]
+    forms = np.array([end >= 0 and _is_form(words[end], last) for end in ends.tolist()], bool)
+    stands: NDArray[np.bool_] = forms[numbers]
+    return starts[stands]
 
 
 def _is_form(word: str, of: str) -> bool:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from kragx.data.tokenizers import Tokenizer
@@ -42,6 +43,8 @@ class TokenCorpus:
         self.short: set[str] = set()  # texts of fewer than two tokens
         self._pieces: dict[str, Tokens] = {}  # of texts that have any
         self._uncut: list[str] = []  # texts not yet looked at for them
+        # Below 0, so that they are no tokens.
+        self._of_pieces: defaultdict[bytes, int] = defaultdict(itertools.count(-1, -1).__next__)
         self._words: list[str] = []
         self._unspaced = np.empty(0, bool)
 
@@ -82,7 +85,8 @@ class TokenCorpus:
 
         A character of a script that writes without spaces says less than a word: by chance alone
         a long text has many pairs of those of another. So their runs are cut into pieces of
-        `PIECE` characters, one from each character on; shorter runs stay as they are.
+        `PIECE` characters, one from each character on; shorter runs stay as they are. A piece's
+        number is below 0.
         """
         if self._uncut:
             self._cut(self._uncut)
@@ -91,30 +95,29 @@ class TokenCorpus:
 
     def _cut(self, texts: Sequence[str]) -> None:
         """Remember the pieces of those texts that have a run long enough for one."""
-        tokens, rows, lengths = joined(self.of(texts))
+        if not self.unspaced.any():
+            return
+        tokens, rows, _ = joined(self.of(texts))
         inside = self.unspaced[tokens]
+        behind = max(0, len(tokens) - PIECE + 1)
         begins = np.zeros(len(tokens), bool)
-        behind = len(tokens) - PIECE + 1  # a piece must not reach over the end of its text
-        if behind > 0:
-            begins[:behind] = rows[:behind] == rows[PIECE - 1 :]
-            for place in range(PIECE):
-                begins[:behind] &= inside[place : place + behind]
-        ends = np.cumsum(lengths)
-        words = self.words
+        begins[:behind] = rows[:behind] == rows[PIECE - 1 :]  # not over the end of a text
+        for place in range(PIECE):
+            begins[:behind] &= inside[place : place + behind]
+        if not begins.any():
+            return
+        covered = begins.copy()
+        for place in range(1, PIECE):
+            covered[place:] |= begins[:-place]
+        # A piece's key is the bytes of its token numbers: a tenth of the time of joined letters.
+        pieces = sliding_window_view(tokens, PIECE)[begins[:behind]]
+        keys = pieces.view(f"V{pieces.itemsize * PIECE}").ravel().tolist()
+        tokens[begins] = np.fromiter(map(self._of_pieces.__getitem__, keys), np.int32, len(keys))
+        units = (begins | ~covered).nonzero()[0]
+        ends = np.cumsum(np.bincount(rows[units], minlength=len(texts))).tolist()
         for row in np.unique(rows[begins]).tolist():
-            of_text = slice(ends[row] - lengths[row], ends[row])
-            letters = [words[token] for token in tokens[of_text].tolist()]
-            covered = np.convolve(begins[of_text], np.ones(PIECE, np.int64))[: len(letters)] > 0
-            self._pieces[texts[row]] = np.array(
-                [
-                    self._numbers[
-                        "".join(letters[place : place + PIECE] if cut else letters[place])
-                    ]
-                    for place, cut in enumerate(begins[of_text].tolist())
-                    if cut or not covered[place]
-                ],
-                np.int32,
-            )
+            of_text = slice(ends[row - 1] if row else 0, ends[row])
+            self._pieces[texts[row]] = tokens[units[of_text]]
 
     def add(self, texts: Iterable[str]) -> None:
         """Tokenise the texts that are new, as one batch."""
@@ -141,10 +144,12 @@ class TokenCorpus:
     def places(self, tokens: Tokens) -> Ints:
         """A table from every token number to a place where it stands in `tokens`, else negative.
 
-        It is one array that is used again for every call, so use it before the next one.
+        Numbers of pieces, which are below 0, stand in it from its end. It is one array that is used
+        again for every call, so use it before the next one.
         """
-        if len(self._places) < self.n_distinct_tokens:
-            self._places = np.full(2 * self.n_distinct_tokens, _NOWHERE, np.int64)
+        size = self.n_distinct_tokens + len(self._of_pieces)
+        if len(self._places) < size:
+            self._places = np.full(2 * size, _NOWHERE, np.int64)
         else:
             self._places[self._placed] = _NOWHERE
         self._places[tokens] = np.arange(len(tokens))

@@ -1,7 +1,7 @@
 """Matchers that turn texts into numbers, many queries at once, and compare these."""
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import chain, islice
@@ -10,6 +10,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from kragx.data import TokenCorpus, Tokenizer
+from kragx.data.phrases import is_short
 from kragx.data.words import words
 from kragx.errors import shorten
 from kragx.matchers.base import BaseMatcher, MatchItem, MatchWarning, Notes
@@ -84,12 +85,12 @@ class BatchMatcher(BaseMatcher):
         watchers = self.watchers()
         lost: dict[str, tuple[str, str]] = {}  # the first question and text of each count
         while batch := list(islice(stream, _BATCH)):
-            docs = [item.doc_texts(self.name) for item in batch]
+            own_docs = [item.doc_texts(self.name) for item in batch]
             targets = [item.target_texts(self.name) for item in batch]
             # A text that several queries have is read once.
-            distinct = dict.fromkeys(chain(*docs, *(of_query.values() for of_query in targets)))
+            distinct = dict.fromkeys(chain(*own_docs, *(of_query.values() for of_query in targets)))
             read = {text: self.read(text) for text in distinct}
-            docs = [[read[text] for text in of_query] for of_query in docs]
+            docs = [[read[text] for text in of_query] for of_query in own_docs]
             golds = [[read[text] for text in of_query.values()] for of_query in targets]
             self.prepare(list(read.values()))
             special = {
@@ -97,16 +98,16 @@ class BatchMatcher(BaseMatcher):
                 GOLD_LOST: set(self.useless(chain.from_iterable(golds), gold=True)),
                 SHORT_GOLD: set(self.as_phrases(chain.from_iterable(golds))),
             }
-            for item, columns, of_docs, of_golds, scored in zip(
-                batch, targets, docs, golds, self.compare(docs, golds)
+            for item, own, columns, of_docs, of_golds, scored in zip(
+                batch, own_docs, targets, docs, golds, self.compare(docs, golds)
             ):
                 candidates = {
-                    DOCS_LOST: of_docs,
-                    GOLD_LOST: _lost_gold(item, columns, of_golds, special[GOLD_LOST]),
-                    SHORT_GOLD: of_golds,
+                    DOCS_LOST: zip(of_docs, own),
+                    GOLD_LOST: _unsaved(item, columns, of_golds, special[GOLD_LOST]),
+                    SHORT_GOLD: zip(of_golds, columns.values()),
                 }
                 for count, texts in candidates.items():
-                    text = next(filter(special[count].__contains__, texts), None)
+                    text = next((own for as_read, own in texts if as_read in special[count]), None)
                     if text is not None:
                         notes[count] += 1
                         lost.setdefault(count, (item.query.id, text))
@@ -134,38 +135,44 @@ class BatchMatcher(BaseMatcher):
             warnings.warn(problem, MatchWarning, stacklevel=2)
 
 
-def _lost_gold(
-    item: MatchItem, columns: Iterable[int], golds: Sequence[str], useless: set[str]
-) -> Iterator[str]:
-    """The useless texts of gold items that no alternative saves."""
+def _unsaved(
+    item: MatchItem, columns: Mapping[int, str], golds: Sequence[str], useless: set[str]
+) -> Iterator[tuple[str, str]]:
+    """The texts of gold items that no alternative saves, each as it is read and as it is."""
     if not useless:
         return
     positions = [item.targets[column].gold for column in columns]
     saved = {position for position, text in zip(positions, golds) if text not in useless}
-    yield from (text for position, text in zip(positions, golds) if position not in saved)
+    texts = zip(golds, columns.values())
+    yield from (pair for position, pair in zip(positions, texts) if position not in saved)
 
 
 class TokenMatcher(BatchMatcher):
     """Compares the tokens of documents and gold texts; each distinct text is tokenised once.
 
     A subclass says in `compare` what two lists of texts score. A text with fewer than
-    `least_tokens` tokens matches nothing.
+    `least_tokens` tokens matches nothing. One with an option `short` looks for gold of at most so
+    many tokens as a phrase.
     """
 
     tokenizer: Tokenizer
     least_tokens: int = 1
+    short: int = 0
 
     def remedy(self, text: str) -> str:
-        """By what the text has: tokens but too few, none, or nothing at all."""
-        (tokens,) = self.tokenizer.tokens([text])
+        """By what the text has: tokens but too few, none, markup alone, or nothing at all."""
+        as_read = self.read(text)
+        (tokens,) = self.tokenizer.tokens([as_read])
         if any(tokens):
             return (
-                f"it has fewer than {self.least_tokens} tokens; use 'overlap' or 'phrase', which "
-                "look for short gold as a phrase"
+                "it has too few tokens; use 'phrase', or 'overlap' with 'short: 5' (its default), "
+                "which look for short gold as a phrase"
             )
-        if words(text):
+        if words(as_read):
             name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)
             return f"the tokenizer {name!r} finds no token in it; use 'unicode'"
+        if words(text):
+            return "it is markup alone, which is left out; use 'text', which compares it as it is"
         if text.strip():
             return "it has neither letters nor digits; use 'text', which compares it as it is"
         return "it is empty; give it a text, or remove it"
@@ -195,3 +202,18 @@ class TokenMatcher(BatchMatcher):
         """Those with fewer than `least_tokens` tokens."""
         short = filter(self.corpus.short.__contains__, texts)
         return (text for text in short if len(self.corpus.of([text])[0]) < self.least_tokens)
+
+    def is_phrase(self, gold: str) -> bool:
+        """Whether a gold text that was tokenised is looked for as a phrase."""
+        (tokens,) = self.corpus.of([gold])
+        return is_short(tokens, self.corpus, self.short)
+
+    def as_phrases(self, golds: Iterable[str]) -> Iterable[str]:
+        """The short ones."""
+        return filter(self.is_phrase, golds) if self.short else ()
+
+    def remark(self, gold: str) -> str:
+        """That gold is looked for as a phrase, if it is short."""
+        as_read = self.read(gold)
+        self.corpus.add([as_read])
+        return "short gold, looked for as a phrase" if self.is_phrase(as_read) else ""

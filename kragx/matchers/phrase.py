@@ -6,12 +6,13 @@ pair. So gold of a few tokens either stands in a document as it is, or does not 
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Annotated
 
 import numpy as np
 
 from kragx.data import TokenCorpus, UnicodeTokenizer
-from kragx.data.phrases import SHORT, is_short, phrase_starts
+from kragx.data.phrases import SHORT, phrase_starts
 from kragx.data.tokens import Tokens, joined
 from kragx.errors import UsageError
 from kragx.matchers.base import Threshold, TokenizerOption
@@ -85,8 +86,8 @@ class PhraseMatcher(TokenMatcher):
     ) -> Iterator[Floats]:
         """1 where the gold text stands, else 0."""
         for of_docs, of_golds in zip(docs, golds):
-            found = phrases(self.corpus.of(of_docs), self.corpus.of(of_golds), self.corpus)
-            yield found.astype(np.float64)
+            stands = phrases(self.corpus.of(of_docs), self.corpus.of(of_golds), self.corpus)
+            yield stands.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -124,20 +125,6 @@ class OverlapMatcher(TokenMatcher):
             return ()
         return BrokenTexts(self.corpus), *([SiblingWatcher(self)] if self.siblings is None else [])
 
-    def is_phrase(self, gold: str) -> bool:
-        """Whether a gold text that was tokenised is looked for as a phrase."""
-        (tokens,) = self.corpus.of([gold])
-        return is_short(tokens, self.corpus, self.short)
-
-    def as_phrases(self, golds: Iterable[str]) -> Iterable[str]:
-        """The short ones."""
-        return filter(self.is_phrase, golds)
-
-    def remark(self, gold: str) -> str:
-        """That gold is looked for as a phrase, if it is short."""
-        self.corpus.add([gold])
-        return "short gold, looked for as a phrase" if self.is_phrase(gold) else ""
-
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""
         return profile.for_scores()
@@ -147,19 +134,26 @@ class OverlapMatcher(TokenMatcher):
     ) -> Iterator[Floats]:
         """Shares of pairs, and 1 or 0 for short gold, one query after another."""
         for of_docs, of_golds in zip(docs, golds):
-            pieces = self.corpus.pieces(of_docs), self.corpus.pieces(of_golds)
-            scores = rouge("rouge2", "overlap", *pieces, self.corpus)
-            if self.siblings == "apart":
-                doc_tokens, gold_tokens = self.corpus.of(of_docs), self.corpus.of(of_golds)
-                for row, column in zip(*scores.nonzero()):
-                    scores[row, column] = agreeing(
-                        doc_tokens[row], gold_tokens[column], self.corpus
-                    )
-            columns = [column for column, gold in enumerate(of_golds) if self.is_phrase(gold)]
-            if columns and of_docs:
-                short = self.corpus.of(of_golds[column] for column in columns)
-                scores[:, columns] = phrases(self.corpus.of(of_docs), short, self.corpus)
+            short = np.fromiter(map(self.is_phrase, of_golds), bool, len(of_golds))
+            scores = np.zeros((len(of_docs), len(of_golds)))
+            if short.any():
+                answers = self.corpus.of(compress(of_golds, short))
+                scores[:, short] = phrases(self.corpus.of(of_docs), answers, self.corpus)
+            if not short.all():
+                passages = [*compress(of_golds, ~short)]
+                scores[:, ~short] = self._of_passages(of_docs, passages)
             yield scores
+
+    def _of_passages(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
+        """Shares of pairs: of one query's n documents and m gold texts, n x m."""
+        scores = rouge(
+            "rouge2", "overlap", self.corpus.pieces(docs), self.corpus.pieces(golds), self.corpus
+        )
+        if self.siblings == "apart":
+            doc_tokens, gold_tokens = self.corpus.of(docs), self.corpus.of(golds)
+            for row, column in zip(*scores.nonzero()):
+                scores[row, column] = agreeing(doc_tokens[row], gold_tokens[column], self.corpus)
+        return scores
 
 
 @dataclass

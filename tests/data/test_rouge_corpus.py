@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from hypothesis import given, strategies as st
 
 from kragx import evaluate
-from kragx.data.tokens import TokenCorpus
+from kragx.data.tokenizers import UnicodeTokenizer
+from kragx.data.tokens import PIECE, TokenCorpus
+from kragx.data.words import unspaced, words
 from kragx.matchers import RougeMatcher
 from tests.matchers.support import CountingTokenizer, item, scored
+from tests.thoroughness import examples
 
 
 @pytest.mark.parametrize("method", ["rouge1", "rouge2", "rougeL"])
@@ -69,3 +73,34 @@ def test_many_queries_score_as_each_alone(method: str) -> None:
     for each, scores in zip(items, streamed, strict=True):
         (alone,) = RougeMatcher(method).scores([each], Counter())
         assert scores.tolist() == alone.tolist()
+
+
+def pieces_by_hand(text: str) -> list[str]:
+    """The words of a text, runs of characters without spaces in overlapping pieces."""
+    tokens = words(text)
+    begins = [
+        len(tokens[place : place + PIECE]) == PIECE
+        and all(map(unspaced, tokens[place : place + PIECE]))
+        for place in range(len(tokens))
+    ]
+    return [
+        "|".join(tokens[place : place + PIECE]) if begins[place] else token
+        for place, token in enumerate(tokens)
+        if begins[place] or not any(begins[max(0, place - PIECE + 1) : place])
+    ]
+
+
+@examples(400)
+@given(st.lists(st.text("北京市在東กำ서울 a1", max_size=12), max_size=6), st.integers(0, 6))
+def test_pieces_are_what_they_are_by_hand(texts: list[str], first: int) -> None:
+    """Two texts share a piece's number exactly if they share the piece, also in another batch."""
+    corpus = TokenCorpus(UnicodeTokenizer())
+    numbers: list[int] = []
+    for batch in (texts[:first], texts[first:]):
+        corpus.add(batch)
+        numbers += [number for tokens in corpus.pieces(batch) for number in tokens.tolist()]
+    expected = [piece for text in texts for piece in pieces_by_hand(text)]
+    assert len(numbers) == len(expected)
+    assert len(set(zip(numbers, expected))) == len(set(numbers)) == len(set(expected))
+    assert [number < 0 for number in numbers] == ["|" in piece for piece in expected]
+    assert sorted(corpus.words) == sorted({word for text in texts for word in words(text)})
