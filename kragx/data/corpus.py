@@ -136,7 +136,9 @@ class Corpus:
         # What was retrieved alone is looked at, so the queries need no more than their ids.
         pairs = ((Query(query_id), retrieved) for query_id, retrieved in run.results.items())
         filled = self.filled(pairs, needed_by)
-        return replace(run, results={query.id: found for query, found in filled if found})
+        return replace(
+            run, results={query.id: retrieved for query, retrieved in filled if retrieved}
+        )
 
     def _of_query(self, query: Query) -> Query:
         if self.source is None or not any(_textless(gold) for gold in query.gold):
@@ -202,15 +204,16 @@ class Lacking:
     def error(self, needed_by: str) -> DataError:
         """The error that counts them and names a few."""
         sides = {"gold": self.gold, "retrieved": self.retrieved}
-        (first, problem), *more = ((side, self._said(ids)) for side, ids in sides.items() if ids)
-        problem += "".join(f"; {side}: {said}" for side, said in more)
+        (first, problem), *more = ((side, self._named(ids)) for side, ids in sides.items() if ids)
+        problem += "".join(f"; {side}: {names}" for side, names in more)
         add = "add them to it, name the corpus that has them"
         if self.corpus.source is None:
             add = "add 'text', name the corpus that has them"
         compared = f"; {needed_by!r} compares texts" if needed_by else ""
         return DataError(problem + compared, field=first, remedy=f"{add}, or match by 'id'")
 
-    def _said(self, ids: Mapping[str | None, str]) -> str:
+    def _named(self, ids: Mapping[str | None, str]) -> str:
+        """How many they are, and the first few."""
         shown = [f"{shorten(one)} ({place})" for one, place in list(ids.items())[:_SHOWN]]
         rest = [f"{len(ids) - _SHOWN:,} more"] if len(ids) > _SHOWN else []
         have, are = ("id has", "is") if len(ids) == 1 else ("ids have", "are")

@@ -63,12 +63,12 @@ def agreeing(doc: Tokens, gold: Tokens, corpus: TokenCorpus) -> float:
         if end - start - 1 > best:
             side, other = doc[start + offset : end + offset], gold[start:end]
             if len(side) > 2 and np.array_equal(side[1:-1], other[1:-1]):
-                found = _agreeing_but_for_ends(side, other, corpus)
+                shared = _agreeing_but_for_ends(side, other, corpus)
             else:
                 start, end = max(0, start - _DRIFT), end + _DRIFT
                 side = doc[max(0, start + offset) : end + offset]
-                found = _agreeing(side, gold[start:end], corpus)
-            best = max(best, found)
+                shared = _agreeing(side, gold[start:end], corpus)
+            best = max(best, shared)
     return best / pairs if best else 0.0
 
 
@@ -77,9 +77,9 @@ def _offsets(doc: Tokens, gold: Tokens) -> list[int]:
     in_doc, in_gold = doc.tolist(), gold.tolist()
     places: dict[tuple[int, int], list[int]] = {}
     for place, pair in enumerate(pairwise(in_gold)):
-        found = places.setdefault(pair, [])
-        if len(found) < _MOST_PLACES:
-            found.append(place)
+        of_pair = places.setdefault(pair, [])
+        if len(of_pair) < _MOST_PLACES:
+            of_pair.append(place)
     meetings = Counter(
         place - there
         for place, pair in enumerate(pairwise(in_doc))

@@ -67,7 +67,7 @@ class SpanMatcher(TokenMatcher):
         first_pair = _firsts(n_docs * n_golds)
         size = np.array([*map(len, self.corpus.words), 0], np.float64)  # -1, a separator, is last
 
-        def shared(doc: Found, gold: Found) -> tuple[Floats, Floats]:
+        def shared(doc: Shared, gold: Shared) -> tuple[Floats, Floats]:
             """For each pair how many characters of the document are shared, and of the gold."""
             query = query_of_gold[gold.row]
             pair = (
@@ -113,7 +113,7 @@ class SpanMatcher(TokenMatcher):
 
     def _aligned(
         self, texts: Sequence[Tokens], query_of: Ints, others: Sequence[Tokens], first: Ints
-    ) -> tuple[Found, Found]:
+    ) -> tuple[Shared, Shared]:
         """What texts and the other texts of their query share, in the one and in the other.
 
         Args:
@@ -137,8 +137,8 @@ class SpanMatcher(TokenMatcher):
             apart=True,
         )
         return (
-            Found(rows.tokens, cells.gold, rows.row[cells.gold]),
-            Found(parts.tokens, cells.stream, parts.row[cells.stream]),
+            Shared(rows.tokens, cells.gold, rows.row[cells.gold]),
+            Shared(parts.tokens, cells.stream, parts.row[cells.stream]),
         )
 
     def _is_few(self, tokens: Tokens) -> bool:
@@ -149,7 +149,7 @@ class SpanMatcher(TokenMatcher):
         return UNSPACED_FOR_ONE < int(weights(tokens, self.corpus).sum()) < most
 
 
-class Found(NamedTuple):
+class Shared(NamedTuple):
     """Tokens of texts that are shared.
 
     Attributes:
