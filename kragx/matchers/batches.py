@@ -165,8 +165,8 @@ class TokenMatcher(BatchMatcher):
         (tokens,) = self.tokenizer.tokens([as_read])
         if any(tokens):
             return (
-                "it has too few tokens; use 'phrase', or 'overlap' with 'short: 5' (its default), "
-                "which look for short gold as a phrase"
+                "it has too few tokens; use the default 'overlap' or 'phrase', which look for "
+                "short gold as a phrase"
             )
         if words(as_read):
             name = getattr(self.tokenizer, "name", type(self.tokenizer).__name__)

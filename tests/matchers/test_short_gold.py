@@ -38,7 +38,7 @@ def test_gold_without_words_is_named_as_it_was_written(method: str, gold: str, r
 
 def test_a_word_without_a_pair_is_told_what_finds_it() -> None:
     """Without the short rule one word has no pair of words, and the warning says so."""
-    with pytest.warns(MatchWarning, match="'1919' in 'q1': it has too few tokens; use 'phrase'"):
+    with pytest.warns(MatchWarning, match="'1919' in 'q1': it has too few tokens; use the default"):
         (pair,) = match_pairs([["1919"]], [["in 1919"]], match={"method": "overlap", "short": 0})
     assert pair["matched"] == [[False]]
 
