@@ -42,12 +42,12 @@ def once(question):
 """
 
 RETRIEVERS = {
-    "dead": "six:dead",
-    "slow": {"class": "six:slow", "timeout": 0.15, "concurrency": 6},
-    "pairs": "six:pairs",
-    "nothing": "six:nothing",
-    "good": "six:good",
-    "fair": "six:fair",
+    "dead": "half_dozen:dead",
+    "slow": {"class": "half_dozen:slow", "timeout": 0.15, "concurrency": 6},
+    "pairs": "half_dozen:pairs",
+    "nothing": "half_dozen:nothing",
+    "good": "half_dozen:good",
+    "fair": "half_dozen:fair",
 }
 
 
@@ -63,7 +63,7 @@ def write(folder: Path, retrievers: object = RETRIEVERS, **config: object) -> Pa
         for n in range(36)
     ]
     (folder / "gold.jsonl").write_text("\n".join(map(json.dumps, gold)), encoding="utf-8")
-    (folder / "six.py").write_text(SOURCE, encoding="utf-8")
+    (folder / "half_dozen.py").write_text(SOURCE, encoding="utf-8")
     defaults = {
         "dataset": "gold.jsonl",
         "retrievers": retrievers,

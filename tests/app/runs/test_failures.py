@@ -28,7 +28,7 @@ def run(here, kragx, monkeypatch):
     """Run some of the six retrievers."""
     monkeypatch.syspath_prepend(str(here))
     yield lambda *options, **config: kragx("run", six.write(here, **config), *options)
-    sys.modules.pop("six", None)
+    sys.modules.pop("half_dozen", None)
 
 
 def only(*names, **more):
@@ -101,7 +101,7 @@ def test_tolerated_failures(run, kragx):
 
     The share is of the questions: one of 36 is more than .02 and not more than 1 / 36.
     """
-    outcome = run("--max-failed", "0.02", retrievers=only("good", "fair", once="six:once"))
+    outcome = run("--max-failed", "0.02", retrievers=only("good", "fair", once="half_dozen:once"))
     assert outcome.code == 5
     assert "so it is not comparable (max_failed is 0.02)" in outcome.out
     outcome = kragx("report", "out", "--max-failed", 1 / 36)
@@ -166,7 +166,7 @@ def test_a_baseline_that_failed(run, here):
 @pytest.mark.parametrize("lost", ["before", "after"])
 def test_earlier_results_that_failed(run, kragx, lost):
     """Between a failure and an answer nothing got better or worse."""
-    good, late = {"mine": "six:good"}, {"mine": six.RETRIEVERS["slow"]}
+    good, late = {"mine": "half_dozen:good"}, {"mine": six.RETRIEVERS["slow"]}
     run("-o", "before", retrievers=late if lost == "before" else good)
     gate = {"hit_rate@2": "no worse than earlier by 1"}
     outcome = run(
@@ -191,7 +191,7 @@ def test_none_found_anything(run, here):
     """Zeros everywhere are no tie that more questions would decide."""
     outcome = run(
         *("--full", "--set", "slices=query_type"),
-        retrievers={"one": "six:nothing", "two": "six:nothing"},
+        retrievers={"one": "half_dozen:nothing", "two": "half_dozen:nothing"},
     )
     assert outcome.code == 0
     assert "? None found anything: hit_rate@2 is 0 for every retriever" in outcome.out

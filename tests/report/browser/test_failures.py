@@ -26,7 +26,7 @@ def page_of(chromium, tmp_path, monkeypatch):
         return page
 
     yield opened
-    sys.modules.pop("six", None)
+    sys.modules.pop("half_dozen", None)
 
 
 def text(page, selector):
@@ -91,7 +91,7 @@ def test_what_is_no_result_is_looked_at_and_set_against_nothing(page_of):
 )
 def test_nobody_is_best_where_all_failed(page_of, locale, said):
     """Where every retriever failed nobody shares the best value."""
-    page = page_of(locale, retrievers={"dead": "six:dead", "late": six.RETRIEVERS["slow"]})
+    page = page_of(locale, retrievers={"dead": "half_dozen:dead", "late": six.RETRIEVERS["slow"]})
     assert said in text(page, ".verdict .headline")
     for untrue in ("best", "share", "공동", "1위", "★"):
         assert untrue not in text(page, ".verdict")
@@ -107,7 +107,7 @@ def test_nobody_is_best_where_all_failed(page_of, locale, said):
 )
 def test_nobody_is_best_where_none_found_anything(page_of, locale, said):
     """Zeros everywhere are no tie for the best value."""
-    page = page_of(locale, retrievers={"one": "six:nothing", "two": "six:nothing"})
+    page = page_of(locale, retrievers={"one": "half_dozen:nothing", "two": "half_dozen:nothing"})
     assert said in text(page, ".verdict .headline")
     for untrue in ("share", "certain", "공동", "1위", "확실"):
         assert untrue not in text(page, ".verdict .headline")
@@ -115,7 +115,7 @@ def test_nobody_is_best_where_none_found_anything(page_of, locale, said):
 
 def test_one_that_did_not_fail_has_not_won(page_of):
     """Beside retrievers that failed a single one is no winner."""
-    retrievers = {"dead": "six:dead", "fair": "six:fair"}
+    retrievers = {"dead": "half_dozen:dead", "fair": "half_dozen:fair"}
     page = page_of(retrievers=retrievers)
     verdict = text(page, ".verdict")
     assert "fair reaches 0.472 on hit_rate@2." in verdict
@@ -130,7 +130,9 @@ def test_one_that_did_not_fail_has_not_won(page_of):
 
 def test_tolerated_failures_are_said(page_of):
     """Failures that are tolerated count as empty lists, and the page says so."""
-    page = page_of(max_failed=0.1, retrievers={"once": "six:once", "fair": "six:fair"})
+    page = page_of(
+        max_failed=0.1, retrievers={"once": "half_dozen:once", "fair": "half_dozen:fair"}
+    )
     assert "once failed on 1 of 36 questions; they count as empty lists." in text(page, ".cautions")
     assert "once is best on hit_rate@2." in text(page, ".verdict .headline")
     assert "1 of 36" in text(page, "table.metrics tr.failures")
