@@ -120,10 +120,13 @@ class OverlapMatcher(TokenMatcher):
         return plain(text)
 
     def watchers(self) -> Sequence[Watcher]:
-        """Texts whose words are broken, or that were made from templates, are warned of."""
-        if not isinstance(self.tokenizer, UnicodeTokenizer):
+        """Texts whose words are broken, or that were made from templates, are warned of.
+
+        With `siblings` the scores are lower where words differ, whatever the reason.
+        """
+        if not isinstance(self.tokenizer, UnicodeTokenizer) or self.siblings is not None:
             return ()
-        return BrokenTexts(self.corpus), *([SiblingWatcher(self)] if self.siblings is None else [])
+        return BrokenTexts(self.corpus), SiblingWatcher(self)
 
     def profile_for(self, profile: Profile) -> Profile:
         """What a profile says of matches that come from graded scores."""

@@ -99,6 +99,22 @@ def rows() -> list[Row]:
                 "floor": (tokens, None),
             },
         ),
+        *(
+            row
+            for language in ("English", "Korean")
+            for row in (
+                *_compared(
+                    f"tokens-{language.lower()}",
+                    f"words of each distinct text, {language}",
+                    {"floor-pattern": ("NFC, lower case and a regular expression", None)},
+                ),
+                *_compared(
+                    f"default-{language.lower()}",
+                    f"the default matcher, {language}",
+                    {"floor-rouge2": ("ROUGE-2's overlap alone", None)},
+                ),
+            )
+        ),
         *_compared(
             "coverage",
             f"coverage at 5 cut-offs, {rouge}",

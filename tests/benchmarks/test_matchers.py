@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -14,9 +15,13 @@ from rouge_score.rouge_scorer import RougeScorer
 from kragx.data.tokenizers import Tokenizer, UnicodeTokenizer
 from kragx.data.tokens import TokenCorpus
 from kragx.matchers import RougeMatcher
+from kragx.matchers.base import Notes
+from kragx.matchers.phrase import OverlapMatcher
 
 from .support import sides, take, turns
-from .workloads import SIZE, TextWorkload, texts
+from .workloads import SIZE, Language, TextWorkload, texts
+
+LANGUAGES: tuple[Language, ...] = ("english", "korean")
 
 
 def matrices(workload: TextWorkload, *methods: str) -> Iterator[list[np.ndarray]]:
@@ -52,7 +57,7 @@ def tokenise_by_pattern(workload: TextWorkload) -> None:
     """The same by one regular expression, as the bar of 2.5 was set; kragx's own is faster."""
     find = re.compile(r"[^\W_]+").findall
     for text in workload.distinct:
-        find(text.lower())
+        find(unicodedata.normalize("NFC", text).lower())
 
 
 def measure(benchmark: Any, group: str, side: str, *methods: str) -> None:
@@ -83,6 +88,34 @@ def test_rouge_1_and_2(benchmark: Any, side: str, turn: int) -> None:
 def test_rouge_l(benchmark: Any, side: str, turn: int) -> None:
     """ROUGE-L of texts that are all distinct."""
     measure(benchmark, "rouge-l", side, "rougeL")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@sides("kragx", "floor-pattern")
+@turns
+def test_tokens(benchmark: Any, side: str, language: Language, turn: int) -> None:
+    """The words of each distinct text."""
+    workload = texts(SIZE.rouge_queries, language=language)
+    workload.distinct  # noqa: B018  # made before the clock starts
+    work = tokenise if side == "kragx" else tokenise_by_pattern
+    take(benchmark, f"tokens-{language}", lambda: work(workload))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@sides("kragx", "floor-rouge2")
+@turns
+def test_default(benchmark: Any, side: str, language: Language, turn: int) -> None:
+    """The default matcher: markup left out, short gold, broken texts and templates looked for."""
+    workload = texts(SIZE.rouge_queries, language=language)
+    workload.items  # noqa: B018  # made before the clock starts
+
+    def scores() -> None:
+        bare = RougeMatcher("rouge2", measure="overlap")
+        matcher = OverlapMatcher() if side == "kragx" else bare
+        for _ in matcher.scores(workload.items, Notes()):
+            pass
+
+    take(benchmark, f"default-{language}", scores)
 
 
 @pytest.mark.parametrize("method", ["rouge1", "rouge2", "rougeL"])

@@ -194,6 +194,7 @@ def test_verdicts_hold_the_level():
                 better,
                 "one",
                 settings,
+                dict.fromkeys(columns, (0.0, 0.0)),
             )
             tests = PairTests(table, table.means())
             view = tests.overall(tests.family)
