@@ -27,14 +27,7 @@ _SHOWN = 3  # ids that an error names
 
 _SPAN = re.compile(r"(?P<doc>.+):(?P<start>\d+)-(?P<end>\d+)")
 
-_TABLES = {
-    ".csv": tabular.read_csv,
-    ".tsv": tabular.read_csv,
-    ".xlsx": tabular.read_excel,
-    ".xls": tabular.read_excel,
-    ".parquet": tabular.read_parquet,
-}
-_FILES = (".jsonl", ".ndjson", ".json", *_TABLES)
+_FILES = (".jsonl", ".ndjson", ".json", *tabular.READERS)
 
 Pair = tuple[Query, Retrieved | None]
 """A query and what was retrieved for it."""
@@ -321,8 +314,8 @@ def _files(folder: Path) -> list[Path]:
 
 def _records(path: str | Path) -> Iterator[tuple[int, Any]]:
     problems = Problems(str(path), strict=True)
-    if ending(path) in _TABLES:
-        rows = tabular.filled(_TABLES[ending(path)](path, problems))
+    if ending(path) in tabular.READERS:
+        rows = tabular.filled(tabular.READERS[ending(path)](path, problems))
         return ((line, _of_row(row)) for line, row in rows)
     first = first_line(path) if ending(path) == ".json" else ""
     whole = read_whole(path, first, problems.mender) if first else None

@@ -17,14 +17,6 @@ from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved
 from kragx.errors import DataError, UsageError, nearest, shorten
 
-_TABLES = {
-    ".csv": tabular.read_csv,
-    ".tsv": tabular.read_csv,
-    ".xlsx": tabular.read_excel,
-    ".xls": tabular.read_excel,
-    ".parquet": tabular.read_parquet,
-}
-
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
 """Records, each with the line on which it begins."""
 
@@ -148,7 +140,7 @@ class Reading:
                 raise UsageError("columns: qrels have none to map")
             return trec.qrels_records(path, self.problems)
         if kind == "table":
-            cells = _TABLES[ending(path)](path, self.problems, self.encoding)
+            cells = tabular.READERS[ending(path)](path, self.problems, self.encoding)
             return self._named(tabular.filled(cells))
         rows = self._json_rows(path, first)
         return self._named(rows) if self.columns else rows
@@ -182,6 +174,6 @@ def kind_of(path: str | Path, first: str) -> str:
     if suffix in (".qrels", ".run"):
         return suffix[1:]
     kind = trec.kind_of_line(first)
-    if suffix in _TABLES:  # which BEIR's qrels may be called, too
+    if suffix in tabular.READERS:  # which BEIR's qrels may be called, too
         return "qrels" if suffix == ".tsv" and kind == "qrels" else "table"
     return kind or "json"

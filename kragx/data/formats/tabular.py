@@ -143,6 +143,16 @@ def read_parquet(
         raise DataError(f"{path}: cannot be read as Parquet: {error}") from None
 
 
+READERS = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".xlsx": read_excel,
+    ".xls": read_excel,
+    ".parquet": read_parquet,
+}
+"""What reads a table, by the end of its file's name."""
+
+
 def rows_of_frame(frame: Any) -> Iterator[Row]:
     """The rows of a DataFrame, numbered as in a spreadsheet with one line of header."""
     names = [str(name).strip() for name in frame.columns]
