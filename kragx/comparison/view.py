@@ -117,6 +117,9 @@ class Difference(Result):
         if self.p_adjusted is None:
             return text
         corrected = "" if self.p_adjusted == self.p else " after correction"
+        if corrected and not self.decided and self.low is not None and self.high is not None:
+            # Or it would look as if it contradicted the verdict.
+            corrected += "" if self.low <= 0 <= self.high else " (the interval is without it)"
         equals = "" if self.p_adjusted < 0.0001 else "= "
         return f"{text}, p {equals}{probability(self.p_adjusted)}{corrected}"
 

@@ -110,6 +110,23 @@ def test_one_test_is_not_corrected():
     assert "after correction" not in difference.text
 
 
+def test_an_interval_beside_a_corrected_p_says_that_it_is_not():
+    """An interval without 0 beside "not decided" says why; where both agree nothing is added."""
+    (difference,) = compare(
+        [GOOD, evaluation(GOLD, "other", rank)], metrics=["mrr@10"]
+    ).overall.differences
+    shown = {
+        verdict: replace(
+            difference, low=low, high=0.14, p=0.02, p_adjusted=0.24, verdict=verdict
+        ).text
+        for verdict, low in (("undecided", 0.01), ("better", 0.01))
+    }
+    assert shown["undecided"].endswith("p = 0.2400 after correction (the interval is without it)")
+    assert shown["better"].endswith("p = 0.2400 after correction")
+    across = replace(difference, low=-0.01, high=0.14, p=0.2, p_adjusted=0.4, verdict="undecided")
+    assert across.text.endswith("after correction")
+
+
 def test_the_tests_of_all_matchers_are_one_family():
     """Under two matchers twice as much is looked at, and each p is one of all."""
     strict = [replace(each, match_name="strict") for each in (GOOD, FAIR)]
