@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from kragx.app.config import RetrieverConfig
-from kragx.app.record import PARTIAL, now
+from kragx.app.record import UNFINISHED, now
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
 from kragx.data.formats.gold import answer_record
-from kragx.data.formats.jsonl import open_text, read_records, to_json
+from kragx.data.formats.jsonl import make_folder, open_text, read_records, to_json
 from kragx.data.problems import Problems
 from kragx.errors import DataError
 
@@ -35,7 +35,7 @@ def answers_hash(config: RetrieverConfig, dataset: GoldDataset) -> str:
 
 def partial_path(folder: Path, file: str) -> Path:
     """Where the answers of a retriever are kept while it is asked."""
-    return folder / "results" / f"{file}{PARTIAL}"
+    return folder / UNFINISHED / "answers" / f"{file}.jsonl"
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ def partial_answers(path: Path, key: str) -> Iterator[PartialAnswers]:
     """
     begun, known = _read(path, key)
     lock = threading.Lock()
+    make_folder(path.parent)
     # Written anew, so that nothing stands behind a line that was cut off.
     with open_text(path) as file:
 

@@ -20,8 +20,8 @@ from kragx.printing import Line, Result, duration, visible, warning
 NAMES = 5
 """So many changed files are named; of the others it is said how many they are."""
 
-PARTIAL = ".partial.jsonl"
-"""How the names of files end in which answers are kept while a retriever is asked."""
+UNFINISHED = ".unfinished"
+"""The folder within a result folder in which a run keeps what it has not finished."""
 
 _PATIENCE = 10.0
 """Seconds within which git must answer: what it has to say is worth no more."""
@@ -242,8 +242,7 @@ def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str
     def is_left(path: Path) -> bool:
         inside = list(path.parents)[: -len(top.parents) - 1]
         return (
-            path.name.endswith(PARTIAL)
-            or not {"__pycache__", ".kragx"}.isdisjoint(path.parts)
+            not {"__pycache__", ".kragx", UNFINISHED}.isdisjoint(path.parts)
             or str(path).startswith(own)
             or any(map(holds_results, inside))
         )

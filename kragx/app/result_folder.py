@@ -6,12 +6,13 @@
     queries.csv    a line for each query besides          report.html all of it, to look into
 
 With pyarrow (extra `parquet`) queries.parquet and results/*.parquet stand beside them. While a run
-goes on, each answer is added to ``results/<retriever>.partial.jsonl`` as it comes.
+goes on, each answer is added to ``.unfinished/answers/<retriever>.jsonl`` as it comes.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig, load
-from kragx.app.partial_answers import partial_path
+from kragx.app.record import UNFINISHED
 from kragx.data import GoldDataset, Retrieved, Run, file_names, read_gold, read_results
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import file_name, make_folder, to_json
@@ -55,8 +56,7 @@ def write_folder(report: RunReport, folder: Path) -> None:
     if report.config.html:
         report.to_html(folder / "report.html")
     # Until all of it stands there, a next run goes on from these.
-    for name in files:
-        partial_path(folder, name).unlink(missing_ok=True)
+    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
 
 
 _RESULT_COLUMNS = {

@@ -221,12 +221,12 @@ def test_an_interrupt_does_not_wait_for_what_hangs(jsonl, module, here, options)
         f"retrievers: {{mine: {{class: 'toy_hangs:hangs', concurrency: 2{options}}}}}",
         encoding="utf-8",
     )
-    partial = here / "out" / "results" / "mine.partial.jsonl"
+    partial = here / "out" / ".unfinished" / "answers" / "mine.jsonl"
     with subprocess.Popen(
         [sys.executable, "-m", "kragx", "run", "run.yaml"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(here)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])},
         text=True,
         preexec_fn=interrupts.heeded,  # noqa: PLW1509
     ) as process:

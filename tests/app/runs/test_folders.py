@@ -146,11 +146,11 @@ def test_stop_on_error(prepared, kragx):
 def test_killed_and_started_again(prepared, kragx):
     """After a kill half way the next run asks only what is left, and its numbers are whole."""
     here = prepared("killed")
-    environment = {**os.environ, "PYTHONPATH": str(here)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
     command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
     first = subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
     assert first.returncode == 9
-    partial = here / "out" / "results" / "mine.partial.jsonl"
+    partial = here / "out" / ".unfinished" / "answers" / "mine.jsonl"
     with partial.open("a", encoding="utf-8") as file:
         file.write('{"query_id": "q4", "retr')  # the line at which the power went
     (here / "revived").touch()
@@ -165,9 +165,18 @@ def test_killed_and_started_again(prepared, kragx):
         assert evaluation["counts"]["metrics"]["seconds_mean"] == {"n_scored": 6}
 
 
+def test_retrievers_whose_names_are_those_of_kept_answers(prepared, kragx):
+    """Retrievers named `a` and `a.partial` keep their results."""
+    here = prepared("good", CONFIG.replace("mine:", "a.partial: {class: 'toy_runs:empty'}\n  a:"))
+    assert kragx("run", "run.yaml").code == 0
+    kept = sorted(path.name for path in (here / "out" / "results").glob("*.jsonl"))
+    assert kept == ["a.jsonl", "a.partial.jsonl"]
+    assert kragx("report", "out").code == 0
+
+
 def test_a_line_separator_in_a_text_loses_no_answer(tmp_path):
     """Only a line feed ends an answer: U+2028 and U+0085 in a text are kept, failures are not."""
-    path, answer = tmp_path / "mine.partial.jsonl", Retrieved((Doc(text="a\u2028b\x85c"),), 0.5)
+    path, answer = tmp_path / "mine.jsonl", Retrieved((Doc(text="a\u2028b\x85c"),), 0.5)
     with partial_answers(path, "key") as answers:
         assert answers.known == {}
         answers.keep(Query("q1", "one"), answer)
@@ -183,7 +192,7 @@ def test_other_questions_or_retriever_begin_anew(prepared, kragx, here, jsonl, c
     """Answers are picked up only while retriever and questions are the same."""
     prepared("killed")
     command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
-    environment = {**os.environ, "PYTHONPATH": str(here)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
     subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
     (here / "revived").touch()
     (here / "asked.txt").unlink()
@@ -199,7 +208,7 @@ def test_what_decides_how_a_question_fails_goes_on(prepared, kragx, here):
     """Who ends a run at a failure, and raises timeout and retries, loses no answer."""
     prepared("killed", text=CONFIG.replace("NAME'", "NAME', timeout: 9, on_error: stop"))
     command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
-    environment = {**os.environ, "PYTHONPATH": str(here)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
     subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
     (here / "revived").touch()
     (here / "asked.txt").unlink()
@@ -220,7 +229,7 @@ def test_a_report_that_cannot_be_written_loses_no_answer(prepared, kragx, here):
     assert asked(here) == ["1", "2", "3", "4", "5", "6"]
     assert kragx(*other, "--anyway").code == 0
     assert asked(here) == ["1", "2", "3", "4", "5", "6"]
-    assert not (here / "out" / "results" / "mine.partial.jsonl").exists()
+    assert not (here / "out" / ".unfinished" / "answers" / "mine.jsonl").exists()
 
 
 @pytest.mark.parametrize(
@@ -288,7 +297,7 @@ def test_other_metrics_go_on(prepared, kragx, here):
     """Other metrics and matchers do not throw the answers away."""
     prepared("killed")
     command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
-    environment = {**os.environ, "PYTHONPATH": str(here)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
     subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
     (here / "revived").touch()
     (here / "asked.txt").unlink()

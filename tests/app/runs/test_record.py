@@ -196,7 +196,8 @@ def test_resumed(prepared, kragx):
     command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(prepared), *sys.path])}
     assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 9
-    begun = json.loads(Path("out/results/one.partial.jsonl").read_text().splitlines()[0])["begun"]
+    kept = Path("out/.unfinished/answers/one.jsonl")
+    begun = json.loads(kept.read_text().splitlines()[0])["begun"]
     (prepared / "revived").touch()
     outcome = kragx("run", "run.yaml")
     made = record()
