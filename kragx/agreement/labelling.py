@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from kragx.agreement.label_files import Label, Pair
 from kragx.agreement.labels import Scale, collected
 from kragx.agreement.sample import PairToLabel, Sample
+from kragx.data.formats.jsonl import open_text
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, UsageError
 from kragx.printing import Line, Result, inert
@@ -74,18 +75,11 @@ class LabelFile:
         self._write()
 
     def _write(self) -> None:
-        part = self.path.with_name(self.path.name + ".part")
-        try:
-            with part.open("w", encoding="utf-8", newline="") as file:
-                file.writelines(
-                    f"{query} 0 {document} {grade}\n"
-                    for (query, document), grade in self.grades.items()
-                )
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(self.path)  # whole or not at all
-        except OSError as error:
-            raise UsageError(f"{self.path}: cannot be written: {error.strerror or error}") from None
+        with open_text(self.path) as file:
+            file.writelines(
+                f"{query} 0 {document} {grade}\n"
+                for (query, document), grade in self.grades.items()
+            )
 
 
 _NO_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|[\x00\xe0].")

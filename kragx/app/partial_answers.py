@@ -13,7 +13,7 @@ from kragx.app.config import RetrieverConfig
 from kragx.app.record import UNFINISHED, now
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
 from kragx.data.formats.gold import answer_record
-from kragx.data.formats.jsonl import make_folder, open_text, read_records, to_json
+from kragx.data.formats.jsonl import make_folder, open_log, read_records, to_json, write_records
 from kragx.data.problems import Problems
 from kragx.errors import DataError
 
@@ -70,18 +70,16 @@ def partial_answers(path: Path, key: str) -> Iterator[PartialAnswers]:
     lock = threading.Lock()
     make_folder(path.parent)
     # Written anew, so that nothing stands behind a line that was cut off.
-    with open_text(path) as file:
+    header = {"partial": key, "begun": begun if known else now()}
+    write_records((header, *(_record(*answer) for answer in known.items())), path)
+    with open_log(path) as file:
 
-        def write(*records: Mapping[str, Any]) -> None:
+        def keep(query: Query, retrieved: Retrieved) -> None:
             with lock:
-                file.writelines(to_json(record) + "\n" for record in records)
+                file.write(to_json(_record(query.id, retrieved)) + "\n")
                 file.flush()
 
-        header = {"partial": key, "begun": begun if known else now()}
-        write(header, *(_record(*answer) for answer in known.items()))
-        yield PartialAnswers(
-            known, begun, lambda query, retrieved: write(_record(query.id, retrieved))
-        )
+        yield PartialAnswers(known, begun, keep)
 
 
 def _read(path: Path, key: str) -> tuple[str | None, dict[str, Retrieved]]:

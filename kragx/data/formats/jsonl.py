@@ -3,9 +3,13 @@
 ``-`` is standard input or output; a file whose name ends with .gz is unpacked.
 """
 
+import errno
 import gzip
 import json
+import os
 import re
+import secrets
+import stat
 import sys
 import zlib
 from bisect import bisect
@@ -14,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
@@ -234,26 +238,101 @@ def to_json(value: Any, indent: int | None = None) -> str:
         return to_json(plain, indent)
 
 
-def open_text(path: str | Path, encoding: str = "utf-8") -> IO[str]:
-    """Open a file for writing; a `UsageError` says why it cannot."""
-    with _refused(path, "written"):
-        return Path(path).open("w", encoding=encoding, errors="replace", newline="")
+@contextmanager
+def open_text(path: str | Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
+    """A file to write in: what is written takes the place of what was there when the block ends.
+
+    If it ends with an error, or the process does, what was there stays as it was.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    with _replacing(path) as place, _text(place, "w", encoding) as file:
+        yield file
+
+
+def open_log(path: str | Path) -> IO[str]:
+    """Open a file to add lines at its end; a `UsageError` says why it cannot."""
+    with refused(path, "written"):
+        return _text(Path(path), "a", "utf-8")
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a file; a `UsageError` says why it cannot be written."""
-    with _refused(path, "written"):
-        Path(path).write_bytes(data)
+    """Write a file, whole or not at all; a `UsageError` says why it cannot be written."""
+    with _replacing(path) as place:
+        place.write_bytes(data)
+
+
+def _text(path: Path, mode: Literal["w", "a"], encoding: str) -> IO[str]:
+    return path.open(mode, encoding=encoding, errors="replace", newline="")
+
+
+@contextmanager
+def _replacing(path: str | Path) -> Iterator[Path]:
+    """Where to write what takes a file's place once the block has ended well.
+
+    A link is followed, and permissions stay. What cannot be replaced is written as it stands there:
+    a device, a pipe, a file with a second name, or one in a folder that takes no new file.
+    """
+    with refused(path, "written"):
+        target = Path(os.path.realpath(path))
+        state = target.stat() if target.exists() else None
+        if state is not None and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if state is not None and not _is_replaceable(Path(path), target, state):
+            yield Path(path)
+            return
+        # A name of its own: the file's may be as long as names can be.
+        part = target.with_name(f".kragx-{secrets.token_hex(6)}.part")
+        try:
+            part.touch(exist_ok=False)  # before the work, lest it be done for nothing
+            if state is not None:  # at once: what is private is never open to others
+                part.chmod(stat.S_IMODE(state.st_mode))
+                with suppress(OSError, AttributeError):  # AttributeError: on Windows
+                    os.chown(part, state.st_uid, state.st_gid)
+            yield part
+            flush(part)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def _is_replaceable(path: Path, target: Path, state: os.stat_result) -> bool:
+    # Behind /dev/stdout stands a file that the shell goes on writing to, which is no name to take.
+    streams = [os.fstat(number) for number in (1, 2) if _is_open(number)]
+    return (
+        stat.S_ISREG(state.st_mode)
+        and state.st_nlink == 1
+        and not path.is_relative_to("/dev")
+        and not any(os.path.samestat(state, stream) for stream in streams)
+        and os.access(target.parent, os.W_OK)
+    )
+
+
+def _is_open(number: int) -> bool:
+    with suppress(OSError):
+        os.fstat(number)
+        return True
+    return False
+
+
+def flush(path: Path) -> None:
+    """See to it that a file's content is on the disk, and survives a power cut."""
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
 
 
 def make_folder(path: Path) -> None:
     """Make a folder and those above it; a `UsageError` says why it cannot."""
-    with _refused(path, "made"):
+    with refused(path, "made"):
         path.mkdir(parents=True, exist_ok=True)
 
 
 @contextmanager
-def _refused(path: str | Path, what: str) -> Iterator[None]:
+def refused(path: str | Path, what: str) -> Iterator[None]:
+    """Around work with a file or folder: a `UsageError` says why it cannot be done."""
     try:
         yield
     except OSError as error:

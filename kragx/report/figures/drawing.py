@@ -14,11 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from unicodedata import east_asian_width
 
-from kragx.errors import MissingExtraError, UsageError, needing
+from kragx.data.formats.jsonl import write_bytes
+from kragx.errors import MissingExtraError, needing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -225,10 +227,9 @@ def save(figure: Figure, path: Path) -> None:
         UsageError: the file cannot be written.
     """
     undated = {".png": {"Software": None}, ".svg": {"Date": None}}.get(path.suffix.lower())
-    try:
-        figure.savefig(path, metadata=undated)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from None
+    drawn = BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:] or "png", metadata=undated)
+    write_bytes(path, drawn.getvalue())
 
 
 def displayed(figure: Figure) -> Figure:
