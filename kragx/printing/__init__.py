@@ -18,7 +18,7 @@ from kragx.printing.numbers import (
 )
 from kragx.printing.parts import Cell, Heading, Line, Part, Table, inert, visible, warning
 from kragx.printing.result import Result
-from kragx.printing.terminal import as_text, console, progress_bar, show
+from kragx.printing.terminal import as_text, console, progress_bar, put, say, show
 
 __all__ = [
     "Cell",
@@ -40,6 +40,8 @@ __all__ = [
     "possible",
     "probability",
     "progress_bar",
+    "put",
+    "say",
     "show",
     "signed",
     "visible",

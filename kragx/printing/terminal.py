@@ -1,4 +1,4 @@
-"""The terminal: descriptions printed in it, its console, and a progress bar."""
+"""The terminal: descriptions and lines printed in it, its console, and a progress bar."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from kragx.printing.parts import Cell, Part, Table, inert
+from kragx.printing.parts import Cell, Part, Table, inert, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,13 +64,25 @@ def progress_bar(
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=err, disable=not shown, transient=True) as bar:
-        bar_task = bar.add_task(task, total=total, note="")
+        bar_task = bar.add_task(visible(task), total=total, note="")
 
         def advance() -> None:
             if shown:
-                bar.update(bar_task, advance=1, note=note())
+                bar.update(bar_task, advance=1, note=visible(note()))
 
         yield advance
+
+
+def put(text: str) -> None:
+    """Write a text to standard output; it steers no terminal."""
+    sys.stdout.write(inert(text))
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Write to standard error what is no result; it steers no terminal."""
+    sys.stderr.write(inert(f"{text}\n"))
+    sys.stderr.flush()
 
 
 def show(parts: Iterable[Part], out: Console | None = None) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+import kragx
 from kragx.printing import Cell, Heading, Line, Table, as_html, as_markdown, as_text, warning
 
 HOSTILE = "<script>x</script> | *bold* `code` [a](http://b) @me $1$ \u202e\x1b[31m"
@@ -60,3 +64,15 @@ def test_a_list_marker_from_data_begins_no_list():
     """What begins like a list, a heading or a rule is shown as it stands."""
     for text, shown in {"- a": "\\- a", "1. a": "&#49;. a", "# a": "\\# a", "+ a": "\\+ a"}.items():
         assert as_markdown([Line(text)]) == f"{shown}\n"
+
+
+def test_one_door():
+    """Nothing is printed but by `kragx.printing`, and by the labelling screen, which is its own."""
+    package = Path(kragx.__file__).parent
+    door = re.compile(r"typer\.s?echo|(?<![\w.])(?<!def )print\(|std(out|err)\.write|pprint")
+    others = {
+        str(path.relative_to(package))
+        for path in package.rglob("*.py")
+        if any(door.search(line) for line in path.read_text(encoding="utf-8").splitlines())
+    }
+    assert others == {"printing/terminal.py"}

@@ -15,6 +15,7 @@ from kragx.app.config import RunConfig, filled, load
 from kragx.errors import JudgingError, UsageError
 from kragx.judging import read_judge
 from kragx.judging.judge import adjusted
+from kragx.printing import put
 
 judge = opt.group("judge", __doc__)
 for command in (label, agree.corrected, agree.fill):
@@ -72,9 +73,9 @@ def probe(
     )
     if dry_run:
         plan = result.judging.planned
-        typer.echo(
+        put(
             f"{plan.n_calls} calls to make, {result.judging.n_stored} judgements stored; about "
-            f"{plan.prompt_tokens} tokens to send; a dry run: nothing was asked"
+            f"{plan.prompt_tokens} tokens to send; a dry run: nothing was asked\n"
         )
         return
     show(format, result.describe, result.to_dict)

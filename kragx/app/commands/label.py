@@ -12,12 +12,11 @@ from kragx.agreement.label_files import asked_in
 from kragx.agreement.labels import read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
 from kragx.app.commands import options as opt
-from kragx.app.commands.output import say
 from kragx.app.commands.store import existing
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.judging.rubric import built_in
-from kragx.printing import console
+from kragx.printing import console, say
 
 Ask = Literal["relevance", "support"]
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from kragx.app.commands import options as opt
+from kragx.printing import put
 
 
 def init(
@@ -20,9 +21,9 @@ def init(
     from kragx.app.starter import write_starter
 
     for path in write_starter(folder):
-        typer.echo(f"written: {path}")
+        put(f"written: {path}\n")
     inside = "" if folder == Path() else f"cd {folder} && "
-    typer.echo(f"next: {inside}kragx run kragx.yaml")
+    put(f"next: {inside}kragx run kragx.yaml\n")
 
 
 def metrics(format: opt.TableJsonOrCsv = "table") -> None:  # noqa: A002

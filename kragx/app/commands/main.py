@@ -3,9 +3,12 @@
 import ast
 import os
 import pkgutil
+import re
 import sys
 import warnings
 from collections import UserDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -15,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from kragx.errors import KragxError
+from kragx.printing import inert, put, say
 
 _SECTIONS = {
     "The road": {
@@ -66,9 +70,14 @@ class _Kragx(TyperGroup):
         modules = {name: file for names in _SECTIONS.values() for name, file in names.items()}
         super().__init__(**{**options, "commands": _Commands(modules)})
 
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _inert():
+            return super().make_context(*args, **options)
+
     def invoke(self, ctx: Any) -> Any:
         try:
-            result = super().invoke(ctx)
+            with _inert():
+                result = super().invoke(ctx)
             sys.stdout.flush()
         except KragxError as error:
             _fail(str(error), error.exit_code)
@@ -110,7 +119,7 @@ def _root(
     if version:
         from kragx import __version__
 
-        typer.echo(f"kragx {__version__}")
+        put(f"kragx {__version__}\n")
         raise typer.Exit
 
 
@@ -126,13 +135,30 @@ def main() -> None:
     app()
 
 
+@contextmanager
+def _inert() -> Iterator[None]:
+    """Around what reads a command line: its errors quote what stood there, and steer nothing."""
+    try:
+        yield
+    except Exception as error:
+        text = getattr(error, "message", None)  # of typer's own, which some versions have of click
+        if isinstance(text, str):
+            error.message = inert(text)  # type: ignore[attr-defined]
+        raise
+
+
 def _fail(message: str, code: int) -> NoReturn:
-    sys.stderr.write(f"kragx: {message}\n")
+    _say(message)
     raise SystemExit(code)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    sys.stderr.write(f"kragx: warning: {message}\n")
+    _say(f"warning: {message}")
+
+
+def _say(message: str) -> None:
+    # Whatever a message quotes, only kragx itself begins a line.
+    say("kragx: " + re.sub(r"\n(?=\S)", "\n  ", message))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from kragx import printing
 from kragx.data.formats.jsonl import to_json
 
@@ -27,9 +25,9 @@ def show(
     if format == "table":
         printing.show(describe())
     elif format == "json":
-        typer.echo(to_json(plain(), indent=2))
+        printing.put(f"{to_json(plain(), indent=2)}\n")
     else:
-        typer.echo(texts[format](), nl=False)
+        printing.put(texts[format]())
 
 
 def one_or_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -37,12 +35,7 @@ def one_or_runs(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return results[0] if len(results) == 1 else {"runs": results}
 
 
-def say(line: str) -> None:
-    """Say on standard error what is no result."""
-    typer.echo(line, err=True)
-
-
 def written(paths: Iterable[Path]) -> None:
     """Say which files were written."""
     for path in paths:
-        say(f"written: {path}")
+        printing.say(f"written: {path}")

@@ -9,7 +9,7 @@ import typer
 from kragx import printing
 from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
-from kragx.app.commands.output import say, show, written
+from kragx.app.commands.output import show, written
 from kragx.app.compare_folders import compare_folders
 from kragx.app.result_folder import write_folder
 from kragx.app.screen import judging_plan
@@ -56,13 +56,13 @@ def run(
     if folder is not None:
         make_folder(folder / "results")  # before the work, lest it be done for nothing
     if full:
-        typer.echo(loaded.to_yaml(), nl=False)  # what will be done, before any work
+        printing.put(loaded.to_yaml())  # what will be done, before any work
     outcome = pipeline.run(
         loaded,
         judging=judging,
         folder=folder,
         anyway=anyway,
-        say=lambda problem: say(f"kragx: {problem}"),
+        say=lambda problem: printing.say(f"kragx: {problem}"),
     )
     if dry_run:
         printing.show(judging_plan(outcome.evaluations))
@@ -72,7 +72,7 @@ def run(
     printing.show(outcome.describe(full=full))
     if folder is not None:
         page = f"; open {_short(folder / 'report.html')}" if loaded.html else ""
-        say(f"written to {_short(folder)}{page}")
+        printing.say(f"written to {_short(folder)}{page}")
     _end(summary, outcome.comparisons, outcome.changes, outcome.gates, outcome.failures)
 
 
@@ -203,7 +203,7 @@ def _end(
     if summary is not None:
         write_text(summary, summary_markdown(comparisons, changes, gates))
     if failures:
-        say(f"not comparable, as failed: {', '.join(failures)}")
+        printing.say(f"not comparable, as failed: {', '.join(failures)}")
         raise typer.Exit(RetrieverError.exit_code)
     if failed(gates):
         raise typer.Exit(1)

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from kragx.app.commands import match_options as by, options as opt
-from kragx.app.commands.output import one_or_runs, say, show
+from kragx.app.commands.output import one_or_runs, show
 from kragx.data import read_dataset, read_runs
 from kragx.data.formats.jsonl import write_records
 from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluate import evaluate, evaluate_submission, match_pairs
 from kragx.evaluation.evaluation import Evaluation
 from kragx.metrics import NO_GOLD, PROFILES, profile as profile_named
-from kragx.printing import Part
+from kragx.printing import Part, say
 from kragx.report.csv_files import means_csv, queries_csv
 
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.data import read_dataset
@@ -12,6 +10,7 @@ from kragx.data.formats.jsonl import read_records, write_records
 from kragx.errors import DataError
 from kragx.judging import DEFAULT_STORE, Store
 from kragx.judging.records import qrels, statistics
+from kragx.printing import put
 from kragx.report.csv_files import write_text
 
 store = opt.group("store", __doc__)
@@ -68,7 +67,7 @@ def import_(
         records: list[Any] = [record for _, record in read_records(file)]
         with Store(store) as opened:
             new, known = opened.add_records(records)
-        typer.echo(f"{new} new judgements, {known} known already")
+        put(f"{new} new judgements, {known} known already\n")
         return
     labels = []
     for query in read_dataset(file, "qrels"):
@@ -78,7 +77,7 @@ def import_(
             labels.append((query.id, gold.id or "", int(gold.grade)))
     with Store(store) as opened:
         count = opened.add_labels(labels, origin=file.name)
-    typer.echo(f"{count} human labels; they win over a judge for the same query and document id")
+    put(f"{count} human labels; they win over a judge for the same query and document id\n")
 
 
 def existing(path: Path) -> Store:

@@ -12,7 +12,7 @@ from kragx.agreement import calibration, read_labels
 from kragx.app import config as configs
 from kragx.app.commands import options as opt
 from kragx.app.commands.match_options import MatchSpec, listed
-from kragx.app.commands.output import say, show, written
+from kragx.app.commands.output import show, written
 from kragx.app.config import match_spec
 from kragx.app.pipeline import evaluate_folder
 from kragx.comparison import Failures
@@ -23,7 +23,7 @@ from kragx.errors import RetrieverError, UsageError
 from kragx.evaluation.evaluate import evaluate
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.sweep import Sweep, sweep as sweep_thresholds
-from kragx.printing import Part, warning
+from kragx.printing import Part, put, say, warning
 from kragx.report.csv_files import sweeps_csv, write_text
 from kragx.report.figures.sweep import sweep_figure
 
@@ -227,6 +227,6 @@ def calibrate(
         write_text(out, calibrated.to_yaml())
     show(format, calibrated.describe, calibrated.to_dict)
     if format == "table":
-        typer.echo(calibrated.to_yaml(), nl=False)
+        put(calibrated.to_yaml())
     if out is not None:
         written([out])

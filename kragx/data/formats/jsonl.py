@@ -23,6 +23,7 @@ from typing import IO, Any, Literal
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, shorten
+from kragx.printing import inert
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a part of a JSON value: ``("queries", "q1")``."""
@@ -228,14 +229,15 @@ def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> Non
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON as kragx writes it: Korean as it is, no NaN."""
+    """JSON as kragx writes it: Korean as it is, what terminals obey by its number, no NaN."""
     try:
-        return json.dumps(value, ensure_ascii=False, indent=indent, default=str, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, indent=indent, default=str, allow_nan=False)
     except ValueError:  # there is one, or an infinity: null
         plain = json.loads(
             json.dumps(value, ensure_ascii=False, default=str), parse_constant=lambda name: None
         )
         return to_json(plain, indent)
+    return inert(text, "\\u{:04x}")
 
 
 @contextmanager
