@@ -73,14 +73,15 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
             return Doc(
                 id=clean_id(getattr(value, "id", None), mender),
                 text=clean_text(value.page_content, mender),
-                metadata=clean_metadata(getattr(value, "metadata", None)),
+                metadata=clean_metadata(getattr(value, "metadata", None), mender),
             )
         case _:
             raise DataError(
                 f"{named(value)} is not a document; "
                 "pass a LangChain Document, a mapping with 'text' or 'id', or a string"
             )
-    doc = Doc(*clean_fields(fields, _FIELDS, mender), clean_score(fields.get("score")))
+    own = clean_fields(fields, _FIELDS, mender, strings)
+    doc = Doc(*own, clean_score(fields.get("score")))
     if doc.id is None and doc.text is None:
         raise DataError("a document needs 'id' or 'text'; this one has neither")
     return doc
@@ -140,9 +141,9 @@ def clean_each(
 
 
 def clean_fields(
-    value: Mapping[str, Any], known: KeysView[str], mender: Mender
+    value: Mapping[str, Any], known: KeysView[str], mender: Mender, strings: bool
 ) -> tuple[str | None, str | None, Mapping[str, Any]]:
-    """The id, text and metadata of a mapping.
+    """The id, text and metadata of a mapping; `strings` is False in files, as of `as_doc`.
 
     Raises:
         DataError: one of them is broken, or `value` has a field that is not among the `known` ones.
@@ -153,7 +154,7 @@ def clean_fields(
     return (
         clean_id(value.get("id"), mender),
         None if text is None else clean_text(text, mender),
-        clean_metadata(value.get("metadata")),
+        clean_metadata(value.get("metadata"), mender if strings else None),
     )
 
 
@@ -223,14 +224,17 @@ def _as_number(value: object) -> float | None:
         return nan
 
 
-def clean_metadata(value: object) -> Mapping[str, Any]:
-    """A copy of a metadata mapping, empty if there is none; else a `DataError`."""
+def clean_metadata(value: object, mender: Mender | None = None) -> Mapping[str, Any]:
+    """A copy of a metadata mapping, empty if there is none; else a `DataError`.
+
+    `mender` mends the texts within; None for what a file holds, which was mended as it was read.
+    """
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         message = f"must be a mapping (a JSON object), not {type(value).__name__}"
         raise DataError(message, field="metadata")
-    return dict(value)
+    return dict(value) if mender is None else mender.mend_within(dict(value))
 
 
 def value_at(metadata: Mapping[str, Any], path: str) -> Any:

@@ -222,7 +222,7 @@ def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
     if not isinstance(value, Mapping):
         doc = as_doc(value, mender, strings)
         return Gold(id=doc.id, text=doc.text, metadata=doc.metadata)
-    doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, mender)
+    doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, mender, strings)
     grade = clean_number(value.get("grade"), "grade")
     alternatives = value.get("alternatives") or ()
     if isinstance(alternatives, (str, Mapping)) or not isinstance(alternatives, Iterable):

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from typing import Any
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -34,6 +35,17 @@ class Mender:
             text, count = _SURROGATE.subn("\ufffd", text)
             self.surrogates += count
         return text
+
+    def mend_within(self, value: Any) -> Any:
+        """The same for every text within a value: of mappings, keys too, and of lists."""
+        match value:
+            case str():
+                return self.mend(value)
+            case dict():
+                return {self.mend_within(key): self.mend_within(own) for key, own in value.items()}
+            case list():
+                return [self.mend_within(own) for own in value]
+        return value
 
 
 def plain_number(value: float) -> str:

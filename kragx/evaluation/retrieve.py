@@ -13,7 +13,7 @@ from statistics import median
 from typing import Annotated, Any, Literal, TypeVar
 
 from kragx.data import GoldDataset, Mender, Query, Retrieved, Run, as_corpus
-from kragx.errors import DataError, KragxError, RetrieverError
+from kragx.errors import DataError, MissingExtraError, RetrieverError
 from kragx.evaluation.answers import documents_of
 from kragx.evaluation.retriever_adapters import (
     Call,
@@ -28,6 +28,8 @@ from kragx.printing import progress_bar
 
 FIRST_PAUSE = 0.5
 """Seconds before the first retry."""
+
+_LONGEST_REASON = 2000
 
 
 _SECONDS = number(lambda seconds: 0 < seconds < inf, "number of seconds above 0")
@@ -91,7 +93,7 @@ def retrieve(
         documents, is failed, with the reason. Works inside a running event loop as well.
 
     Raises:
-        UsageError: `retriever` cannot be asked, or cannot work at all (a package is missing).
+        UsageError: `retriever` cannot be asked, or an extra of kragx that it needs is missing.
         DataError: a query has no text.
         RetrieverError: one failed, and on_error is ``stop``.
     """
@@ -175,19 +177,29 @@ class _Interview:
                 answer = self.call(query.text)
                 if self.awaited:
                     answer = await answer
-            except (KragxError, ImportError):
+            except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
             except (Exception, SystemExit) as error:
                 before += time.perf_counter() - started
-                retrieved = _failed(error, before)
+                retrieved = self._failed(error, before)
                 continue
             seconds = before + time.perf_counter() - started  # whoever asks waits for every attempt
             try:
                 return Retrieved(documents_of(answer, self.mender), seconds)
             except DataError as error:
-                return _failed(error, seconds)
+                return self._failed(error, seconds)
         return retrieved
+
+    def _failed(self, error: Exception | SystemExit, seconds: float) -> Retrieved:
+        try:
+            said = str(error)
+        except Exception:  # a user's error may fail to say what it is
+            said = "(it cannot be printed)"
+        reason = self.mender.mend(f"{type(error).__name__}: {said}")
+        if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
+            reason = f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
+        return Retrieved(seconds=seconds, error=reason)
 
     async def _answer(self, query: Query) -> Retrieved:
         """What a question gets that is asked several times: the first answer, the median time."""
@@ -274,10 +286,6 @@ def _at_once(
         return [future.result() for future in answers]
     finally:
         waiting.clear()
-
-
-def _failed(error: Exception | SystemExit, seconds: float) -> Retrieved:
-    return Retrieved(seconds=seconds, error=f"{type(error).__name__}: {error}")
 
 
 def _run_coroutine(coroutine: Coroutine[Any, Any, Run]) -> Run:

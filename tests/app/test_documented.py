@@ -8,7 +8,7 @@ import pytest
 from typer.main import get_command
 
 from kragx import errors
-from kragx.app.commands.main import app
+from kragx.app.commands.root import app
 from kragx.app.config import RunConfig
 from tests.docs.support import Document
 

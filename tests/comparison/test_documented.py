@@ -7,7 +7,7 @@ import yaml
 from typer.main import get_command
 
 from kragx.app import config
-from kragx.app.commands.main import app
+from kragx.app.commands.root import app
 from kragx.comparison import parse_gates
 from tests.docs.support import Document
 

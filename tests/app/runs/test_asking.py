@@ -17,7 +17,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
-from kragx import GoldDataset, RetrieverError, UsageError, aretrieve, retrieve
+from kragx import GoldDataset, MissingExtraError, RetrieverError, UsageError, aretrieve, retrieve
 from kragx.evaluation import retrieve as retrieval
 from tests import interrupts
 
@@ -256,7 +256,7 @@ def test_answers_of_several_at_once_are_in_order(ask):
     assert [run[name].documents[0].text for name in ("q1", "q2", "q3")] == ["one", "two", "three"]
 
     def fails(question):
-        raise ImportError(question)
+        raise MissingExtraError(question, "bm25")
 
-    with pytest.raises(ImportError, match=r"^(one|two|three)$"):
+    with pytest.raises(MissingExtraError, match=r"^(one|two|three) needs"):
         ask(fails, concurrency=3)

@@ -1,0 +1,208 @@
+"""The command `kragx` as a process: its streams, its signals, and how it ends.
+
+It loads next to nothing, so that it is there before all else.
+"""
+
+import codecs
+import errno
+import os
+import re
+import signal
+import sys
+import tempfile
+import traceback
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from kragx.errors import KragxError, UsageError
+from kragx.printing import say
+
+_PACKAGE = Path(__file__).parents[2]  # kragx
+
+# What the machine refuses, whoever asks: errors of these kinds are no mistake of any program.
+_OF_THE_MACHINE = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EIO,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.ENFILE,
+}
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Around the command: whatever ends it becomes one line and its exit code."""
+    try:
+        yield
+    except KragxError as error:
+        _fail(str(error), error.exit_code)
+    except _Ended as error:
+        _fail(error.word, 128 + error.signal)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except BrokenPipeError:
+        # The reader (head, less) went away; there is nobody left to tell.
+        _let_go()
+        raise SystemExit(0) from None
+    except MemoryError:
+        _fail("the memory is used up; try a part of the data", UsageError.exit_code)
+    except OSError as error:
+        if error.errno not in _OF_THE_MACHINE:
+            _fail(*_unexpected(error))
+        # Files say their names where they are written and read; standard output has none.
+        what = error.filename or "standard output"
+        _let_go()
+        _fail(f"{what}: {error.strerror}", UsageError.exit_code)
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] in ("typer", "click"):
+            raise  # so they say what is wrong with arguments
+        _fail(*_unexpected(error))
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    with suppress(OSError, ValueError):  # standard error is closed, or full
+        _say(message)
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _let_go()
+    raise SystemExit(code) from None
+
+
+# -- what nobody expects ----------------------------------------------------------------------
+
+
+def _unexpected(error: Exception) -> tuple[str, int]:
+    """What to say of an error that has no type of kragx's, and its exit code.
+
+    It belongs to whose code is the innermost in its traceback, packages of others aside: to a
+    retriever, matcher or the like of the user's, or to kragx.
+    """
+    own = f"{type(error).__name__}: {error}".replace("\n", " ")
+    where, is_kragx = "", True
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = Path(frame.filename)
+        is_kragx = _PACKAGE in file.parents
+        if is_kragx or not _is_installed(file):
+            where = f"{file.name}:{frame.lineno}: "
+            break
+    text = "".join(traceback.format_exception(error))
+    place = _kept(text)
+    if is_kragx:
+        whose, code = "this is a mistake in kragx, please report it", KragxError.exit_code
+    else:
+        whose, code = "raised by code that is not kragx's", UsageError.exit_code
+    return f"{where}{own}; {whose}; the traceback is in {place}", code
+
+
+def _is_installed(file: Path) -> bool:
+    """Whether a file belongs to Python or to an installed package, or is none at all."""
+    packages = {"site-packages", "dist-packages"}.intersection(file.parts)
+    return bool(packages) or Path(os.__file__).parent in file.parents or not file.is_absolute()
+
+
+def _kept(text: str) -> str:
+    """Write a traceback where it can be found, and say where."""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="kragx-", suffix=".txt", delete=False, encoding="utf-8", errors="replace"
+        ) as file:
+            file.write(text)
+    except OSError as error:
+        with suppress(OSError):
+            sys.stderr.write(text)
+        return f"the lines above (no file could be written: {error.strerror})"
+    return file.name
+
+
+# -- streams ----------------------------------------------------------------------------------
+
+
+def open_streams() -> None:
+    """Make standard streams that are closed empty, and such that every text can be printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            # Else the next file that is opened would take its number, and prints would end in it.
+            with suppress(OSError):
+                if (null := os.open(os.devnull, os.O_RDWR)) != number:
+                    os.dup2(null, number)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+    codecs.register_error("kragx", _replaced)
+    if hasattr(sys.stdout, "reconfigure"):
+        # A pipe on Windows would otherwise take the local code page, which not all text fits.
+        as_told = sys.stdout.isatty() or "PYTHONIOENCODING" in os.environ
+        encoding = None if as_told else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="kragx")
+
+
+def _replaced(error: UnicodeError) -> tuple[str, int]:
+    """What a stream cannot print, replaced by as many question marks as it has columns."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    wide = (
+        unicodedata.east_asian_width(sign) in "WF" for sign in error.object[error.start : error.end]
+    )
+    return "".join("??" if is_wide else "?" for is_wide in wide), error.end
+
+
+def _let_go() -> None:
+    """Lead standard output nowhere, lest Python complain of it at its end."""
+    with suppress(OSError, ValueError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+
+
+def show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Say a warning of Python's as kragx says all else: in one line, for `warnings`."""
+    with suppress(OSError):
+        _say(f"warning: {message}")
+
+
+def _say(message: str) -> None:
+    # Whatever a message quotes, only kragx itself begins a line.
+    say("kragx: " + re.sub(r"\n(?=\S)", "\n  ", message))
+
+
+# -- signals ----------------------------------------------------------------------------------
+
+
+class _Ended(KeyboardInterrupt):
+    """The process is told to end, and does what it does at an interrupt."""
+
+    def __init__(self, number: int) -> None:
+        self.signal = number
+        self.word = "terminated" if number == signal.SIGTERM else "the terminal is gone"
+        super().__init__()
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Within, being told to end is an interrupt."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)  # whoever says it twice means at once
+        raise _Ended(number)
+
+    names = ("SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {}
+    with suppress(ValueError):  # not in the main thread
+        # What is ignored (nohup) stays so.
+        before = {
+            number: signal.signal(number, end)
+            for number in numbers
+            if signal.getsignal(number) == signal.SIG_DFL
+        }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

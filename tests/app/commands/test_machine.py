@@ -1,0 +1,235 @@
+"""When the machine fails, or kragx itself: one line, the right exit code, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+GOOD = {"query_id": "q1", "gold": [{"text": "a b c"}], "retrieved": [{"text": "a b c"}]}
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other streams and signals")
+
+
+def run(*args, closed=(), **options):
+    """The command in a process of its own, with standard streams closed by their numbers."""
+
+    def close():
+        for number in closed:
+            os.close(number)
+
+    return subprocess.run(
+        [sys.executable, "-m", "kragx", *map(str, args)],
+        capture_output=not options.keys() & {"stdout"},
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+        preexec_fn=close,
+        **options,
+    )
+
+
+def fail(error):
+    """What raises an error wherever it is put."""
+
+    def raising(*_, **__):
+        raise error
+
+    return raising
+
+
+def test_a_mistake_in_kragx(kragx, jsonl, monkeypatch):
+    """What nobody expected exits 70 with one line, and the traceback is in the file it names."""
+    monkeypatch.setattr("kragx.app.commands.score.show", None)
+    code, out, err = kragx("score", jsonl(GOOD))
+    assert (code, out) == (70, "")
+    assert re.match(
+        r"kragx: score\.py:\d+: TypeError: 'NoneType' object is not callable; "
+        r"this is a mistake in kragx, please report it; the traceback is in \S+\n$",
+        err,
+    )
+    file = Path(re.search(r"the traceback is in (\S+)\n", err)[1])
+    assert "Traceback (most recent call last)" in file.read_text(encoding="utf-8")
+    file.unlink()
+
+
+def test_no_file_for_the_traceback(kragx, jsonl, monkeypatch):
+    """On a full disk the traceback is printed instead."""
+    monkeypatch.setattr("kragx.app.commands.score.show", None)
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", fail(OSError(28, "No space left")))
+    code, _, err = kragx("score", jsonl(GOOD))
+    assert code == 70
+    assert "Traceback" in err
+    assert "the traceback is in the lines above" in err.splitlines()[-1]
+
+
+MATCHER = """
+class Mine:
+    threshold = 0.5
+    settings = {}
+    def scores(self, items, notes):
+        yield [][0]
+"""
+
+
+def test_a_mistake_in_code_of_the_user(kragx, jsonl, module):
+    """What a user's own matcher raises is not called a mistake in kragx: exit code 2, its line."""
+    module("my_broken_matcher", MATCHER)
+    code, _, err = kragx("score", jsonl(GOOD), "--match", "my_broken_matcher:Mine")
+    assert code == 2
+    assert err.startswith("kragx: my_broken_matcher.py:6: IndexError: ")
+    assert "raised by code that is not kragx's" in err
+    Path(re.search(r"the traceback is in (\S+)\n", err)[1]).unlink()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(28, "No space left on device", "somewhere"), "somewhere: No space left on device"),
+        (OSError(28, "No space left on device"), "standard output: No space left on device"),
+        (OSError(24, "Too many open files", "a.txt"), "a.txt: Too many open files"),
+        (MemoryError(), "the memory is used up; try a part of the data"),
+    ],
+)
+def test_refused_by_the_machine(kragx, jsonl, monkeypatch, error, said):
+    """What the machine refuses is no mistake of kragx: one line, exit code 2."""
+    monkeypatch.setattr("kragx.app.commands.process._let_go", lambda: None)
+    monkeypatch.setattr("kragx.app.commands.score.evaluate", fail(error))
+    assert kragx("score", jsonl(GOOD)) == (2, "", f"kragx: {said}\n")
+
+
+@posix
+@pytest.mark.parametrize("closed", [(1,), (0, 1, 2)])
+def test_closed_streams(jsonl, closed, tmp_path):
+    """Closed standard streams are as good as empty: the same file is written, exit code 0."""
+    out = tmp_path / "pairs.jsonl"
+    done = run("match", jsonl(GOOD), "--out", out, closed=closed)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert out.read_text(encoding="utf-8").startswith('{"query_id": "q1"')
+
+
+@posix
+def test_nothing_is_read_of_a_closed_stream(jsonl):
+    """Standard input that is closed holds no query."""
+    done = run("score", "-", closed=(0,))
+    assert (done.returncode, done.stderr) == (3, "kragx: -: the file holds no query\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("args", [("metrics",), ("--help",)])
+def test_full_output(args):
+    """Output that cannot be written is one line on standard error, and no success."""
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = run(*args, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr == "kragx: standard output: No space left on device\n"
+
+
+@posix
+@pytest.mark.parametrize(("encoding", "box"), [("ascii", "|"), ("cp949", "|")])
+def test_what_a_terminal_cannot_print(jsonl, encoding, box):
+    """A character that the terminal lacks is replaced; the columns of the table stay in line."""
+    records = [GOOD | {"query_id": query_id} for query_id in ("한글", "≈", "é", "q")]
+    done = subprocess.run(
+        [sys.executable, "-m", "kragx", "score", str(jsonl(*records)), "--per-query"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    lines = done.stdout.decode(encoding).splitlines()
+    rows = [line for line in lines[:8] if line.startswith(box)]
+    wide = str.maketrans({"한": "xx", "글": "xx"})
+    assert len({len(row.translate(wide)) for row in rows}) == 1
+    assert len(rows) >= 4
+
+
+@posix
+@pytest.mark.parametrize("width", [1, 20])
+def test_narrow_terminals(kragx, jsonl, monkeypatch, width):
+    """However narrow the terminal, the numbers are printed."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    code, out, err = kragx("score", jsonl(GOOD))
+    assert (code, err) == (0, "")
+    assert out
+
+
+SLOW = """
+import time
+from pathlib import Path
+
+def ask(question):
+    if Path("asked").exists():
+        time.sleep(30)
+    Path("asked").touch()
+    return [{"id": "d1"}]
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    ("number", "said"), [(15, "terminated"), (1, "the terminal is gone")], ids=["TERM", "HUP"]
+)
+def test_told_to_end(here, jsonl, number, said):
+    """SIGTERM and SIGHUP end the command as an interrupt does; what was answered is kept."""
+    gold = [{"query_id": f"q{n}", "query": f"which {n}?", "gold": [{"id": "d1"}]} for n in (1, 2)]
+    jsonl(*gold, name="gold.jsonl")
+    (here / "slow_answers.py").write_text(SLOW, encoding="utf-8")
+    (here / "slow.yaml").write_text(
+        "dataset: gold.jsonl\nmatch: id\nretrievers: {slow: {class: 'slow_answers:ask'}}\n"
+        "output: out\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "kragx", "run", "slow.yaml"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        for _ in range(600):
+            if (here / "asked").exists() or process.poll() is not None:
+                break
+            time.sleep(0.05)
+        time.sleep(0.1)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (128 + number, f"kragx: {said}\n")
+    (here / "slow_answers.py").write_text(SLOW.replace("30", "0"), encoding="utf-8")
+    kept = [path.read_text(encoding="utf-8") for path in (here / "out").rglob("*.jsonl")]
+    assert any('"q1"' in text for text in kept)
+
+
+@posix
+def test_interrupted_while_it_starts():
+    """An interrupt while modules are imported is one line as well."""
+    script = (
+        "import builtins, os, signal\n"
+        "plain = builtins.__import__\n"
+        "def importing(name, *args):\n"
+        "    if name == 'typer': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return plain(name, *args)\n"
+        "builtins.__import__ = importing\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "import kragx.__main__\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (130, "kragx: interrupted\n")
+
+
+@posix
+def test_a_folder_that_is_gone(jsonl, tmp_path):
+    """Started in a folder that was removed, the command works on files elsewhere."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m kragx score {jsonl(GOOD)}"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], capture_output=True, text=True, check=False, env=environment
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "hit_rate@10" in done.stdout
