@@ -1,7 +1,5 @@
 """The answers of a retriever as they come, kept so that an interrupted run goes on from them."""
 
-import hashlib
-import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -9,28 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kragx.app.config import RetrieverConfig
-from kragx.app.record import UNFINISHED, now
+from kragx.app.fingerprint import Fingerprint
+from kragx.app.record import UNFINISHED, Kept, now
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
 from kragx.data.formats.gold import answer_record
-from kragx.data.formats.jsonl import make_folder, open_log, read_records, to_json, write_records
+from kragx.data.formats.jsonl import make_folder, open_log, read_records, to_json
 from kragx.data.problems import Problems
 from kragx.errors import DataError
-
-_OF_FAILURES = {"timeout", "retries", "on_error"}
-"""Options of a retriever on which no answer depends that it has given."""
-
-
-def answers_hash(config: RetrieverConfig, dataset: GoldDataset) -> str:
-    """What an answer and its time depend on: the retriever's part of the config, the questions.
-
-    Matchers and metrics are no part of it, so an interrupted run goes on although they changed;
-    nor is what only decides how a question fails: whoever raises a timeout loses no answer.
-    """
-    questions = [(query.id, query.text) for query in dataset]
-    own = config.model_dump(mode="json", by_alias=True, exclude=_OF_FAILURES)
-    text = json.dumps([own, questions], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def partial_path(folder: Path, file: str) -> Path:
@@ -39,67 +22,111 @@ def partial_path(folder: Path, file: str) -> Path:
 
 
 @dataclass(frozen=True)
+class Unused:
+    """Answers of an interrupted run that are not taken over.
+
+    Attributes:
+        n_answers: how many.
+        changed: what is not as it was when they were asked for: the parts of a `Fingerprint`, or
+            ``questions``.
+        begun: when that run began to ask; None if it did not say.
+    """
+
+    n_answers: int
+    changed: tuple[str, ...]
+    begun: str | None
+
+
+@dataclass(frozen=True)
 class PartialAnswers:
     """The answers that were kept, and what keeps one more.
 
     Attributes:
-        known: those that were kept, by query id.
-        begun: when the first of them was asked for; None if that is not known.
+        known: those that are taken over, by query id.
+        kept: how many they are, and from when.
+        unused: if none is taken over, those that might have been.
         keep: keeps one more before the next one is waited for.
     """
 
     known: Mapping[str, Retrieved]
-    begun: str | None
+    kept: Kept
+    unused: Unused | None
     keep: Callable[[Query, Retrieved], None]
 
 
 @contextmanager
-def partial_answers(path: Path, key: str) -> Iterator[PartialAnswers]:
+def partial_answers(
+    path: Path, fingerprint: Fingerprint, dataset: GoldDataset, *, fresh: bool = False
+) -> Iterator[PartialAnswers]:
     """The answers of a retriever as they come, in a file that a next run picks up.
 
-    The first line holds the hash of what the answers depend on; a file with another one is begun
-    anew. A last line that was cut off when the process was killed is passed over, and so are
-    failures: what failed is asked again.
+    Each line says by hashes what its answer depends on, and the line with which a run begins what
+    these are made of. So the file grows, whatever changes: what is taken back finds its answers
+    again. A line that was cut off when the process was killed is passed over, and failures are not
+    kept: what failed is asked again.
 
     Args:
         path: the file.
-        key: the hash.
+        fingerprint: what the answers depend on.
+        dataset: the questions; an answer is taken over where id and text are the same.
+        fresh: take none over, and begin the file anew.
 
     """
-    begun, known = _read(path, key)
+    answers, times = fingerprint.keys
+    if fresh:
+        path.unlink(missing_ok=True)
+    known, kept, unused = _read(path, fingerprint, dataset)
     lock = threading.Lock()
     make_folder(path.parent)
-    # Written anew, so that nothing stands behind a line that was cut off.
-    header = {"partial": key, "begun": begun if known else now()}
-    write_records((header, *(_record(*answer) for answer in known.items())), path)
     with open_log(path) as file:
 
-        def keep(query: Query, retrieved: Retrieved) -> None:
+        def write(record: Mapping[str, Any]) -> None:
             with lock:
-                file.write(to_json(_record(query.id, retrieved)) + "\n")
+                file.write(Mender().mend(to_json(record)) + "\n")
                 file.flush()
 
-        yield PartialAnswers(known, begun, keep)
+        def keep(query: Query, retrieved: Retrieved) -> None:
+            if retrieved.error is None:
+                question = {"query_id": query.id, "query": query.text}
+                write({"of": [answers, times], **question, **answer_record(retrieved)})
+
+        if file.tell():
+            file.write("\n")  # behind a line that was cut off
+        write({"begun": now(), "of": [answers, times], "parts": fingerprint.answers})
+        yield PartialAnswers(known, kept, unused, keep)
 
 
-def _read(path: Path, key: str) -> tuple[str | None, dict[str, Retrieved]]:
-    """When a file was begun, and the answers that it holds.
-
-    There are none if there is no such file, or it has another key.
-    """
-    begun = None
+def _read(
+    path: Path, fingerprint: Fingerprint, dataset: GoldDataset
+) -> tuple[dict[str, Retrieved], Kept, Unused | None]:
+    """The answers of a file that can be taken over; if there are none, how many cannot and why."""
+    answers, times = fingerprint.keys
     known: dict[str, Retrieved] = {}
+    n_of: dict[str, set[str]] = {}  # ids that were answered, by what their answers depend on
+    begun: dict[str, str] = {}
+    parts: dict[str, Mapping[str, str]] = {}
     with suppress(DataError):
-        records = (record for _, record in read_records(path, Problems(str(path))))
-        header = next(records, {})
-        if header.get("partial") == key:
-            begun = header.get("begun")
-            for record in records:
-                with suppress(DataError, KeyError, TypeError):  # of a failure
+        for _, record in read_records(path, Problems(str(path))):
+            with suppress(DataError, KeyError, TypeError, ValueError):
+                if "parts" in record:
+                    begun.setdefault(record["of"][0], record["begun"])
+                    parts[record["of"][0]] = record["parts"]
+                    continue
+                key, key_of_times = record["of"]
+                query_id = record["query_id"]
+                n_of.setdefault(key, set()).add(query_id)
+                is_asked = query_id in dataset and dataset[query_id].text == record["query"]
+                if key == answers and is_asked:
                     docs = as_docs(record["retrieved"], Mender(), "retrieved")
-                    known[record["query_id"]] = Retrieved(docs, record["seconds"])
-    return begun, known
-
-
-def _record(query_id: str, retrieved: Retrieved) -> dict[str, Any]:
-    return {"query_id": query_id, "seconds": None, **answer_record(retrieved)}
+                    seconds = record.get("seconds") if key_of_times == times else None
+                    known[query_id] = Retrieved(docs, seconds)
+    n_edited = sum(query_id in dataset for query_id in n_of.get(answers, set()) - known.keys())
+    n_untimed = sum(answer.seconds is None for answer in known.values())
+    kept = Kept(len(known), len(dataset), begun.get(answers), n_untimed, n_edited)
+    if known or not n_of:
+        return known, kept, None
+    last = answers if answers in n_of else [*n_of][-1]
+    before, after = parts.get(last, {}), fingerprint.answers
+    names = [*after, *(before.keys() - after.keys())]
+    changed = [name for name in names if before.get(name) != after.get(name)]
+    return {}, kept, Unused(len(n_of[last]), tuple(changed or ["questions"]), begun.get(last))

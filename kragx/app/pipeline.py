@@ -8,10 +8,11 @@ from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
+from kragx.app.fingerprint import Fingerprints
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
 from kragx.app.record import Clock, checkout, read_record
 from kragx.app.result_folder import as_read, read_folder
-from kragx.app.retrieving import retrieve_all
+from kragx.app.retrieving import Keeping, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures, Results
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, as_corpus, read_dataset
@@ -32,6 +33,7 @@ def run(
     progress: bool | None = None,
     judging: Mapping[str, Any] | None = None,
     folder: Path | None = None,
+    fresh: bool = False,
     anyway: bool = False,
     say: Callable[[str], object] = str,
 ) -> RunReport:
@@ -42,10 +44,12 @@ def run(
         progress: whether to show progress on standard error; None for only on a terminal.
         folder: where answers are kept as they come, so that an interrupted run goes on; None
             keeps none.
+        fresh: ask everything, whatever an interrupted run has left.
         judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...);
             the report's config has them, as numbers may depend on them.
         anyway: compare with the config's earlier results even if they cannot be compared.
-        say: is told, before anything is asked, what so few questions cannot decide.
+        say: is told, before anything is asked, what so few questions cannot decide, and before
+            a retriever is, what becomes of the answers that an interrupted run has left.
 
     Raises:
         UsageError: a retriever cannot be loaded or does not take its arguments.
@@ -68,8 +72,10 @@ def run(
     for problem in undecidable_with(config, dataset):
         say(problem)
     earlier = earlier_results(config, dataset, folder, anyway=anyway)
-    git = None if config.file is None else checkout(config.file, *_written(config, folder))
-    runs, kept = retrieve_all(config.retrievers, dataset, progress=progress, folder=folder)
+    written = [*_written(config, folder)]
+    git = None if config.file is None else checkout(config.file, *written)
+    keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
+    runs, kept = retrieve_all(config.retrievers, dataset, progress=progress, keeping=keeping)
     with _failures_first(runs, dataset, config.max_failed):
         report = _evaluated(config, dataset, runs, corpus, matchers, earlier, anyway=anyway)
     return replace(report, record=clock.record(config.file, git, kept))
@@ -215,6 +221,20 @@ def _written(config: RunConfig, folder: Path | None) -> Iterator[Path]:
         yield folder
     if config.judge is not None:
         yield Path(config.judge.get("store", DEFAULT_STORE))
+
+
+def _keeping(
+    config: RunConfig,
+    folder: Path,
+    written: Sequence[Path],
+    fresh: bool,
+    say: Callable[[str], object],
+) -> Keeping:
+    """How the answers of a run are kept."""
+    here = None if config.file is None else config.file.parent
+    # Of the config a retriever's own part counts alone, wherever the file lies.
+    own = [] if config.file is None else [config.file]
+    return Keeping(folder, Fingerprints(here, [*written, *own]), fresh, say)
 
 
 def _named_matchers(config: RunConfig) -> dict[str, BaseMatcher]:

@@ -89,11 +89,29 @@ class Kept:
         n_answers: how many.
         n_queries: of how many questions.
         begun: when the interrupted run began to ask; None if it did not say.
+        n_untimed: how many of them have no time here, as the retriever was asked otherwise then.
+        n_edited: how many answers were left, as their questions have other texts now.
     """
 
     n_answers: int
     n_queries: int
     begun: str | None = None
+    n_untimed: int = 0
+    n_edited: int = 0
+
+    def __str__(self) -> str:
+        of = f"{self.n_answers} of {self.n_queries} answers are kept from an interrupted run"
+        return of + began(self.begun)
+
+    @property
+    def remarks(self) -> str:
+        """What is left out of them, if anything is."""
+        edited = f"; not kept, as their questions have other texts now: {self.n_edited}"
+        untimed = (
+            f"; kept without their times, as these were measured under another concurrency, warmup "
+            f"or repeat: {self.n_untimed}"
+        )
+        return (edited if self.n_edited else "") + (untimed if self.n_untimed else "")
 
 
 @dataclass(frozen=True)
@@ -145,10 +163,8 @@ class Record(Result):
     def resumption(self) -> Iterator[Line]:
         """Which answers were not asked for again, a line for each retriever."""
         for name, kept in self.kept.items():
-            begun = "" if kept.begun is None else f" that began on {day_and_time(kept.begun)}"
             yield warning(
-                f"{visible(name)}: {kept.n_answers} of {kept.n_queries} answers are kept from an "
-                f"interrupted run{begun}; only the others were asked for now"
+                f"{visible(name)}: {kept}; only the others were asked for now{kept.remarks}"
             )
 
 
@@ -177,6 +193,11 @@ def record_lines(record: Record | None, of: str = "") -> list[Line]:
     return [
         replace(line, text=f"{visible(of)}: {line.text}" if of else line.text) for line in lines
     ]
+
+
+def began(date: str | None) -> str:
+    """When an interrupted run began, behind its name; nothing if it did not say."""
+    return "" if date is None else f" that began on {day_and_time(date)}"
 
 
 def day_and_time(date: str) -> str:
@@ -235,19 +256,22 @@ def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str
     # A store of SQLite has files beside it whose names begin with its own.
     own = tuple(str(path.resolve()) for path in written)
 
-    @cache
-    def holds_results(folder: Path) -> bool:
-        return all((folder / name).is_file() for name in _RESULTS)
+    is_result = cache(holds_results)
 
     def is_left(path: Path) -> bool:
         inside = list(path.parents)[: -len(top.parents) - 1]
         return (
             not {"__pycache__", ".kragx", UNFINISHED}.isdisjoint(path.parts)
             or str(path).startswith(own)
-            or any(map(holds_results, inside))
+            or any(map(is_result, inside))
         )
 
     return [path for path in paths if not is_left(top / path)]
+
+
+def holds_results(folder: Path) -> bool:
+    """Whether a folder is one that a run has written."""
+    return all((folder / name).is_file() for name in _RESULTS)
 
 
 _PLACES = ("DIR", "WORK_TREE", "INDEX_FILE", "PREFIX", "COMMON_DIR", "OBJECT_DIRECTORY")

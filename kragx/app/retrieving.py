@@ -1,18 +1,54 @@
 """From the retrievers of a config to what they return."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kragx import plugins
 from kragx.app.config import RetrieverConfig, filled
-from kragx.app.partial_answers import answers_hash, partial_answers, partial_path
-from kragx.app.record import Kept
+from kragx.app.fingerprint import Fingerprints
+from kragx.app.partial_answers import PartialAnswers, partial_answers, partial_path
+from kragx.app.record import NAMES, Kept, began
 from kragx.data import GoldDataset, Run, file_names, read_run
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retrieve import retrieve
 from kragx.evaluation.retriever_adapters import is_retriever
+from kragx.printing import visible
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """How answers are kept as they come, and taken over from an interrupted run.
+
+    Attributes:
+        folder: where.
+        fingerprints: say what answers depend on.
+        fresh: whether none is taken over.
+        say: is told, before a retriever is asked, how many are, or why none is.
+    """
+
+    folder: Path
+    fingerprints: Fingerprints
+    fresh: bool = False
+    say: Callable[[str], object] = str
+
+    def tell(self, name: str, answers: PartialAnswers) -> None:
+        """Say what becomes of the answers that are there."""
+        kept, unused = answers.kept, answers.unused
+        if kept.n_answers:
+            self.say(
+                f"{visible(name)}: {kept}; only the others are asked for now (--fresh asks for "
+                f"all){kept.remarks}"
+            )
+        elif unused is not None:
+            more = len(unused.changed) - NAMES
+            changed = ", ".join(map(visible, unused.changed[:NAMES]))
+            self.say(
+                f"{visible(name)}: {unused.n_answers} answers of an interrupted run"
+                f"{began(unused.begun)} are not used, as something has changed since: {changed}"
+                f"{f' and {more} more' if more > 0 else ''}; all is asked for now"
+            )
 
 
 def retrieve_all(
@@ -20,7 +56,7 @@ def retrieve_all(
     dataset: GoldDataset,
     *,
     progress: bool | None = None,
-    folder: Path | None = None,
+    keeping: Keeping | None = None,
 ) -> tuple[dict[str, Run], dict[str, Kept]]:
     """What each retriever returns to each question, asked or read from a file.
 
@@ -30,7 +66,7 @@ def retrieve_all(
         retrievers: by name, as the config has them.
         dataset: the questions.
         progress: whether to show progress on standard error; None for only on a terminal.
-        folder: where answers are kept as they come; None keeps none.
+        keeping: how answers are kept as they come; None keeps none.
 
     Returns:
         The runs, and how many of their answers were kept from an interrupted run, where any were.
@@ -53,9 +89,10 @@ def retrieve_all(
     kept: dict[str, Kept] = {}
     for file, (name, config) in zip(file_names(retrievers), retrievers.items()):
         if name in makers:
-            partial = None if folder is None else partial_path(folder, file)
             try:
-                runs[name], of_name = _asked(name, config, makers[name], dataset, progress, partial)
+                runs[name], of_name = _asked(
+                    name, config, makers[name], dataset, progress, keeping, file
+                )
             except (ImportError, KragxError) as error:
                 known = error if isinstance(error, KragxError) else UsageError(str(error))
                 raise known.within(f"retrievers.{name}") from error
@@ -98,7 +135,8 @@ def _asked(
     makers: Sequence[Callable[[], Any]],
     dataset: GoldDataset,
     progress: bool | None,
-    partial: Path | None,
+    keeping: Keeping | None,
+    file: str,
 ) -> tuple[Run, Kept]:
     """What a retriever answers to every question that it has not answered yet, and those it has."""
     make_retriever, *make_callbacks = makers
@@ -114,11 +152,13 @@ def _asked(
         "callbacks": [make() for make in make_callbacks],
     }
     kept = Kept(0, len(dataset))
-    if partial is None:
+    if keeping is None:
         run = retrieve(retriever, dataset, **options)
     else:
-        with partial_answers(partial, answers_hash(config, dataset)) as answers:
-            kept = replace(kept, n_answers=len(answers.known), begun=answers.begun)
+        path, fingerprint = partial_path(keeping.folder, file), keeping.fingerprints.of(config)
+        with partial_answers(path, fingerprint, dataset, fresh=keeping.fresh) as answers:
+            keeping.tell(name, answers)
+            kept = answers.kept
             options |= {"known": answers.known, "on_answer": answers.keep}
             run = retrieve(retriever, dataset, **options)
     return replace(run, settings=config.settings), kept

@@ -38,6 +38,9 @@ def run(
     max_failed: opt.MaxFailed = None,
     earlier: opt.Earlier = None,
     anyway: opt.Anyway = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Take over no answers of an interrupted run.")
+    ] = False,
     summary: opt.Summary = None,
     full: opt.Full = False,
 ) -> None:
@@ -61,6 +64,7 @@ def run(
         loaded,
         judging=judging,
         folder=folder,
+        fresh=fresh,
         anyway=anyway,
         say=lambda problem: printing.say(f"kragx: {problem}"),
     )

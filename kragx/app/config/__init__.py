@@ -8,8 +8,14 @@ from kragx.app.config.loading import (
     with_earlier,
     with_gates,
 )
-from kragx.app.config.models import HtmlConfig, RetrieverConfig, RunConfig, StatisticsConfig
-from kragx.app.config.values import filled, override
+from kragx.app.config.models import (
+    HtmlConfig,
+    RetrieverConfig,
+    RunConfig,
+    StatisticsConfig,
+    is_import_path,
+)
+from kragx.app.config.values import filled, override, variables_in
 
 __all__ = [
     "ConfigWarning",
@@ -18,10 +24,12 @@ __all__ = [
     "RunConfig",
     "StatisticsConfig",
     "filled",
+    "is_import_path",
     "load",
     "match_spec",
     "override",
     "parse_config",
+    "variables_in",
     "with_earlier",
     "with_gates",
 ]

@@ -45,9 +45,14 @@ LocalPath = Annotated[Path, AfterValidator(_local)]
 _IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 
 
+def is_import_path(value: str) -> bool:
+    """Whether a text looks like ``package.module:name``."""
+    return _IMPORT_PATH.fullmatch(value) is not None
+
+
 def source_of(value: str) -> str:
     """Which key a retriever that is written as a mere text means."""
-    return "class" if _IMPORT_PATH.fullmatch(value) else "results"
+    return "class" if is_import_path(value) else "results"
 
 
 class _Model(BaseModel):
@@ -167,6 +172,12 @@ class RetrieverConfig(_Model):
     callbacks: list[str | CallbackConfig] | None = Field(
         default=None, description="LangChain callback handlers by import path"
     )
+    fingerprint: Any = Field(
+        default=None,
+        description="what answers depend on and kragx cannot see, as the version of an index on a "
+        "server: while it stays the same, an interrupted run goes on; ${NAME} in it is an "
+        "environment variable",
+    )
 
     @field_validator("args")
     @classmethod
@@ -196,7 +207,7 @@ class RetrieverConfig(_Model):
 
     def asking(self) -> dict[str, Any]:
         """How the retriever is asked, but for its callbacks."""
-        return self.model_dump(exclude={*_SOURCES, "args", "callbacks"})
+        return self.model_dump(exclude={*_SOURCES, "args", "callbacks", "fingerprint"})
 
 
 Retriever = Annotated[

@@ -95,6 +95,7 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
 
 # Whose ``args`` keep variables as they are until they are used, so that no result holds a secret.
 _LATE = ("retrievers.", "judge", "match", "facts_match")
+_LATE_KEYS = {"args", "fingerprint"}
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
@@ -124,7 +125,7 @@ def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool =
                     here,
                     f"{path}.{key}".lstrip("."),
                     problems,
-                    late=late or (key == "args" and path.startswith(_LATE)),
+                    late=late or (key in _LATE_KEYS and path.startswith(_LATE)),
                 )
                 for key, item in value.items()
             }
@@ -134,3 +135,15 @@ def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool =
 def filled(value: Any) -> Any:
     """`value` with environment variables put in: what ``args`` stand for."""
     return fill(value, Path(), "args", [])
+
+
+def variables_in(value: Any) -> set[str]:
+    """The environment variables that stand in a value which was read with `late`."""
+    match value:
+        case str():
+            return {variable[1] for variable in _VARIABLE.finditer(value)}
+        case list():
+            return set().union(*map(variables_in, value))
+        case dict():
+            return set().union(*map(variables_in, value.values()))
+    return set()

@@ -11,8 +11,6 @@ import pytest
 import yaml
 
 from kragx.app import config, pipeline
-from kragx.app.partial_answers import partial_answers
-from kragx.data import Doc, Query, Retrieved
 
 GOLD = [
     {
@@ -172,36 +170,6 @@ def test_retrievers_whose_names_are_those_of_kept_answers(prepared, kragx):
     kept = sorted(path.name for path in (here / "out" / "results").glob("*.jsonl"))
     assert kept == ["a.jsonl", "a.partial.jsonl"]
     assert kragx("report", "out").code == 0
-
-
-def test_a_line_separator_in_a_text_loses_no_answer(tmp_path):
-    """Only a line feed ends an answer: U+2028 and U+0085 in a text are kept, failures are not."""
-    path, answer = tmp_path / "mine.jsonl", Retrieved((Doc(text="a\u2028b\x85c"),), 0.5)
-    with partial_answers(path, "key") as answers:
-        assert answers.known == {}
-        answers.keep(Query("q1", "one"), answer)
-        answers.keep(Query("q2", "two"), Retrieved(error="no index"))
-    with partial_answers(path, "key") as answers:
-        assert answers.known == {"q1": answer}
-    with partial_answers(path, "another key") as answers:
-        assert answers.known == {}
-
-
-@pytest.mark.parametrize("change", ["class: 'toy_runs:good', repeat: 2", "other gold"])
-def test_other_questions_or_retriever_begin_anew(prepared, kragx, here, jsonl, change):
-    """Answers are picked up only while retriever and questions are the same."""
-    prepared("killed")
-    command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
-    subprocess.run(command, capture_output=True, env=environment, timeout=60, check=False)
-    (here / "revived").touch()
-    (here / "asked.txt").unlink()
-    if change == "other gold":
-        jsonl(*GOLD[:5], name="gold.jsonl")
-    else:
-        prepared("x", text=CONFIG.replace("class: 'toy_runs:NAME'", change))
-    assert kragx("run", "run.yaml").code == 0
-    assert len(asked(here)) == (5 if change == "other gold" else 12)
 
 
 def test_what_decides_how_a_question_fails_goes_on(prepared, kragx, here):

@@ -202,7 +202,8 @@ def test_resumed(prepared, kragx):
     outcome = kragx("run", "run.yaml")
     made = record()
     assert made["resumed"]
-    assert made["kept"] == {"one": {"n_answers": 3, "n_queries": 6, "begun": begun}}
+    kept = {"n_answers": 3, "n_queries": 6, "begun": begun, "n_untimed": 0, "n_edited": 0}
+    assert made["kept"] == {"one": kept}
     assert datetime.fromisoformat(begun) <= datetime.fromisoformat(made["date"])
     assert parts(prepared / "out" / "report.html")["index"]["record"] == made
     said = "one: 3 of 6 answers are kept from an interrupted run that began on "

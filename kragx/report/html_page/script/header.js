@@ -37,8 +37,9 @@ function cautions() {
     el("li", {}, phrase(tolerated ? "cautionFailed" : "cautionLost", strong(retriever), grouped(n_failed), grouped(n_queries), el("code", {}, shown(first.slice(0, 200))))));
   const absent = present().map((retriever) => [retriever, cell(retriever).status.split("m").length - 1]).filter(([, count]) => count)
     .map(([retriever, count]) => el("li", {}, phrase("cautionMissing", strong(retrieverName(retriever)), grouped(count), grouped(size()))));
-  const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun }]) =>
-    el("li", {}, phrase(begun ? "keptSince" : "kept_answers", strong(retriever), grouped(answers), grouped(all), begun && dayAndTime(begun))));
+  const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun, n_edited: edited, n_untimed: untimed }]) =>
+    el("li", {}, phrase(begun ? "keptSince" : "kept_answers", strong(retriever), grouped(answers), grouped(all), begun && dayAndTime(begun)),
+      edited ? ` ${t("keptEdited", grouped(edited))}` : "", untimed ? ` ${t("keptUntimed", grouped(untimed))}` : ""));
   const flipped = flips(true).map((line) => el("li", {}, line));
   const few = tooFew();
   const statistical = (standing()?.cautions || []).map((line) => el("li", { lang: "en" }, plain(line)));

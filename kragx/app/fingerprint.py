@@ -1,0 +1,197 @@
+"""What a retriever's answers depend on, part by part, so that what has changed can be named."""
+
+import glob
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from kragx import __version__
+from kragx.app.config import RetrieverConfig, filled, is_import_path, variables_in
+from kragx.app.local_code import Code
+from kragx.app.record import UNFINISHED, holds_results
+
+OF_FAILURES = {"timeout", "retries", "on_error"}
+"""Options of a retriever on which no answer depends that it has given."""
+
+OF_TIMES = {"concurrency", "warmup", "repeat"}
+"""Options on which an answer's time depends, and not what it is."""
+
+MOST_BYTES = 1 << 30
+"""Of a file or folder up to this size the content is read; of a larger one sizes and times."""
+
+MOST_FILES = 200_000
+"""So many files of a folder are looked at, the first by name; of more, sizes and times alone."""
+
+_NEVER_READ = {"__pycache__", ".git", ".kragx", UNFINISHED}
+_CHUNK = 1 << 20
+_SCHEME = re.compile(r"[a-zA-Z][\w+.-]*://")
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What answers depend on.
+
+    Attributes:
+        answers: by what it is (``args``, ``file corpus.jsonl``, ``code of my_retrievers.py``) the
+            state that it is in.
+        times: the same of what their times depend on besides.
+    """
+
+    answers: dict[str, str]
+    times: dict[str, str]
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """A hash of all that answers depend on, and of what their times depend on besides."""
+        return _hash(self.answers), _hash(self.times)
+
+
+class Fingerprints:
+    """Makes the fingerprints of the retrievers of one config.
+
+    Args:
+        here: the folder of the config; None for one that is none.
+        written: files and folders that a run writes, or reads for itself alone: where they lie in
+            a folder that a retriever is given, they are no part of it.
+    """
+
+    def __init__(self, here: Path | None = None, written: Collection[Path] = ()) -> None:
+        self._here = Path.cwd() if here is None else here
+        self._written = {path.resolve() for path in written}
+        self._code = Code()
+        self._states: dict[tuple[object, ...], str] = {}
+
+    def of(self, config: RetrieverConfig) -> Fingerprint:
+        """The state of all that the answers of a retriever depend on, as far as it can be seen."""
+        plain = config.model_dump(mode="json", by_alias=True, exclude=OF_FAILURES)
+        times = {name: _hash(plain.pop(name)) for name in sorted(OF_TIMES)}
+        given = {name: value for name, value in plain.items() if value is not None}
+        # Of a folder that was moved as a whole nothing has changed.
+        here = (str(self._here), "${here}")
+        parts = {name: _hash(value, here) for name, value in given.items()}
+        if names := sorted(variables_in(given)):
+            # One hash of them all: each by itself might be found by trying.
+            values = [os.environ.get(name) for name in names]
+            parts[f"values of {', '.join(names)}"] = _hash(values)
+        of_callbacks = given.get("callbacks", [])
+        for text in _texts([given.get("args"), of_callbacks]):
+            parts |= self._files(text)
+        paths = [given["class"], *(_texts([given.get("args"), of_callbacks]))]
+        for path in filter(is_import_path, paths):
+            files, packages = self._code.of(path.partition(":")[0])
+            parts |= {f"code of {self._short(file)}": self._state(file) for file in files}
+            parts |= {f"package {name}": state for name, state in packages.items()}
+        return Fingerprint({**parts, "version of kragx": __version__}, times)
+
+    def _files(self, text: str) -> dict[str, str]:
+        """The state of the files and folders that a text in ``args`` names, if it names any."""
+        value = str(filled(text))
+        if "\n" in value:  # a prompt, say
+            return {}
+        bare = _SCHEME.sub("/", value)  # sqlite:///corpus.db
+        names = dict.fromkeys([value, bare, bare.lstrip("/")] if bare != value else [value])
+        paths: dict[Path, None] = {}
+        for name in filter(None, names):
+            for folder in (Path.cwd(), self._here):
+                with suppress(OSError, ValueError, RuntimeError, NotImplementedError):
+                    path = folder / Path(name).expanduser()
+                    paths |= dict.fromkeys([path] if path.exists() else _matching(path))
+        states = sorted(map(self._state, paths))
+        # As it is written: what a variable holds is not told.
+        label = text if variables_in(text) else self._short(Path(text))
+        return {f"file {label}": _hash(states)} if states else {}
+
+    def _short(self, path: Path) -> str:
+        """A path as a reader recognises it."""
+        return next(
+            (
+                str(path.relative_to(top))
+                for top in (self._here, Path.cwd())
+                if path != top and path.is_relative_to(top)
+            ),
+            str(path),
+        )
+
+    def _state(self, path: Path) -> str:
+        """The state of a file or folder: its content, if it is not too large."""
+        files = [*islice(self._regular(path), MOST_FILES)]
+        stats = [(name, status.st_size, status.st_mtime_ns) for name, _, status in files]
+        key = (str(path), *stats)
+        if key not in self._states:
+            size = sum(size for _, size, _ in stats)
+            is_read = size <= MOST_BYTES and len(files) < MOST_FILES
+            self._states[key] = _hash(
+                [(name, _content(file)) for name, file, _ in files] if is_read else stats
+            )
+        return self._states[key]
+
+    def _regular(self, top: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
+        """The files below a path that hold something, by name; of a file itself that one."""
+        todo, seen = [top], set()
+        while todo:
+            path = todo.pop()
+            with suppress(OSError):
+                status = path.stat()
+                if stat.S_ISREG(status.st_mode) and status.st_size:
+                    yield str(path.relative_to(top)), path, status
+                elif stat.S_ISDIR(status.st_mode):
+                    # A link may lead back.
+                    place = (status.st_dev, status.st_ino)
+                    is_left = path != top and holds_results(path)
+                    if place not in seen and not is_left:
+                        todo += sorted(filter(self._is_read, path.iterdir()), reverse=True)
+                    seen.add(place)
+
+    def _is_read(self, path: Path) -> bool:
+        # SQLite leaves the last one beside a file that it has only read.
+        return (
+            path.name not in _NEVER_READ
+            and not path.name.endswith("-shm")
+            and path.resolve() not in self._written
+        )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a value, keys too."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from _texts(item)
+        case dict():
+            for item in (*value, *value.values()):
+                yield from _texts(item)
+
+
+def _matching(path: Path) -> list[Path]:
+    """The files of a pattern such as ``docs/*.md``, which a retriever may look for itself."""
+    if not glob.has_magic(str(path)):
+        return []
+    return sorted(islice(Path(path.anchor).glob(str(path.relative_to(path.anchor))), MOST_FILES))
+
+
+def _content(path: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    return digest.hexdigest()
+
+
+def _hash(value: Any, renamed: tuple[str, str] = ("", "")) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    before, after = (json.dumps(name, ensure_ascii=False)[1:-1] for name in renamed)
+    text = text.replace(before, after) if before else text
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,390 @@
+"""Interrupted runs: which answers the next one takes over, and what it says of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kragx import GoldDataset
+from kragx.app import fingerprint
+from kragx.app.config import RetrieverConfig
+from kragx.app.fingerprint import Fingerprint, Fingerprints
+from kragx.app.partial_answers import partial_answers
+from kragx.data import Doc, Query, Retrieved
+from tests.report.test_page import parts
+
+GOLD = [
+    {"query_id": f"q{n}", "query": f"question {n}", "gold": [{"id": f"g{n}"}]} for n in range(1, 7)
+]
+CORPUS = [{"id": f"g{n}", "text": f"text {n}"} for n in range(1, 7)]
+RETRIEVER = """
+import json
+from pathlib import Path
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.runnables import RunnableLambda
+
+def make(path, note="", files=()):
+    from toy_package.search import search
+
+    documents = [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+    def ask(question):
+        if question == "question 4" and not Path("revived").exists():
+            raise KeyboardInterrupt
+        with Path("asked.txt").open("a") as file:
+            file.write(question[9:] + " ")
+        return search(documents, question)
+
+    return RunnableLambda(ask)
+"""
+SEARCH = """
+from . import words
+
+def search(documents, question):
+    return [doc for doc in documents if words.number(doc["id"]) == words.number(question)]
+"""
+CONFIG = """
+dataset: gold.jsonl
+retrievers:
+  mine:
+    class: toy_resumed:make
+    args: {path: "${here}/corpus.jsonl", note: "${NOTE}", files: [{in: "${here}/index"}, docs/*.md]}
+    fingerprint: {index: "${INDEX}"}
+    concurrency: 1
+match: id
+metrics: [recall@3, seconds_mean]
+output: out
+"""
+
+
+@pytest.fixture
+def prepared(jsonl, module, here, monkeypatch):
+    """Gold set, corpus, config, and a retriever of three modules in the test's own folder."""
+    monkeypatch.syspath_prepend(str(here))
+    monkeypatch.setenv("NOTE", "a")
+    monkeypatch.setenv("INDEX", "1")
+    jsonl(*GOLD, name="gold.jsonl")
+    jsonl(*CORPUS, name="corpus.jsonl")
+    module("toy_resumed", RETRIEVER)
+    files = {
+        "toy_package/__init__.py": "",
+        "toy_package/search.py": SEARCH,
+        "toy_package/words.py": "def number(text):\n    return text[-1]\n",
+        "index/part/1.bin": "one",
+        "docs/a.md": "one",
+        "run.yaml": CONFIG,
+    }
+    for name, text in files.items():
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_text(text)
+    yield here
+    for name in [name for name in sys.modules if name.startswith("toy_package")]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def interrupted(prepared, kragx):
+    """A run that was interrupted after three of six questions."""
+    assert (kragx("run", "run.yaml").code, asked(prepared)) == (130, "1 2 3")
+    (prepared / "revived").touch()
+    return prepared
+
+
+def asked(folder: Path) -> str:
+    """The questions that were asked since this was last looked up."""
+    path = folder / "asked.txt"
+    questions = path.read_text().strip() if path.exists() else ""
+    path.unlink(missing_ok=True)
+    return questions
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Change a text in a file."""
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+KEPT = "mine: 3 of 6 answers are kept from an interrupted run that began on "
+HANDLER = "    callbacks: ['langchain_core.callbacks:BaseCallbackHandler']\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "named"),
+    [
+        ("corpus.jsonl", "g1", "x1", "file corpus.jsonl"),
+        ("index/part/1.bin", "one", "two", "file index"),
+        ("docs/a.md", "one", "two", "file docs/*.md"),
+        ("toy_resumed.py", "import json", "import json  #", "code of toy_resumed.py"),
+        (
+            "toy_package/search.py",
+            "import words",
+            "import words  #",
+            "code of toy_package/search.py",
+        ),
+        ("toy_package/words.py", "text[-1]", "text[-1:]", "code of toy_package/words.py"),
+        ("run.yaml", "{index:", "{version:", "fingerprint"),
+        ("run.yaml", ", docs/*.md", "", "args, file docs/*.md"),
+        ("run.yaml", "    fing", f"{HANDLER}    fing", "callbacks"),
+        ("gold.jsonl", '"question', '"Question', "questions"),
+    ],
+)
+def test_what_has_changed_is_named_and_asked_anew(interrupted, kragx, file, old, new, named):
+    """Each ingredient of an answer: changed, no answer is taken over, and the command says why."""
+    edit(interrupted / file, old, new)
+    outcome = kragx("run", "run.yaml")
+    assert outcome.code == 0
+    assert asked(interrupted) == "1 2 3 4 5 6"
+    assert "mine: 3 answers of an interrupted run that began on " in outcome.err
+    assert f"has changed since: {named}; all is asked for now" in outcome.err
+    assert "kept" not in outcome.err + outcome.out
+
+
+@pytest.mark.parametrize("name", ["NOTE", "INDEX"])
+def test_values_of_variables(interrupted, kragx, monkeypatch, name):
+    """Another value of a variable in `args` or `fingerprint`: asked anew; no value is written."""
+    monkeypatch.setenv(name, "of-another-value")
+    assert "changed since: values of INDEX, NOTE; all" in kragx("run", "run.yaml").err
+    assert asked(interrupted) == "1 2 3 4 5 6"
+    kept = yaml.safe_load((interrupted / "out" / "config.yaml").read_text())["retrievers"]["mine"]
+    assert (kept["fingerprint"], kept["args"]["note"]) == ({"index": "${INDEX}"}, "${NOTE}")
+    assert not any("of-another" in p.read_text() for p in interrupted.rglob("out/*.[jy]*"))
+
+
+@pytest.mark.parametrize(
+    ("version", "named"), [("9.9", "version of kragx"), (None, "package langchain-core")]
+)
+def test_versions(interrupted, kragx, monkeypatch, version, named):
+    """Another kragx, or another version of a package that the retriever's code imports."""
+    if version is None:
+        real = fingerprint.Code.of
+        monkeypatch.setattr(
+            fingerprint.Code,
+            "of",
+            lambda code, name: (real(code, name)[0], dict.fromkeys(real(code, name)[1], "9.9")),
+        )
+    else:
+        monkeypatch.setattr(fingerprint, "__version__", version)
+    assert f"changed since: {named}; all is asked for now" in kragx("run", "run.yaml").err
+    assert asked(interrupted) == "1 2 3 4 5 6"
+
+
+def test_the_corpus_was_replaced(prepared, kragx):
+    """Killed, the corpus replaced, run again: the numbers are those of the new corpus alone."""
+    edit(prepared / "toy_resumed.py", "raise KeyboardInterrupt", "__import__('os')._exit(9)")
+    command = [sys.executable, "-m", "kragx", "run", "run.yaml"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(prepared), *sys.path])}
+    assert subprocess.run(command, env=environment, timeout=60, check=False).returncode == 9
+    (prepared / "revived").touch()
+    edit(prepared / "corpus.jsonl", '"g', '"x')
+    assert "has changed since: file corpus.jsonl;" in kragx("run", "run.yaml").err
+    report = json.loads((prepared / "out" / "report.json").read_text())
+    assert report["evaluations"][0]["mean"]["recall@3"] == 0.0
+
+
+def test_kept_answers_are_said_before_anything_is_asked(interrupted, kragx):
+    """How many and from when: on standard error before the rest is asked, and in the report."""
+    kept = (interrupted / "out" / ".unfinished" / "answers" / "mine.jsonl").read_text()
+    begun = json.loads(kept.splitlines()[0])["begun"]
+    (interrupted / "revived").unlink()
+    outcome = kragx("run", "run.yaml")
+    assert (outcome.code, asked(interrupted)) == (130, "")
+    said = f"{KEPT}{begun[:10]} {begun[11:16]} {begun[19:]}; only the others are asked for now"
+    assert outcome.err.startswith(f"kragx: {said} (--fresh asks for all)\n")
+    (interrupted / "revived").touch()
+    outcome = kragx("run", "run.yaml")
+    assert said in outcome.err
+    assert said.replace("are asked", "were asked") in " ".join(outcome.out.split())
+    assert asked(interrupted) == "4 5 6"
+    assert "kept" not in kragx("run", "run.yaml").err
+
+
+def test_fresh(interrupted, kragx):
+    """`--fresh` asks for all; interrupted again, its own answers alone are taken over."""
+    (interrupted / "revived").unlink()
+    assert kragx("run", "run.yaml", "--fresh").err == "kragx: interrupted\n"
+    assert asked(interrupted) == "1 2 3"
+    (interrupted / "revived").touch()
+    assert KEPT in kragx("run", "run.yaml").err
+    assert asked(interrupted) == "4 5 6"
+
+
+def test_a_change_that_is_taken_back_loses_no_answer(interrupted, kragx):
+    """The answers of both states stay until the run is finished, whichever is asked for."""
+    corpus = interrupted / "corpus.jsonl"
+    (interrupted / "revived").unlink()
+    for old, new, questions in (("g1", "x1", "1 2 3"), ("x1", "g1", ""), ("g1", "x1", "")):
+        edit(corpus, old, new)
+        assert kragx("run", "run.yaml").code == 130
+        assert asked(interrupted) == questions
+
+
+def test_questions_one_by_one(interrupted, kragx):
+    """An edited question is asked again and a new one is; the others are not."""
+    edit(interrupted / "gold.jsonl", "question 2", "question 22")
+    gold = (interrupted / "gold.jsonl").read_text()
+    (interrupted / "gold.jsonl").write_text(gold + gold.splitlines()[0].replace("q1", "q0"))
+    outcome = kragx("run", "run.yaml")
+    assert asked(interrupted) == "22 4 5 6 1"
+    said = "mine: 2 of 7 answers are kept from an interrupted run that began on "
+    assert said in outcome.err
+    edited = "not kept, as their questions have other texts now: 1"
+    assert outcome.err.count(edited) == 1
+    assert edited in " ".join(outcome.out.split())
+
+
+def test_how_it_is_asked_costs_times_but_no_answer(interrupted, kragx):
+    """Another concurrency, warmup or repeat keeps answers, but not their times."""
+    edit(interrupted / "run.yaml", "concurrency: 1", "concurrency: 3\n    timeout: 9")
+    outcome = kragx("run", "run.yaml")
+    assert sorted(asked(interrupted)) == sorted("4 5 6")
+    said = "kept without their times, as these were measured under another concurrency, warmup or"
+    assert said in outcome.err
+    report = json.loads((interrupted / "out" / "report.json").read_text())
+    (evaluation,) = report["evaluations"]
+    assert evaluation["mean"]["recall@3"] == 1.0
+    assert evaluation["counts"]["metrics"]["seconds_mean"]["n_scored"] == 3
+    assert (
+        parts(interrupted / "out" / "report.html")["index"]["record"]["kept"]["mine"]["n_untimed"]
+        == 3
+    )
+
+
+def test_what_changes_no_answer(interrupted, kragx):
+    """What a run leaves, a folder moved as a whole, another file beside: all answers are kept."""
+    edit(interrupted / "run.yaml", "recall@3,", "recall@2,")
+    (interrupted / "unrelated.py").write_text("x = 1")
+    (interrupted / "index" / "__pycache__").mkdir()
+    (interrupted / "index" / "__pycache__" / "x.pyc").write_text("x")
+    assert KEPT in kragx("run", "run.yaml").err
+    assert asked(interrupted) == "4 5 6"
+
+
+# -- parts of a fingerprint -----------------------------------------------------------------------
+
+
+def parts_of(here: Path, args: dict, **options) -> dict[str, str]:
+    """The parts of the fingerprint of a retriever with these arguments."""
+    config = RetrieverConfig.model_validate(
+        {"class": "toy_resumed:make", "args": args}, context={"here": here}
+    )
+    return Fingerprints(here, **options).of(config).answers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "corpus.jsonl",
+        "{here}/corpus.jsonl",
+        "sqlite:///corpus.jsonl",
+        "sqlite:///{here}/corpus.jsonl",
+        "file://{here}/corpus.jsonl",
+        "*.jsonl",
+        "{here}/**/corpus.*",
+        "${NOTE}/corpus.jsonl",
+    ],
+)
+def test_files_are_found_however_they_are_named(prepared, monkeypatch, text):
+    """A path, an address, a pattern, behind a variable; the variable's value is not told."""
+    monkeypatch.setenv("NOTE", str(prepared))
+    args = {"deep": [{"in": text.replace("{here}", str(prepared))}]}
+    before = parts_of(prepared, args)
+    edit(prepared / "corpus.jsonl", "g1", "x1")
+    after = parts_of(prepared, args)
+    (name,) = [name for name in before if before[name] != after[name]]
+    assert name.startswith("file ")
+    assert str(prepared) not in name or "://" in text
+
+
+@pytest.mark.parametrize(
+    "text", ["", ".", "/dev/zero", "a\nb", "x" * 5000, "\0", "~nobody/x", "?["]
+)
+def test_texts_that_name_no_file(prepared, text):
+    """No text in `args` is an error, or read without an end; the current folder is one."""
+    names = [name for name in parts_of(prepared, {"text": text}) if name.startswith("file ")]
+    assert names == (["file ."] if text == "." else ["file /dev/zero"] if "zero" in text else [])
+
+
+def test_a_folder_without_what_runs_leave(prepared):
+    """A folder is its files' content, through links too; results, stores and caches are no part."""
+    (prepared / "index" / "again").symlink_to(prepared / "index")
+    (prepared / "index" / "other").symlink_to(prepared / "docs")
+    args = {"root": "index"}
+    written = [prepared / "index" / "store.sqlite"]
+    before = parts_of(prepared, args, written=written)
+    for name in (".git/x", ".kragx/x", "a/__pycache__/x", "db-shm", "empty", "store.sqlite"):
+        path = prepared / "index" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("" if name == "empty" else "x")
+    for name in ("config.yaml", "gold.jsonl", "report.json"):
+        (prepared / "index" / "old").mkdir(exist_ok=True)
+        (prepared / "index" / "old" / name).write_text("x")
+    assert parts_of(prepared, args, written=written) == before
+    edit(prepared / "docs" / "a.md", "one", "two")
+    assert parts_of(prepared, args, written=written) != before
+
+
+def test_what_is_too_large_to_be_read(prepared, monkeypatch):
+    """Beyond the bound it is name, size and time that count, and not the content."""
+    monkeypatch.setattr(fingerprint, "MOST_BYTES", 2)
+    path = prepared / "index" / "part" / "1.bin"
+    before = parts_of(prepared, {"root": "index"})
+    status = path.stat()
+    path.write_text("two")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert parts_of(prepared, {"root": "index"}) == before
+    os.utime(path, ns=(0, 0))
+    assert parts_of(prepared, {"root": "index"}) != before
+
+
+def test_two_configs_of_equal_content_in_two_folders(prepared, tmp_path_factory):
+    """A folder that was moved as a whole has not changed."""
+    other = tmp_path_factory.mktemp("moved")
+    (other / "corpus.jsonl").write_bytes((prepared / "corpus.jsonl").read_bytes())
+    made = [parts_of(here, {"path": f"{here}/corpus.jsonl"}) for here in (prepared, other)]
+    assert made[0] == made[1]
+
+
+# -- the file in which answers are kept -----------------------------------------------------------
+
+QUESTIONS = GoldDataset.from_documents([[], []], queries=["one", "two"])
+STATE = Fingerprint({"args": "1"}, {"repeat": "1"})
+
+
+@pytest.mark.parametrize("text", ["a\u2028b\x85c", "a\rb\r\nc", "a\x0b\x0c\x1cb", "\u202e\x1b[2J"])
+def test_lines_are_lines(tmp_path, text):
+    """Only a line feed ends an answer, whatever its text holds; failures are not kept."""
+    path, answer = tmp_path / "mine.jsonl", Retrieved((Doc(text=text),), 0.5)
+    with partial_answers(path, STATE, QUESTIONS) as answers:
+        assert answers.known == {}
+        answers.keep(Query("q1", "one"), answer)
+        answers.keep(Query("q2", "two"), Retrieved(error="no index"))
+    with partial_answers(path, STATE, QUESTIONS) as answers:
+        assert answers.known == {"q1": answer}
+
+
+@pytest.mark.parametrize("broken", [0, 1, 2])
+def test_a_broken_line_costs_itself_alone(tmp_path, broken):
+    """Whichever line is broken, the first among them, no answer is taken for another state's."""
+    path = tmp_path / "mine.jsonl"
+    answer = Retrieved((Doc(id="d"),), 0.5)
+    with partial_answers(path, STATE, QUESTIONS) as answers:
+        for query in QUESTIONS:
+            answers.keep(query, answer)
+    lines = path.read_text().splitlines()
+    lines[broken] = lines[broken][: len(lines[broken]) // 2]
+    path.write_text("\n".join(lines))  # the last one without its end
+    with partial_answers(path, STATE, QUESTIONS) as answers:
+        whole = [f"q{line}" for line in (1, 2) if line != broken]
+        assert list(answers.known) == whole
+    with partial_answers(path, Fingerprint({"args": "2"}, {}), QUESTIONS) as answers:
+        assert (answers.known, answers.unused.n_answers) == ({}, len(whole))
+        answers.keep(Query("q1", "one"), answer)
+    with partial_answers(path, STATE, QUESTIONS) as answers:
+        assert list(answers.known) == whole
