@@ -52,7 +52,7 @@ class Judge(JudgeSettings):
 
 _CLIENT = tuple(field.name for field in fields(OpenAIClient) if field.init)
 _JUDGE = tuple(
-    field.name for field in fields(Judge) if field.name not in ("client", "clock", "sleep")
+    field.name for field in fields(Judge) if field.name not in ("client", "mask", "clock", "sleep")
 )
 JUDGE_FIELDS = ("client", "args", *_CLIENT, *_JUDGE)
 """What a mapping for `judge` may hold."""
