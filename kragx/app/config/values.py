@@ -10,6 +10,7 @@ import yaml
 
 from kragx.app.config.models import source_of
 from kragx.errors import UsageError, shorten
+from kragx.plugins import FromVariable
 
 
 class Loader(yaml.SafeLoader):
@@ -133,8 +134,19 @@ def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool =
 
 
 def filled(value: Any) -> Any:
-    """`value` with environment variables put in: what ``args`` stand for."""
-    return fill(value, Path(), "args", [])
+    """`value` with environment variables put in: what ``args`` stand for.
+
+    Texts that came of variables are told apart from others (`FromVariable`).
+    """
+    match value:
+        case str():
+            text = fill(value, Path(), "args", [])
+            return FromVariable(text, value) if variables_in(value) else text
+        case list():
+            return list(map(filled, value))
+        case dict():
+            return {key: filled(entry) for key, entry in value.items()}
+    return value
 
 
 def variables_in(value: Any) -> set[str]:
