@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from kragx.data.sqlite import connect, rows_of, writing
-from kragx.errors import DataError
+from kragx.errors import DataError, inside, shorten
 from kragx.judging.prompt import canonical_json, key_of
 from kragx.judging.question import Judgement
 
@@ -31,6 +31,12 @@ def now() -> str:
 
 _COLUMNS = tuple(field.name for field in fields(Judgement))
 _VALUES = attrgetter(*_COLUMNS)
+_WHOLE = ("grade", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(_COLUMNS, (str, type(None))),
+    **dict.fromkeys(_WHOLE, (int, type(None))),
+    "seconds": (float, int, type(None)),
+}
 _INSERT = (
     f"INSERT OR IGNORE INTO attempts ({', '.join(_COLUMNS)}) "
     f"VALUES ({', '.join('?' * len(_COLUMNS))})"
@@ -135,7 +141,7 @@ class Store:
         settled: dict[str, Judgement] = {}
         query = f"SELECT {', '.join(_COLUMNS)} FROM attempts WHERE key"
         for row in rows_of(self._db, query, keys, "ORDER BY id"):
-            attempt = Judgement(*row)
+            attempt = _attempt(row, str(self.path))
             if attempt.source != "human":
                 attempt = replace(attempt, source="store")
             elif not human:
@@ -163,16 +169,34 @@ class Store:
             "LEFT JOIN questions q ON q.key = a.key ORDER BY a.id"
         )
         for *values, material in rows:
-            attempt = dict(zip(_COLUMNS, values, strict=True))
+            attempt = dict(zip(_COLUMNS, _VALUES(_attempt(values, str(self.path)))))
             pairs = self._db.execute(
                 "SELECT query_id, document_id FROM pairs WHERE key = ? ORDER BY 1, 2",
                 (attempt["key"],),
             )
             yield {
                 **{name: value for name, value in attempt.items() if value is not None},
-                "question": None if material is None else json.loads(material),
+                "question": None if material is None else self._question(material),
                 "pairs": [list(pair) for pair in pairs],
             }
+
+    def _question(self, material: Any) -> dict[str, Any]:
+        try:
+            question = json.loads(material)
+            if not all(isinstance(question[part], dict) for part in ("client", "rubric")):
+                raise TypeError("no client or rubric")
+        except (ValueError, TypeError, LookupError) as error:
+            problem = f"a question that kragx did not write, {shorten(material)}: {error}"
+            raise DataError(problem, path=str(self.path)) from None
+        return dict(question)
+
+
+def _attempt(values: Sequence[Any], path: str = "") -> Judgement:
+    """The attempt that has these values; a `DataError` where one is of another kind."""
+    for (name, kinds), value in zip(_KINDS.items(), values):
+        if type(value) not in kinds:
+            raise DataError(f"not a judgement: {name!r} is {shorten(value)}", path=path)
+    return Judgement(*values)
 
 
 def _read_record(
@@ -189,6 +213,8 @@ def _read_record(
         raise DataError(
             f"record {number}: not a judgement as 'kragx judge store export' writes it ({error!r})"
         ) from None
+    with inside(f"record {number}"):
+        _attempt(_VALUES(attempt))
     if key_of(material) != attempt.key:
         raise DataError(
             f"record {number}: its key is not that of its question; the question was changed, and "

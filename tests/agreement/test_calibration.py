@@ -473,6 +473,10 @@ def test_places_in_metadata_are_labels_too():
             '{"query_id": "q", "chunk_chars": [1], "gold_chars": [1], "overlap_chars": [[1, 2]]}',
             "'overlap_chars' must be 1 lists",
         ),
+        (
+            '{"query_id": "q", "chunk_chars": [1], "gold_chars": [1], "overlap_chars": [["1"]]}',
+            "'overlap_chars' must be 1 lists",
+        ),
     ],
 )
 def test_a_broken_label_file_is_named_with_its_line(tmp_path: Path, content: str, message: str):

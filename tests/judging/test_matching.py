@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import pytest
 
@@ -594,6 +595,32 @@ def test_qrels_round_trip(monkeypatch, capsys, tmp_path, store):
     result = evaluate(gold, run, match=spec, metrics=["mrr@2"])
     assert result["mrr@2"] == 0.5
     assert result.settings["pool"]["labels"]["human"] == 2
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE questions SET material = 'no JSON'", "a question that kragx did not write"),
+        ("UPDATE questions SET material = '{}'", "a question that kragx did not write"),
+        ("UPDATE questions SET material = x'ff'", "a question that kragx did not write"),
+        ("UPDATE attempts SET grade = 'three'", "not a judgement: 'grade' is 'three'"),
+        ("UPDATE attempts SET prompt_tokens = 'many'", "'prompt_tokens' is 'many'"),
+    ],
+)
+def test_a_store_that_was_tampered_with(monkeypatch, capsys, tmp_path, store, statement, said):
+    """What kragx did not write is an error that names the store and what it is."""
+    judge_of(ScriptedClient([3]), store).judge([ask("a")])
+    db = sqlite3.connect(store)
+    for table in ("questions", "attempts"):
+        db.execute(f"DROP TRIGGER {table}_no_update")
+    db.execute(statement)
+    db.commit()
+    db.close()
+    for command_line in (("stats",), ("export", tmp_path / "out.jsonl")):
+        assert command(monkeypatch, "judge", "store", *command_line, "--store", store) == 3
+        error = capsys.readouterr().err
+        assert f"{store}: " in error
+        assert said in error
 
 
 def test_changed_export_is_refused(tmp_path, store):

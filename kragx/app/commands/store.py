@@ -7,7 +7,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.data import read_dataset
 from kragx.data.formats.jsonl import read_records, write_records
-from kragx.errors import DataError
+from kragx.errors import DataError, inside
 from kragx.judging import DEFAULT_STORE, Store
 from kragx.judging.records import qrels, statistics
 from kragx.printing import put
@@ -65,7 +65,7 @@ def import_(
     """Add judgements from JSON Lines, or human labels from TREC qrels."""
     if file.suffix == ".jsonl":
         records: list[Any] = [record for _, record in read_records(file)]
-        with Store(store) as opened:
+        with Store(store) as opened, inside(path=str(file)):
             new, known = opened.add_records(records)
         put(f"{new} new judgements, {known} known already\n")
         return

@@ -1,4 +1,4 @@
-"""YAML as kragx reads it, values of the command line, and `${...}` put in."""
+"""Values of the command line, and `${...}` put in."""
 
 import os
 import re
@@ -9,36 +9,8 @@ from typing import Any
 import yaml
 
 from kragx.app.config.models import source_of
+from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import UsageError, shorten
-from kragx.plugins import FromVariable
-
-
-class Loader(yaml.SafeLoader):
-    """SafeLoader, but a key that stands twice is an error instead of silently the last one."""
-
-    def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Refuse keys that stand twice."""
-        # Called before merge keys (<<) bring in keys that a mapping may well override.
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                if key.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value!r} stands twice", key.start_mark
-                    )
-                seen.add(key.value)
-        super().flatten_mapping(node)
-
-
-def yaml_problem(error: yaml.YAMLError) -> str:
-    """What is wrong and where, and the remedy where there is a usual one."""
-    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return f"not valid YAML: {error}"
-    mark = error.problem_mark
-    problem = f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
-    if error.context == "while scanning a block scalar":
-        problem += '; a value that begins with > or | needs quotes, for example ">= 0.75"'
-    return problem
 
 
 def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
@@ -134,19 +106,8 @@ def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool =
 
 
 def filled(value: Any) -> Any:
-    """`value` with environment variables put in: what ``args`` stand for.
-
-    Texts that came of variables are told apart from others (`FromVariable`).
-    """
-    match value:
-        case str():
-            text = fill(value, Path(), "args", [])
-            return FromVariable(text, value) if variables_in(value) else text
-        case list():
-            return list(map(filled, value))
-        case dict():
-            return {key: filled(entry) for key, entry in value.items()}
-    return value
+    """`value` with environment variables put in: what ``args`` stand for."""
+    return fill(value, Path(), "args", [])
 
 
 def variables_in(value: Any) -> set[str]:

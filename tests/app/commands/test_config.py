@@ -175,6 +175,12 @@ def test_match_and_matchers(problems):
     assert "'matchers'" in problem
 
 
+# Twenty lines, each ten times the line before.
+BOMB = "a0: &a0 [x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 20)
+)
+
+
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
@@ -185,6 +191,12 @@ def test_match_and_matchers(problems):
         ("dataset: [1, 2", "not valid YAML"),
         ("dataset: g\n\tretrievers: {}", "not valid YAML"),
         ("dataset: !!python/name:os.system", "not valid YAML"),
+        ("dataset: {path: g, version: 2026-13-01}", "column 29: '2026-13-01' is no timestamp"),
+        ("dataset: !!int one", "line 1, column 10: 'one' is no int"),
+        ("dataset: " + "[" * 5000, "nested too deeply"),
+        ("- " * 5000 + "x", "nested too deeply"),
+        ("dataset: &all [*all]", "with what aliases repeat"),
+        (BOMB, "more than 100000 values, with what aliases repeat"),
         ("dataset: g\ndataset: h\n", "'dataset' stands twice"),
         ("dataset: g\nretrievers:\n  a: {results: r}\n  a: {results: s}\n", "'a' stands twice"),
         (GOOD + "match: {method: id, method: exact}", "'method' stands twice"),

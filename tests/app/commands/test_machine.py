@@ -92,6 +92,8 @@ def test_a_mistake_in_code_of_the_user(kragx, jsonl, module):
     ("error", "said"),
     [
         (OSError(28, "No space left on device", "somewhere"), "somewhere: No space left on device"),
+        (OSError(36, "File name too long", "a" * 300), f"{'a' * 300}: File name too long"),
+        (PermissionError(13, "Permission denied", "secret"), "secret: Permission denied"),
         (OSError(28, "No space left on device"), "standard output: No space left on device"),
         (OSError(24, "Too many open files", "a.txt"), "a.txt: Too many open files"),
         (MemoryError(), "the memory is used up; try a part of the data"),

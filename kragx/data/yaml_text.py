@@ -1,0 +1,88 @@
+"""YAML as kragx reads it: configs, match specs, rubrics. Whatever is wrong is a `YAMLError`."""
+
+from itertools import chain
+from typing import Any
+
+import yaml
+
+from kragx.errors import shorten
+
+DEEPEST = 100
+"""How many brackets may stand within each other: reading them takes the square of their number."""
+
+MOST_PARTS = 100_000
+"""Of a YAML text, with what its aliases (``*name``) repeat: a few lines can stand for billions."""
+
+
+class Loader(yaml.SafeLoader):
+    """SafeLoader, but a key that stands twice is an error instead of silently the last one.
+
+    Whatever is wrong is a `yaml.YAMLError`, and what aliases make too large is, too.
+    """
+
+    def fetch_flow_collection_start(self, TokenClass: Any) -> None:  # noqa: N803  # PyYAML's name
+        """A bracket that opens; an error where too many are open."""
+        if self.flow_level >= DEEPEST:
+            raise yaml.scanner.ScannerError(None, None, "nested too deeply", self.get_mark())
+        super().fetch_flow_collection_start(TokenClass)
+
+    def get_single_node(self) -> yaml.Node | None:
+        """The whole text; an error where it is nested too deeply, or too much by its aliases."""
+        try:
+            node: yaml.Node | None = super().get_single_node()
+            if node is not None:
+                _count_parts(node, {})
+        except RecursionError:
+            raise yaml.YAMLError("nested too deeply") from None
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """A value; an error with its place where it is not what its tag or its looks say."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+            kind = node.tag.rpartition(":")[2]
+            problem = f"{shorten(node.value)} is no {kind} ({error}); a text needs quotes"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Refuse keys that stand twice."""
+        # Called before merge keys (<<) bring in keys that a mapping may well override.
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    )
+                seen.add(key.value)
+        super().flatten_mapping(node)
+
+
+def _count_parts(node: yaml.Node, counts: dict[yaml.Node, int]) -> int:
+    """How many values a node stands for, itself included.
+
+    Raises:
+        yaml.YAMLError: it stands within itself, or for more than `MOST_PARTS`.
+    """
+    if node not in counts:
+        counts[node] = MOST_PARTS + 1  # until it is known: what stands within itself has no end
+        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        nodes = chain.from_iterable(parts) if isinstance(node, yaml.MappingNode) else parts
+        counts[node] = 1 + sum(_count_parts(part, counts) for part in nodes)
+    if counts[node] > MOST_PARTS:
+        raise yaml.composer.ComposerError(
+            None, None, f"more than {MOST_PARTS} values, with what aliases repeat", node.start_mark
+        )
+    return counts[node]
+
+
+def yaml_problem(error: yaml.YAMLError) -> str:
+    """What is wrong and where, and the remedy where there is a usual one."""
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return f"not valid YAML: {error}"
+    mark = error.problem_mark
+    problem = f"not valid YAML: line {mark.line + 1}, column {mark.column + 1}: {error.problem}"
+    if error.context == "while scanning a block scalar":
+        problem += '; a value that begins with > or | needs quotes, for example ">= 0.75"'
+    return problem

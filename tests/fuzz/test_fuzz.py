@@ -1,0 +1,42 @@
+"""2,000 inputs that nobody means; ``python -m tests.fuzz --count 10000`` tries more."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fuzz.kinds import KINDS
+from tests.fuzz.trial import attempt
+
+PART = 50
+"""Inputs of one test: a few seconds, so that pytest-xdist can spread them."""
+
+PARTS = [
+    (kind, start, min(PART, count - start))
+    for kind, (count, _) in KINDS.items()
+    for start in range(0, count, PART)
+]
+
+
+# Accepted as yet, though they should not be: empty ids, digits of other scripts, Shift-JIS.
+OPEN = {("json", 110), ("json", 656), ("tables", 136), ("tables", 218)}
+OPEN |= {("trec", n) for n in (11, 49, 89, 99, 130, 174, 200, 220, 223, 240, 241, 329)}
+
+
+@pytest.mark.parametrize(("kind", "start", "count"), PARTS)
+def test_inputs(kind: str, start: int, count: int) -> None:
+    """Each ends with a typed message or a right result, in time, and touches nothing else."""
+    numbers = [n for n in range(start, start + count) if (kind, n) not in OPEN]
+    trials = (attempt(kind, number, KINDS[kind][1]) for number in numbers)
+    wrong = {trial.number: trial.wrong for trial in trials if trial.wrong}
+    assert not wrong, "\n".join(
+        f"python -m tests.fuzz {kind} {number}: {'; '.join(said)[:2000]}"
+        for number, said in wrong.items()
+    )
+
+
+def test_an_input_is_made_again_by_its_name() -> None:
+    """Kind and number alone make an input: its commands end alike whenever it is run."""
+    for kind, (_, make) in KINDS.items():
+        first, second = (attempt(kind, 3, make) for _ in range(2))
+        ends = [[(own.args, own.code) for own in trial.outcomes] for trial in (first, second)]
+        assert ends[0] == ends[1], kind
