@@ -2,14 +2,90 @@
 
 import importlib
 import inspect
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from kragx.errors import KragxError, UsageError, nearest
+
+
+class FromVariable(str):
+    """A text into which environment variables were put.
+
+    Attributes:
+        written: the text before, with their names.
+    """
+
+    written: str
+
+    def __new__(cls, text: str, written: str = "") -> Self:  # noqa: D102
+        value = super().__new__(cls, text)
+        value.written = written
+        return value
+
+    @property
+    def plain(self) -> str:
+        """The same as a text like any other."""
+        return str.__str__(self)
+
+
+_CREDENTIAL = re.compile(
+    r"(^|_)(((api|access|secret|private|account|service|subscription)_?)?key|token|secret"
+    r"|password|passwd|pwd|credentials?|auth|authorization|bearer)$"
+)
+
+
+def named_secret(name: str) -> bool:
+    """Whether an argument is called as secrets are: ``api_key``, not ``max_tokens``."""
+    return _CREDENTIAL.search(name.lower().replace("-", "_")) is not None
+
+
+def without_secrets(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as keys hold them: all but secrets that came from environment variables."""
+
+    def read(text: str, name: str) -> str | None:
+        return None if isinstance(text, FromVariable) and named_secret(name) else text
+
+    return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
+
+
+def as_written(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments as results show them: variables by their names, and no other text of a secret."""
+
+    def read(text: str, name: str) -> str | None:
+        if isinstance(text, FromVariable):
+            return text.written
+        return None if named_secret(name) else text
+
+    return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
+
+
+def _each(value: Any, name: str, read: Callable[[str, str], str | None]) -> Any:
+    """A plain value with what `read` makes of each text and its name; an entry of None goes."""
+    if isinstance(value, str):
+        return read(value, name)
+    if type(value) is list:
+        return [_each(entry, name, read) for entry in value]
+    if type(value) is not dict:
+        return value
+    entries = {key: _each(entry, str(key), read) for key, entry in value.items()}
+    return {key: new for key, new in entries.items() if new is not None or value[key] is None}
+
+
+def given(value: object, names: Iterable[str]) -> dict[str, Any]:
+    """Attributes that hold a plain value; of a pydantic model only those that somebody gave it."""
+    told = getattr(value, "model_fields_set", None)
+    values = {name: getattr(value, name, None) for name in names if told is None or name in told}
+    plain = (str, int, float, dict, list)
+    return {
+        name: held
+        for name, held in values.items()
+        if isinstance(held, plain) and held not in ("", [], {})
+    }
 
 
 def load(path: str) -> Any:
@@ -60,7 +136,9 @@ def maker(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") ->
         UsageError: it cannot be loaded, or does not take these arguments; or whether a function
             makes something or is meant itself cannot be told; when it is called: it fails.
     """
-    value, arguments = load(path), dict(args or {})
+    value = load(path)
+    # What it gets are texts like any others.
+    arguments = _each(dict(args or {}), "", lambda text, name: getattr(text, "plain", text))
     is_function = inspect.isroutine(value) or isinstance(value, partial)
     makes = inspect.isclass(value) or inspect.isclass(getattr(value, "__self__", None))
     if not makes and not arguments and not is_function:

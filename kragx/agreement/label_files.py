@@ -15,15 +15,17 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from math import isfinite, nan
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
 from kragx.data import Doc, Gold, GoldDataset, read_dataset
+from kragx.data.documents import clean_id
 from kragx.data.formats.jsonl import open_bytes, read_records
 from kragx.data.formats.tabular import filled, read_csv
 from kragx.data.formats.trec import iter_qrels
-from kragx.errors import DataError, UsageError, nearest, shorten
+from kragx.data.text import Mender, read_number
+from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.prompt import key_of
 from kragx.judging.records import grades, one_judge
@@ -34,6 +36,7 @@ Pair = tuple[str, str]
 Side = Literal["human", "judge"]
 
 _FIELDS = ("query_id", "doc_id", "rank", "gold_id", "gold", "label")
+_IDS = {"query_id", "doc_id", "gold_id"}
 _WORDS = {"true": 1, "false": 0, "yes": 1, "no": 0}
 _MARKS = {"matched": "matrix", "overlap_chars": "offsets", "label": "pairs"}
 _SQLITE = b"SQLite format 3\x00"
@@ -86,7 +89,9 @@ def recognised(path: Path) -> str:
     name = path.name.lower()
     if name.endswith(_GOLD_SETS):
         return "gold"
-    if not name.endswith(".csv") and not start.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{"):
+    if not name.endswith((".csv", ".jsonl", ".ndjson", ".jsonl.gz")) and not start.lstrip(
+        b"\xef\xbb\xbf \r\n\t"
+    ).startswith(b"{"):
         return "qrels" if start.strip() else "pairs"
     _, record = next(_records(path), (0, {}))
     return next((name for mark, name in _MARKS.items() if mark in record), "gold")
@@ -112,7 +117,10 @@ def _by_record(
             if value is not None and str(value).strip() != ""
         }
         try:
-            for label in read(str(_required(fields, "query_id")), fields):
+            for name in fields.keys() & _IDS:
+                with inside(name):
+                    fields[name] = clean_id(fields[name], Mender())
+            for label in read(_required(fields, "query_id"), fields):
                 yield replace(label, place=f"line {line}")
         except DataError as error:
             raise error.within(path=f"{path}:{line}") from None
@@ -146,18 +154,15 @@ def _position(fields: Mapping[str, str], name: str) -> int | None:
     if name not in fields:
         return None
     value = fields[name].strip()
-    if not value.isdecimal() or int(value) < 1:
+    if not (value.isascii() and value.isdecimal()) or int(value) < 1:
         raise DataError(f"{name!r} must be a whole number from 1 on, not {value!r}")
     return int(value)
 
 
 def _grade(value: Any) -> float:
     word = str(value).strip().lower()
-    try:
-        grade = float(_WORDS.get(word, word))
-    except ValueError:
-        grade = nan
-    if not isfinite(grade):
+    grade = read_number(str(_WORDS.get(word, word)))
+    if grade is None or not isfinite(grade):
         raise DataError(f"'label' must be 0 or 1, true or false, or a grade, not {value!r}")
     return grade
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import update_wrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
@@ -23,10 +24,28 @@ from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
 from kragx.judging import DEFAULT_STORE, read_judge
+from kragx.judging.judge import adjusted
 from kragx.matchers import BaseMatcher, MatchItem, matcher
 from kragx.metrics import parse_all
 
+_Options = ParamSpec("_Options")
+_Result = TypeVar("_Result")
 
+
+def _guarded(
+    work: Callable[Concatenate[RunConfig, _Options], _Result],
+) -> Callable[Concatenate[RunConfig, _Options], _Result]:
+    """Work with a config whose errors and logs do not say its secrets."""
+
+    def guarded(config: RunConfig, /, *args: _Options.args, **options: _Options.kwargs) -> _Result:
+        with config.secrets.guarding():
+            return work(config, *args, **options)
+
+    update_wrapper(guarded, work)
+    return guarded
+
+
+@_guarded
 def run(
     config: RunConfig,
     *,
@@ -306,7 +325,8 @@ def _evaluated(
                 )
             except DataError as error:
                 raise error.within(f"retrievers.{run.name}") from None
-            evaluations.append(replace(evaluation, match_name=name))
+            settings = config.secrets.masked(evaluation.settings)
+            evaluations.append(replace(evaluation, match_name=name, settings=settings))
     return RunReport(config, dataset, runs, tuple(evaluations), earlier, anyway, matchers)
 
 
@@ -333,5 +353,6 @@ def _match_reader(config: RunConfig) -> Callable[[object], BaseMatcher]:
     """Makes matchers of specs, with the profile's options and the config's judge."""
     options = dict(config.resolved_profile.match_options)
     if config.judge is not None:
-        options["judge"] = read_judge(filled(config.judge))
+        judge = read_judge(filled(config.judge))
+        options["judge"] = adjusted(judge, mask=config.secrets.mask)
     return lambda spec: matcher(filled(spec), options)

@@ -3,11 +3,9 @@
 `Corpus.filled` is the one place where texts are filled in: whoever reads gold passes a corpus on.
 """
 
-import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import is_
@@ -21,7 +19,7 @@ from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run
 from kragx.data.text import Mender
-from kragx.errors import DataError, UsageError, shorten
+from kragx.errors import DataError, UsageError, inside, shorten
 
 _SHOWN = 3  # ids that an error names
 
@@ -139,9 +137,11 @@ class Corpus:
         return replace(query, gold=tuple(map(self._of_gold, query.gold)))
 
     def _of_gold(self, gold: Gold) -> Gold:
-        others = tuple(map(self._of_doc, gold.alternatives))
-        text = self.text(gold.id) if gold.text is None and gold.id is not None else gold.text
-        return replace(gold, text=text, alternatives=others)
+        text, *others = (
+            doc if doc.text is None or (doc.text.strip()) else Doc(doc.id, None, doc.metadata)
+            for doc in map(self._of_doc, (Doc(gold.id, gold.text), *gold.alternatives))
+        )
+        return replace(gold, text=text.text, alternatives=tuple(others))
 
     def _of_retrieved(self, retrieved: Retrieved) -> Retrieved:
         if self.source is None:
@@ -290,14 +290,18 @@ def _entries(source: object, name: str) -> _Entries:
     match source:
         case str() | Path():
             for file in _files(Path(source)) if Path(source).is_dir() else [source]:
-                yield from _of_records(_records(file), str(file))
+                if ending(file) in tabular.READERS:
+                    rows = tabular.filled(tabular.READERS[ending(file)](file))
+                    yield from _of_records(rows, str(file), _of_row)
+                else:
+                    yield from _of_records(_records(file), str(file))
         case Mapping():
             for key, value in source.items():
                 doc = as_doc(value, mender)
                 yield f"{name}: {key!r}", replace(doc, id=clean_id(key, mender))
         case _ if tabular.is_frame(source):
             rows = tabular.filled(tabular.rows_of_frame(source))
-            yield from _of_records(((number, _of_row(row)) for number, row in rows), name)
+            yield from _of_records(rows, name, _of_row)
         case Iterable():
             yield from _of_records(enumerate(source, start=1), name)
 
@@ -314,9 +318,6 @@ def _files(folder: Path) -> list[Path]:
 
 def _records(path: str | Path) -> Iterator[tuple[int, Any]]:
     problems = Problems(str(path), strict=True)
-    if ending(path) in tabular.READERS:
-        rows = tabular.filled(tabular.READERS[ending(path)](path, problems))
-        return ((line, _of_row(row)) for line, row in rows)
     first = first_line(path) if ending(path) == ".json" else ""
     whole = read_whole(path, first, problems.mender) if first else None
     if whole is None:
@@ -326,12 +327,16 @@ def _records(path: str | Path) -> Iterator[tuple[int, Any]]:
     return ((lines.get((number,), 1), item) for number, item in enumerate(objects))
 
 
-def _of_records(records: Iterable[tuple[int, object]], path: str) -> _Entries:
+def _of_records(
+    records: Iterable[tuple[int, Any]],
+    path: str,
+    read: Callable[[Any], object] = lambda record: record,
+) -> _Entries:
     mender = Mender()
     for number, record in records:
         place = f"{path}:{number}"
         try:
-            yield place, as_doc(record, mender, strings=False)
+            yield place, as_doc(read(record), mender, strings=False)
         except DataError as error:
             raise error.within(path=place) from None
 
@@ -340,9 +345,9 @@ def _of_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row of a table as a document; columns that are no field of one are metadata."""
     record = {name: cell for name, cell in row.items() if name in ("id", "text", "page_content")}
     metadata = row.get("metadata")
-    if isinstance(metadata, str):
-        with suppress(ValueError):
-            metadata = json.loads(metadata)
+    if isinstance(metadata, str) and metadata.lstrip().startswith("{"):
+        with inside("metadata"):
+            metadata = tabular.json_cell(metadata.strip())
     record["metadata"] = (dict(metadata) if isinstance(metadata, dict) else {}) | {
         name.removeprefix("metadata."): cell
         for name, cell in row.items()

@@ -175,10 +175,17 @@ def clean_text(value: object, mender: Mender) -> str:
 
 
 def clean_id(value: object, mender: Mender) -> str | None:
-    """An id as a string (a whole number is taken as its digits), None if there is none."""
+    """An id as a string (a whole number is taken as its digits), None if there is none.
+
+    Raises:
+        DataError: it is of another kind, or a text in which nothing stands: documents whose id is
+            "" would all be the same one.
+    """
     if value is None:
         return None
     if isinstance(value, str):
+        if not value or value.isspace():
+            raise DataError("the id is empty", remedy="remove it or fill it in")
         return mender.mend(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -193,6 +200,21 @@ def clean_number(value: object, field: str) -> float | None:
     if number is not None and number - number != 0.0:  # only NaN and the infinities
         raise DataError(f"must be a finite number, not {shorten(value)}", field=field)
     return number
+
+
+LONGEST = 1e6
+"""More seconds than this, eleven days, no answer takes; it may be a time of day."""
+
+
+def clean_seconds(value: object) -> float | None:
+    """How long an answer took, None if that is not known; else a `DataError`."""
+    seconds = clean_number(value, "seconds")
+    if seconds is not None and not 0 <= seconds <= LONGEST:
+        raise DataError(
+            f"must be how long the answer took, 0 to {LONGEST:,.0f} seconds, not {shorten(value)}",
+            field="seconds",
+        )
+    return seconds
 
 
 INFINITE = {"Infinity": float("inf"), "-Infinity": float("-inf")}

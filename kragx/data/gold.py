@@ -39,6 +39,13 @@ class Gold:
             raise DataError(f"'grade' must be a finite number, not {self.grade!r}")
 
 
+def named_items(position: int, gold: Gold) -> Iterator[tuple[str, Gold | Doc]]:
+    """A gold item and its alternatives, each with its field."""
+    yield f"gold[{position}]", gold
+    for number, other in enumerate(gold.alternatives):
+        yield f"gold[{position}].alternatives[{number}]", other
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """One question with its gold.
@@ -73,7 +80,7 @@ class GoldDataset:
         version: the user's own word for its state, for example a date; None if it has none.
 
     Raises:
-        DataError: there is no query, or two have the same id.
+        DataError: there is no query, one has an empty id, or two have the same.
     """
 
     queries: tuple[Query, ...]
@@ -181,9 +188,11 @@ def hash_of(queries: Iterable[bytes]) -> str:
 
 
 def check_unique(query_ids: Iterable[str], where: str) -> None:
-    """Raise a `DataError` that names the first query id that stands twice."""
+    """Raise a `DataError` that names the first query id that is empty or stands twice."""
     seen: set[str] = set()
     for position, query_id in enumerate(query_ids, start=1):
+        if not query_id or query_id.isspace():
+            raise DataError(f"{where}: the id of query {position} is empty; give each its own")
         if query_id in seen:
             raise DataError(
                 f"{where}: query id {query_id!r} stands twice (again at query {position}); "
@@ -224,7 +233,11 @@ def as_gold(value: object, mender: Mender, strings: bool = True) -> Gold:
         return Gold(id=doc.id, text=doc.text, metadata=doc.metadata)
     doc_id, text, metadata = clean_fields(value, _GOLD_FIELDS, mender, strings)
     grade = clean_number(value.get("grade"), "grade")
-    alternatives = value.get("alternatives") or ()
+    alternatives = value.get("alternatives")
+    if alternatives is None:
+        alternatives = ()
+    # Beside an id alone a string may as well be meant as one.
+    strings = strings and (doc_id is None or text is not None)
     if isinstance(alternatives, (str, Mapping)) or not isinstance(alternatives, Iterable):
         raise DataError("must be a list of {'id'?, 'text'?}", field="alternatives")
     gold = Gold(

@@ -12,9 +12,10 @@ from typing import Any
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.format import Fields
 from kragx.data.formats.jsonl import Place, ending, file_name, first_line, read_records, read_whole
-from kragx.data.gold import Query
+from kragx.data.gold import Gold, Query, named_items
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved
+from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
 
 _Rows = Iterator[tuple[int | None, Mapping[str, Any]]]
@@ -84,6 +85,8 @@ class Reading:
                     )
                 elif query.id:
                     first_lines[query.id] = fields.line
+                    for name, message in contradictions(query):
+                        fields.report(name, message)
                     yield fields.line, query, retrieved
         if not first_lines and not self.problems.found:
             raise DataError("the file holds no query", path=self.problems.file)
@@ -164,6 +167,41 @@ class Reading:
                 yield line, value
             else:
                 self.problems.add(line, None, f"an object is expected, not {shorten(value)}")
+
+
+def contradictions(query: Query) -> Iterator[tuple[str, str]]:
+    """What no number can be made of although each field is right: (field, what is wrong)."""
+    n_wanted = sum(gold.grade > 0 for gold in query.gold)
+    if n_wanted and query.answerable is False:
+        yield "answerable", f"false, but there are {n_wanted} gold items; keep one of the two"
+    facts = query.metadata.get("facts")
+    if facts is not None and not (
+        isinstance(facts, list) and all(isinstance(fact, str) and fact.strip() for fact in facts)
+    ):
+        yield "metadata.facts", f"must be a list of texts, not {shorten(facts)}"
+    for position, gold in enumerate(query.gold):
+        for place, item in named_items(position, gold):
+            if item.text is not None and not item.text.strip():
+                message = "an empty text; it is in every document, so it matches everything"
+                yield f"{place}.text", message
+    if len({gold.grade for gold in query.gold}) > 1:
+        yield from _two_grades(query.gold)
+
+
+def _two_grades(golds: Sequence[Gold]) -> Iterator[tuple[str, str]]:
+    """What stands there with one grade, and again with another."""
+    first: dict[tuple[str | None, str], int] = {}
+    for position, gold in enumerate(golds):
+        if gold.id is None and gold.text is None:
+            continue
+        before = first.setdefault((gold.id, normalise(gold.text or "")), position)
+        if golds[before].grade != gold.grade:
+            name, value = ("text", gold.text) if gold.id is None else ("id", gold.id)
+            yield (
+                f"gold[{position}].{name}",
+                f"{name} {shorten(value)} also stands in gold[{before}], with grade "
+                f"{golds[before].grade:g} instead of {gold.grade:g}: keep one",
+            )
 
 
 def kind_of(path: str | Path, first: str) -> str:

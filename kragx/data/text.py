@@ -3,6 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Iterable
+from contextlib import suppress
+from math import isnan
 from typing import Any
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -46,6 +48,18 @@ class Mender:
             case list():
                 return [self.mend_within(own) for own in value]
         return value
+
+
+def read_number(text: str) -> float | None:
+    """The number that a text says; None if it says none.
+
+    Python would also take ``1_0``, NaN, and the digits of every script: what another tool reads
+    as something else, or not at all, is no number here either.
+    """
+    with suppress(ValueError):
+        number = float(text) if text.isascii() and "_" not in text else None
+        return None if number is None or isnan(number) else number
+    return None
 
 
 def plain_number(value: float) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
-from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.data.gold import Gold, GoldDataset, Query, named_items
 from kragx.data.problems import Problem, Problems
 from kragx.data.source import Reading
 from kragx.data.text import normalise
@@ -109,6 +109,8 @@ def validate(
 ) -> Validation:
     """Check a gold set.
 
+    Its errors are what every command refuses, and what is not in `corpus`; the rest are warnings.
+
     Args:
         path: the file.
         corpus: a corpus file; every gold text and id must come from it.
@@ -132,8 +134,12 @@ def validate(
     if kind == "qrels":
         message = "qrels hold no questions, so that no retriever can be asked"
         problems.add(None, "query", message, "warning")
+    broken = {problem.query_id for problem in problems.found if problem.level == "error"}
     for line, query in lines:
-        _check_query(query, partial(problems.add, line, query_id=query.id), kind, texts)
+        report = partial(problems.add, line, query_id=query.id)
+        if query.id not in broken:  # else what was left out may be its gold
+            _check_gold(query, report, kind)
+        _check_query(query, report, kind, texts)
     _check_questions(lines, problems)
     summary = _summary(queries)
     compared = {
@@ -172,18 +178,20 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
             yield f"{name}: the shares add up to {total:g}; that can be 1 at most"
 
 
+def _check_gold(query: Query, report: _Report, kind: str) -> None:
+    if any(gold.grade > 0 for gold in query.gold):
+        return
+    if kind in ("qrels", "llamaindex"):  # neither has a word for what cannot be answered
+        message = "nothing is relevant, so it is not scored; add gold, or leave the query out"
+        report("gold", message, "warning")
+    elif query.answerable is not False:
+        message = "no gold, and not marked unanswerable, so it is not scored; add some, or "
+        report("gold", f"{message}answerable: false", "warning")
+
+
 def _check_query(query: Query, report: _Report, kind: str, corpus: _Corpus | None) -> None:
     if query.text is None and kind != "qrels":
         report("query", "no text, so that no retriever can be asked", "warning")
-    n_wanted = sum(gold.grade > 0 for gold in query.gold)
-    if not n_wanted and kind in ("qrels", "llamaindex"):
-        # Neither has a word for what cannot be answered; in qrels such queries are usual.
-        level = "warning" if kind == "qrels" else "error"
-        report("gold", "nothing is relevant; add gold, or leave the query out", level)
-    elif not n_wanted and query.answerable is not False:
-        report("gold", "no gold, and not marked unanswerable; add some, or answerable: false")
-    if n_wanted and query.answerable is False:
-        report("answerable", f"false, but there are {n_wanted} gold items; keep one of the two")
     for field, text in _texts(query).items():
         if text is not None:
             _check_unicode(field, text, report)
@@ -196,20 +204,13 @@ def _check_query(query: Query, report: _Report, kind: str, corpus: _Corpus | Non
     texts = [(position, normalise(gold.text or "")) for position, gold in enumerate(query.gold)]
     _check_once(query, "text", texts, report)
     _check_once(query, "id", [(position, item.id) for _, position, item in _items(query)], report)
-    facts = query.metadata.get("facts")
-    if facts is not None and (
-        not isinstance(facts, list)
-        or not all(isinstance(fact, str) and fact.strip() for fact in facts)
-    ):
-        report("metadata.facts", f"must be a list of texts, not {shorten(facts)}")
 
 
 def _items(query: Query) -> Iterator[tuple[str, int, Gold | Doc]]:
     """Gold items and their alternatives: the field, the item's position, and id and text."""
     for position, gold in enumerate(query.gold):
-        yield f"gold[{position}]", position, gold
-        for number, other in enumerate(gold.alternatives):
-            yield f"gold[{position}].alternatives[{number}]", position, other
+        for place, item in named_items(position, gold):
+            yield place, position, item
 
 
 def _texts(query: Query) -> dict[str, str | None]:
@@ -250,8 +251,8 @@ def _check_id(field: str, doc_id: str, report: _Report, corpus: _Corpus | None) 
 def _check_text(field: str, text: str, report: _Report, corpus: _Corpus | None) -> None:
     n_docs = 1 if corpus is None else corpus.containing(text)
     if not text:
-        report(field, "an empty text; it is in every document, so it matches everything")
-    elif not n_docs:
+        return  # which the reader has reported
+    if not n_docs:
         report(field, f"is not in the corpus: {shorten(text, 50)}")
     elif corpus is not None and n_docs > max(1, COMMON * corpus.n_docs):
         report(
@@ -268,16 +269,21 @@ def _check_text(field: str, text: str, report: _Report, corpus: _Corpus | None) 
 def _check_once(
     query: Query, field: str, values: Iterable[tuple[int, str | None]], report: _Report
 ) -> None:
-    """Report ids or texts that stand in two gold items: with other grades they contradict."""
+    """Warn of ids or texts that stand in two gold items, unless these contradict each other."""
     first: dict[str, int] = {}
     for position, value in values:
         before = first.setdefault(value, position) if value else position
-        if before != position:
-            grade, other = query.gold[position].grade, query.gold[before].grade
+        gold, other = query.gold[position], query.gold[before]
+        is_same = gold.id == other.id and _same_text(gold, other)
+        if before != position and not (is_same and gold.grade != other.grade):
             message = f"{field} {shorten(value)} also stands in gold[{before}]"
-            if grade != other:
-                message += f", with grade {other:g} instead of {grade:g}: keep one"
-            report(f"gold[{position}].{field}", message, "warning" if grade == other else "error")
+            if gold.grade != other.grade:
+                message += f", with grade {other.grade:g} instead of {gold.grade:g}"
+            report(f"gold[{position}].{field}", message, "warning")
+
+
+def _same_text(gold: Gold, other: Gold) -> bool:
+    return normalise(gold.text or "") == normalise(other.text or "")
 
 
 class _Corpus:
@@ -299,7 +305,7 @@ class _Corpus:
 
 
 def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Problems) -> None:
-    """Questions that stand twice: with the same gold they weigh double, else they contradict."""
+    """Questions that stand twice: with the same gold they weigh double."""
     first: dict[str, tuple[int | None, Query]] = {}
     for line, query in lines:
         text = normalise(query.text or "", casefold=True)
@@ -313,7 +319,7 @@ def _check_questions(lines: Iterable[tuple[int | None, Query]], problems: Proble
             "query",
             f"the same question as {place}, "
             + ("so it weighs double" if same_gold else "with other gold: keep one, or merge them"),
-            "warning" if same_gold else "error",
+            "warning",
             query.id,
         )
 

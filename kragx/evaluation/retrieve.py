@@ -48,6 +48,7 @@ class Asking:
         warmup: how many questions are asked first without being counted or timed.
         repeat: how often each question is asked; its time is the median, its answer the first.
         callbacks: LangChain callback handlers, for example of a tracing tool.
+        mask: what becomes of the text of a failure before anybody reads it.
         known: what is answered already, by query id; it is not asked again.
         on_answer: told each new answer as it comes, from whatever thread it comes in.
     """
@@ -59,6 +60,7 @@ class Asking:
     warmup: Annotated[int, whole(0)] = 0
     repeat: Annotated[int, whole(1)] = 1
     callbacks: Sequence[Any] = ()
+    mask: Callable[[str], str] = str
     known: Mapping[str, Retrieved] = field(default_factory=dict)
     on_answer: Callable[[Query, Retrieved], None] | None = None
 
@@ -196,7 +198,7 @@ class _Interview:
             said = str(error)
         except Exception:  # a user's error may fail to say what it is
             said = "(it cannot be printed)"
-        reason = self.mender.mend(f"{type(error).__name__}: {said}")
+        reason = self.asking.mask(self.mender.mend(f"{type(error).__name__}: {said}"))
         if len(reason) > _LONGEST_REASON:  # a whole page, as servers send it
             reason = f"{reason[:_LONGEST_REASON]}... ({len(reason)} characters)"
         return Retrieved(seconds=seconds, error=reason)

@@ -52,7 +52,7 @@ class Judge(JudgeSettings):
 
 _CLIENT = tuple(field.name for field in fields(OpenAIClient) if field.init)
 _JUDGE = tuple(
-    field.name for field in fields(Judge) if field.name not in ("client", "clock", "sleep")
+    field.name for field in fields(Judge) if field.name not in ("client", "mask", "clock", "sleep")
 )
 JUDGE_FIELDS = ("client", "args", *_CLIENT, *_JUDGE)
 """What a mapping for `judge` may hold."""
@@ -126,8 +126,11 @@ def _client(options: Mapping[str, Any]) -> Any:
     for name in _CLIENT:
         if name in options:
             raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")
-    client = plugins.build(named, options.get("args")) if isinstance(named, str) else named
-    return client if isinstance(client, Client) else LangChainClient(client)
+    if not isinstance(named, str):
+        return named if isinstance(named, Client) else LangChainClient(named)
+    args = options.get("args") or {}
+    client = plugins.build(named, args)
+    return client if isinstance(client, Client) else LangChainClient(client, args=args)
 
 
 def adjusted(judge: Judge, **options: Any) -> Judge:

@@ -1,5 +1,6 @@
 """Judge through any LangChain chat model that can give structured output."""
 
+import hashlib
 import json
 import sys
 from collections.abc import Iterable, Mapping
@@ -9,9 +10,19 @@ from typing import Any
 from kragx.errors import UsageError
 from kragx.judging.openai import failed
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
+from kragx.plugins import given, without_secrets
 
 _NAMES = ("model", "model_name", "model_id", "deployment_name", "azure_deployment")
 _OPTIONS = ("temperature", "seed", "top_p", "max_tokens", "reasoning_effort")
+_MORE = (
+    *("top_k", "max_completion_tokens", "max_output_tokens", "num_predict", "num_ctx", "stop"),
+    *("presence_penalty", "frequency_penalty", "repeat_penalty", "verbosity", "reasoning"),
+    *("thinking", "thinking_budget", "model_kwargs", "extra_body", "api_version"),
+    *("openai_api_version", "deployment_name", "azure_deployment"),
+)
+"""Further options on which answers depend; in keys only where somebody gave them."""
+_NO_MATTER = {"max_retries", "timeout", "request_timeout", "verbose"}
+"""Arguments on which no answer depends."""
 _ADDRESSES = ("base_url", "openai_api_base", "endpoint_url", "azure_endpoint")
 
 
@@ -27,6 +38,7 @@ class LangChainClient:
             them.
         endpoint: what keys call the server; None for the address that the model carries.
         options: passed to ``with_structured_output``, for example ``{"method": "json_schema"}``.
+        args: what the model was made with, if that is known; None for what it says of itself.
 
     Raises:
         UsageError: the model has no name, or cannot give structured output.
@@ -37,6 +49,7 @@ class LangChainClient:
     errors: tuple[type[Exception], ...] = ()
     endpoint: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    args: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not hasattr(self.chat, "with_structured_output"):
@@ -55,17 +68,29 @@ class LangChainClient:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The chat model's class, its name, and the sampling options and address it carries."""
+        """The chat model's class, its name, the sampling options and address it carries, and more.
+
+        That is whatever else it was made with, but for secrets that came from variables, and what
+        no answer depends on. Texts stand there as hashes.
+        """
         options = {name: getattr(self.chat, name, None) for name in _OPTIONS}
         address = self._first(_ADDRESSES)
         kind = type(self.chat)
-        return {
+        settings = {
             "provider": f"langchain:{kind.__module__}.{kind.__qualname__}",
             "base_url": self.endpoint or (None if address is None else str(address)),
             "model": self.name,
             **{name: value for name, value in options.items() if _plain(value)},
             **({"structured_output": dict(self.options)} if self.options else {}),
         }
+        made_with = given(self.chat, _MORE) if self.args is None else without_secrets(self.args)
+        known = dict.fromkeys(_NAMES, "model") | dict.fromkeys(_ADDRESSES, "base_url")
+        more = {
+            name: value if isinstance(value, (int, float)) else _digest(value)
+            for name, value in made_with.items()
+            if name not in _NO_MATTER and value != settings.get(known.get(name, name))
+        }
+        return {**settings, "args": more} if more else settings
 
     def _first(self, names: Iterable[str]) -> Any:
         """The first of these attributes that the model has."""
@@ -89,6 +114,11 @@ class LangChainClient:
         except (*self.errors, *_expected()) as error:
             return failed(error)
         return _read(output)
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=repr)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _plain(value: object) -> bool:

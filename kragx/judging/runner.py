@@ -11,7 +11,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kragx.errors import DataError, JudgingError
@@ -280,6 +280,8 @@ class Batch:
             try:
                 async with asyncio.timeout(settings.timeout + _GRACE):
                     answer = await settings.client.ask(request)
+                if isinstance(answer, Failure):
+                    answer = replace(answer, detail=settings.mask(answer.detail))
             except TimeoutError:
                 answer = Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
             usage = answer.usage

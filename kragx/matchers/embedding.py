@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 EmbedAs = Literal["documents", "queries"]
 
 _NAMES = ("model", "model_name", "model_id", "deployment")
-_SECRET = ("key", "token", "secret", "password")
+_SAYS = (
+    *("deployment", "azure_deployment", "base_url", "openai_api_base", "azure_endpoint"),
+    *("endpoint_url", "dimensions", "revision", "model_kwargs", "encode_kwargs"),
+    *("query_instruction", "embed_instruction", "task_type"),
+)
+"""What an object may say of itself besides its model on which vectors depend."""
 
 
 def _if_given(kinds: Any, name: str) -> Read:
@@ -128,11 +133,7 @@ class EmbeddingMatcher(BatchMatcher):
         """What a result records: the class, the model, and what it was made with but secrets."""
         kind = type(self.embeddings)
         is_path = isinstance(self.embeddings, str)
-        args = {
-            name: value
-            for name, value in (self.args or {}).items()
-            if name not in _NAMES and not any(part in name.lower() for part in _SECRET)
-        }
+        args = plugins.as_written(self._more(self.args or {}))
         settings = {
             "method": self.name,
             "embeddings": self.embeddings if is_path else f"{kind.__module__}:{kind.__qualname__}",
@@ -143,6 +144,27 @@ class EmbeddingMatcher(BatchMatcher):
             "normalised": None if self.normalised else False,
         }
         return {name: value for name, value in settings.items() if value is not None}
+
+    def _more(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments that say more than which model it is."""
+        return {
+            name: value
+            for name, value in args.items()
+            if name not in _NAMES or value != self._named
+        }
+
+    @property
+    def identity(self) -> str:
+        """What vectors depend on besides the text; part of the keys of the `cache`."""
+        settings = self.settings
+        # A model that the user has named is that model, whatever class asks it.
+        names = [self.model] if self.model else [settings["embeddings"], settings.get("model")]
+        if isinstance(self.embeddings, str):
+            said = plugins.without_secrets(self._more(self.args or {}))
+        else:
+            said = {} if self.model else self._more(plugins.given(self.embeddings, _SAYS))
+        identity = [*names, said or None, settings.get("embed_as")]
+        return json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr)
 
     @cached_property
     def _vectors(self) -> Vectors:
@@ -155,15 +177,11 @@ class EmbeddingMatcher(BatchMatcher):
                     f"match.embeddings: {self.embeddings} made a {type(embeddings).__name__}, "
                     "which has no 'embed_documents'"
                 )
-        settings = self.settings
-        # A model that the user has named is that model, whatever class asks it.
-        identity = [self.model] if self.model else [settings["embeddings"], settings.get("model")]
-        identity += [settings.get("args"), settings.get("embed_as")]
         from kragx.data.vectors import Vectors
 
         return Vectors(
             lambda texts: _embedded(embeddings, texts, self.embed_as),
-            json.dumps(identity, sort_keys=True, ensure_ascii=False, default=repr),
+            self.identity,
             self.batch_size,
             self.cache,
         )

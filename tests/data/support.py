@@ -8,10 +8,12 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from kragx import Doc, Gold, GoldDataset, Query
+from kragx.data.source import contradictions
 
 # No surrogates: `st.text` leaves them out, as no file can hold them.
-names = st.text(min_size=1, max_size=6)
+names = st.text(min_size=1, max_size=6).filter(str.strip)
 texts = st.text(max_size=12)
+passages = texts.filter(str.strip)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | numbers | texts,
@@ -23,10 +25,10 @@ metadata = st.dictionaries(texts, json_values, max_size=3)
 
 def one_of_id_and_text(kind: type, **fields: st.SearchStrategy) -> st.SearchStrategy:
     """Values of `kind` that have an id, a text or both."""
-    maybe = {"id": st.none() | names, "text": st.none() | texts}
+    maybe = {"id": st.none() | names, "text": st.none() | passages}
     return st.one_of(
         st.builds(kind, **(maybe | fields | {"id": names})),
-        st.builds(kind, **(maybe | fields | {"text": texts})),
+        st.builds(kind, **(maybe | fields | {"text": passages})),
     )
 
 
@@ -47,7 +49,7 @@ queries = st.builds(
     answerable=st.none() | st.booleans(),
     reference=st.none() | texts,
     metadata=metadata,
-)
+).filter(lambda query: not any(contradictions(query)))
 query_lists = st.lists(queries, min_size=1, max_size=4, unique_by=lambda query: query.id)
 datasets = query_lists.map(lambda drawn: GoldDataset(tuple(drawn)))
 

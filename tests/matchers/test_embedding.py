@@ -18,6 +18,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 
 from examples.ngram_embeddings import NgramEmbeddings
 from kragx import DataError, UsageError, evaluate, matcher
+from kragx.app.config import filled
 from kragx.matchers import EmbeddingMatcher, MatchWarning
 from tests.thoroughness import examples
 
@@ -213,7 +214,89 @@ class Keyed(NgramEmbeddings):
     """Embeddings that want a key."""
 
     def __init__(self, api_key: str, n: int = 2) -> None:
+        assert type(api_key) is str
         super().__init__(n)
+
+
+class Anything(NgramEmbeddings):
+    """Embeddings that take whatever they are given."""
+
+    def __init__(self, **args: Any) -> None:
+        super().__init__()
+
+
+def identity(**args: Any) -> str:
+    """What the vectors of a model made with these arguments are kept by."""
+    spec = {"method": "embedding", "threshold": 0.5, "args": args}
+    made = matcher(filled({**spec, "embeddings": "tests.matchers.test_embedding:Anything"}))
+    assert isinstance(made, EmbeddingMatcher)
+    return made.identity
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "other"),
+    [
+        ("max_tokens", 256, 512),
+        ("token_limit", "8k", "16k"),
+        ("keyword", "passage: ", "query: "),
+        ("text_key", "body", "title"),
+        ("deployment", "east", "west"),
+        ("model_id", "m", "n"),
+        ("base_url", "http://a", "http://b"),
+        ("options", {"token": {"pooling": "cls"}}, {"token": {"pooling": "mean"}}),
+        ("flags", [1, "a"], [1, "b"]),
+        ("normalize", True, False),
+        ("api_key", "in so many letters", "another"),
+        ("model", "small", "large"),
+    ],
+)
+def test_every_argument_keeps_vectors_apart(name: str, value: Any, other: Any):
+    """Whatever an argument is called, another value of it is another model; so is none."""
+    model = {} if name == "model" else {"model": "m0"}
+    made = {identity(**model, **args) for args in ({name: value}, {name: other}, {})}
+    assert len(made) == 3
+
+
+def test_a_secret_of_the_environment_is_no_part_of_what_vectors_are_kept_by(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A new key in `${NAME}` asks nothing anew, at whatever depth; another address there does."""
+    args = {"api_key": "${KEY}", "headers": {"Authorization": "Bearer ${KEY}"}, "url": "${URL}"}
+    kept = []
+    for key, url in (("hush-1", "http://a"), ("hush-2", "http://a"), ("hush-2", "http://b")):
+        monkeypatch.setenv("KEY", key)
+        monkeypatch.setenv("URL", url)
+        kept.append(identity(**args))
+    assert kept[0] == kept[1] != kept[2]
+    assert "hush" not in kept[0]
+
+
+def test_results_show_variables_by_their_names(monkeypatch: pytest.MonkeyPatch):
+    """What came of a variable stands in a result as it was written, secret or not."""
+    monkeypatch.setenv("KEY", "hush")
+    args = {"api_key": "${KEY}", "n": 2}
+    spec = {"method": "embedding", "threshold": 0.5, "args": args}
+    made = matcher(filled({**spec, "embeddings": "tests.matchers.test_embedding:Keyed"}))
+    assert made.settings["args"] == args
+    assert decided(made, ["a b"], ["a b"])
+
+
+def test_vectors_of_an_earlier_version_are_served():
+    """Model and secrets of the environment alone: kept by what they were kept by before."""
+    path = "tests.matchers.test_embedding:Anything"
+    assert identity(model="small", api_key="${PATH}") == f'["{path}", "small", null, null]'
+    assert identity(model="small", n=3) == f'["{path}", "small", {{"n": 3}}, null]'
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("dimensions", 256), ("deployment", "east"), ("base_url", "http://a")]
+)
+def test_what_an_object_says_of_itself_keeps_vectors_apart(name: str, value: Any):
+    """Two objects of one class and model, but another size, deployment or address."""
+    plain, other = Counting(), Counting()
+    setattr(other, name, value)
+    first, second = (EmbeddingMatcher(model, 0.5).identity for model in (plain, other))
+    assert first != second
 
 
 def test_a_failure_keeps_what_was_embedded_before(tmp_path: Path):

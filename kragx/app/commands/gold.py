@@ -42,9 +42,13 @@ def validate(
     encoding: Annotated[
         str | None, typer.Option(help="Of CSV (default: utf-8, then cp949).")
     ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="End with 3 for warnings too.")] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
-    """Report every problem of a gold set, and what it holds."""
+    """Report every problem of a gold set, and what it holds.
+
+    Errors, which every command refuses, end it with 3.
+    """
     options: dict[str, Any] = {}
     if file.suffix in (".yaml", ".yml"):
         from kragx.app.config import load  # takes longer than all the rest
@@ -60,7 +64,7 @@ def validate(
     )
     result = validation.validate(str(file), **options)
     show(format, result.describe, result.to_dict)
-    if result.n_errors:
+    if result.n_errors or (strict and result.n_warnings):
         raise typer.Exit(DataError.exit_code)
 
 

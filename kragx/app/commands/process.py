@@ -98,7 +98,7 @@ def _unexpected(error: Exception) -> tuple[str, int]:
         if is_kragx or not _is_installed(file):
             where = f"{file.name}:{frame.lineno}: "
             break
-    text = "".join(traceback.format_exception(error))
+    text = _without_secrets("".join(traceback.format_exception(error)))
     place = _kept(text)
     if is_kragx:
         whose, code = "this is a mistake in kragx, please report it", KragxError.exit_code
@@ -173,7 +173,13 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 def _say(message: str) -> None:
     # Whatever a message quotes, only kragx itself begins a line.
-    say("kragx: " + re.sub(r"\n(?=\S)", "\n  ", message))
+    say("kragx: " + re.sub(r"\n(?=\S)", "\n  ", _without_secrets(message)))
+
+
+def _without_secrets(text: str) -> str:
+    from kragx.app.secrets import Secrets  # loads what only a message needs
+
+    return Secrets.of().mask(text)
 
 
 # -- signals ----------------------------------------------------------------------------------

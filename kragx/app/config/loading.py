@@ -12,6 +12,7 @@ from kragx.app.config.models import RunConfig, anchored
 from kragx.app.config.problems import of_gates, of_whole, readable, semantic
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
+from kragx.app.secrets import Secrets
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
 
@@ -68,18 +69,27 @@ def parse_config(
     if not isinstance(raw, dict):
         raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
     unset: list[str] = []
-    raw = _renewed(fill(override(raw, overrides), here, "", unset), name)
+    raw = override(raw, overrides)
+    secrets = Secrets.of(raw)
+    raw = _renewed(fill(raw, here, "", unset), name)
     if isinstance(judge := raw.get("judge"), dict):
         for key in ("store", "rubric"):
             if isinstance(judge.get(key), str):
                 judge[key] = str(anchored(judge[key], here))
     problems = [*(unset if needs_env else []), *semantic(raw)]
     try:
-        config = RunConfig.model_validate(raw, context={"here": here, "file": file})
+        context = {"here": here, "file": file, "secrets": secrets}
+        config = RunConfig.model_validate(raw, context=context)
     except ValidationError as error:
-        raise ConfigError(name, [*readable(error, raw), *problems]) from None
+        raise ConfigError(name, secrets.masked([*readable(error, raw), *problems])) from None
     if problems := problems or list(of_whole(config)):
-        raise ConfigError(name, problems)
+        raise ConfigError(name, secrets.masked(problems))
+    if needs_env and secrets.literal:
+        text = (
+            f"{name}: {', '.join(secrets.literal)}: a secret in so many letters; write ${{NAME}} "
+            "instead and set the variable, in the environment or in a .env file beside the config"
+        )
+        warnings.warn(text, ConfigWarning, stacklevel=3)
     return config
 
 

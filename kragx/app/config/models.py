@@ -22,6 +22,7 @@ from pydantic import (
     model_validator,
 )
 
+from kragx.app.secrets import Secrets
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
 from kragx.data.validation import target_problems
@@ -57,6 +58,11 @@ def source_of(value: str) -> str:
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+    _secrets: Secrets = PrivateAttr(default_factory=Secrets)
+
+    def model_post_init(self, context: Any) -> None:
+        """Keep what no text may show."""
+        self._secrets = (context or {}).get("secrets", self._secrets)
 
     @model_validator(mode="before")
     @classmethod
@@ -203,11 +209,12 @@ class RetrieverConfig(_Model):
         if self.factory is None:
             return self.model_dump(mode="json", include=_SOURCES, exclude_none=True)
         plain = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return {"args": {}, **plain}
+        return {"args": {}, **self._secrets.masked(plain)}
 
     def asking(self) -> dict[str, Any]:
         """How the retriever is asked, but for its callbacks."""
-        return self.model_dump(exclude={*_SOURCES, "args", "callbacks", "fingerprint"})
+        options = self.model_dump(exclude={*_SOURCES, "args", "callbacks", "fingerprint"})
+        return {**options, "mask": self._secrets.mask}
 
 
 Retriever = Annotated[
@@ -293,12 +300,18 @@ class RunConfig(_Model):
 
     def model_post_init(self, context: Any) -> None:
         """Keep which file this was read from."""
+        super().model_post_init(context)
         self._file = (context or {}).get("file")
 
     @property
     def file(self) -> Path | None:
         """The config file; None for a config that is none."""
         return self._file
+
+    @property
+    def secrets(self) -> Secrets:
+        """What no text may show that comes of this config."""
+        return self._secrets
 
     @model_validator(mode="after")
     def _one_kind_of_match(self) -> RunConfig:
@@ -341,7 +354,8 @@ class RunConfig(_Model):
         plain["metrics"] = self.metric_names
         if self.matchers is None:
             (plain["match"],) = self.named_matchers.values()
-        return plain
+        masked: dict[str, Any] = self._secrets.masked(plain)
+        return masked
 
     def to_yaml(self) -> str:
         """The same as a config file; variables in ``args`` stay names."""

@@ -105,8 +105,10 @@ def _match_problems(where: str, spec: Any, defaults: Mapping[str, Any]) -> Itera
     """Every mistake in a match spec; each option is tried by itself, so that none hides another."""
     tries: list[Any] = [spec]
     needs: tuple[str, ...] = ()
-    if isinstance(spec, dict) and isinstance(spec.get("method"), str):
-        needs = method_class(spec["method"]).needs
+    # What somebody's own matcher needs is not known: it is made whole.
+    method = spec.get("method") if isinstance(spec, dict) else None
+    if isinstance(spec, dict) and isinstance(method, str) and ":" not in method:
+        needs = method_class(method).needs
         always = ("method", "args", *needs) if needs else ("method",)
         base = {key: spec[key] for key in spec if key in always}
         tries = [base, *({**base, key: spec[key]} for key in spec if key not in base), spec]

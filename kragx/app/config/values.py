@@ -11,6 +11,7 @@ import yaml
 from kragx.app.config.models import source_of
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import UsageError, shorten
+from kragx.plugins import FromVariable
 
 
 def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
@@ -106,8 +107,19 @@ def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool =
 
 
 def filled(value: Any) -> Any:
-    """`value` with environment variables put in: what ``args`` stand for."""
-    return fill(value, Path(), "args", [])
+    """`value` with environment variables put in: what ``args`` stand for.
+
+    Texts that came of variables are told apart from others (`FromVariable`).
+    """
+    match value:
+        case str():
+            text = fill(value, Path(), "args", [])
+            return FromVariable(text, value) if variables_in(value) else text
+        case list():
+            return list(map(filled, value))
+        case dict():
+            return {key: filled(entry) for key, entry in value.items()}
+    return value
 
 
 def variables_in(value: Any) -> set[str]:

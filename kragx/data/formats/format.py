@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from kragx.data.documents import Doc, as_docs, clean_id, clean_metadata, clean_number, unknown_field
+from kragx.data.documents import (
+    Doc,
+    as_docs,
+    clean_id,
+    clean_metadata,
+    clean_seconds,
+    unknown_field,
+)
 from kragx.data.formats.jsonl import Place
 from kragx.data.gold import Gold, Query, as_gold
 from kragx.data.problems import Level, Problems
@@ -119,8 +126,9 @@ class Fields:
     def id(self, name: str) -> str:
         """The query's id; empty where it is missing, which is reported."""
         value = self.record.get(name)
-        if value in (None, ""):
+        if value is None or (isinstance(value, str) and not value.strip()):
             self.report(name, "missing; each query needs an id of its own")
+            return ""
         return self._cleaned(name, clean_id, value, self.mender) or ""
 
     def text(self, name: str, *, needed: bool = False) -> str | None:
@@ -172,7 +180,11 @@ class Fields:
     def retrieved(self) -> Retrieved | None:
         """What was retrieved as a results file says it: documents, or their ids, or an error."""
         error = self.text("error")
-        seconds = self._cleaned("", clean_number, self.record.get("seconds"), "seconds")
+        seconds = self._cleaned("", clean_seconds, self.record.get("seconds"))
+        lists = [name for name in ("retrieved", "retrieved_chunk_ids") if self.record.get(name)]
+        if len(lists) > (error is None):
+            other = lists[-1] if error is None else "error"
+            self.report(lists[0], f"stands beside {other!r}, which says otherwise; keep one")
         if error is not None:
             return Retrieved(error=error, seconds=seconds)
         if "retrieved" in self.record:
@@ -224,6 +236,6 @@ class Fields:
 def _clean_entry(value: object, mender: Mender) -> str:
     """An id in a list, where it cannot be left out; else a `DataError`."""
     doc_id = clean_id(value, mender)
-    if doc_id is None or not doc_id.strip():
-        raise DataError("the id is empty; remove it or fill it in")
+    if doc_id is None:
+        raise DataError("the id is empty", remedy="remove it or fill it in")
     return doc_id

@@ -50,7 +50,7 @@ def read_records(
         if not line or line.isspace():
             continue
         try:
-            record = _loaded(line, problems.mender)
+            record = json_value(line, problems.mender)
             if not isinstance(record, dict):
                 raise DataError(
                     f"a JSON object is expected, not {shorten(record)}; each line must hold one "
@@ -118,7 +118,7 @@ def read_whole(
         raw = file.read()
     try:
         text = raw.decode("utf-8-sig", "surrogatepass")
-        return _loaded(text, mender), lines_of(text)
+        return json_value(text, mender), lines_of(text)
     except UnicodeDecodeError:
         return None  # reading line by line will name the line
     except DataError as error:
@@ -181,7 +181,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _loaded(text: str, mender: Mender) -> Any:
+def json_value(text: str, mender: Mender) -> Any:
     """The value of a JSON text, its keys unique, without lone surrogates (in keys neither)."""
     value = json.loads(text, object_pairs_hook=unique_keys)
     # They come as \\udXXX escapes or as bytes that strict UTF-8 would refuse; rare, so the whole
@@ -190,7 +190,8 @@ def _loaded(text: str, mender: Mender) -> Any:
         text.encode()
         if "\\ud" not in text and "\\uD" not in text:
             return value
-    return json.loads(mender.mend(json.dumps(value, ensure_ascii=False)))
+    mended = mender.mend(json.dumps(value, ensure_ascii=False))
+    return json.loads(mended, object_pairs_hook=unique_keys)  # two keys may have become one
 
 
 @contextmanager

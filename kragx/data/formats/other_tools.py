@@ -17,7 +17,7 @@ not answerable.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, count, zip_longest
+from itertools import chain, count, starmap, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +76,7 @@ def _ragas(fields: Fields) -> Read:
     texts, ids = fields.texts("reference_contexts"), fields.ids("reference_context_ids")
     if not texts and not ids and "reference_contexts" not in fields.record:
         fields.report("reference_contexts", "missing; they are the gold", "warning")
-    if texts and ids and len(texts) != len(ids):
-        fields.report(
-            "reference_context_ids",
-            f"{len(ids)} ids for {len(texts)} contexts; give one for each",
-        )
-        ids = []
+    _check_ids_of(texts, ids, "reference_context_ids", fields)
     # ragas has no ids of queries; rows are numbered, which joins nothing but this very file.
     numbered = fields.record.get("query_id") in (None, "")
     query = Query(
@@ -95,11 +90,17 @@ def _ragas(fields: Fields) -> Read:
     yield query, _ragas_retrieved(fields)
 
 
+def _check_ids_of(texts: list[str], ids: list[str], name: str, fields: Fields) -> None:
+    """Report ids that are not as many as the texts that they are of."""
+    if texts and ids and len(texts) != len(ids):
+        fields.report(name, f"{len(ids)} ids for {len(texts)} contexts; give one for each")
+
+
 def _ragas_retrieved(fields: Fields) -> Retrieved | None:
     texts, ids = fields.texts("retrieved_contexts"), fields.ids("retrieved_context_ids")
     if "retrieved_contexts" in fields.record:
-        named = ids if len(ids) == len(texts) else [None] * len(texts)
-        return Retrieved(tuple(map(Doc, named, texts)))
+        _check_ids_of(texts, ids, "retrieved_context_ids", fields)
+        return Retrieved(tuple(starmap(Doc, zip_longest(ids, texts))))
     if "retrieved_context_ids" in fields.record:
         return Retrieved(tuple(map(Doc, ids)))
     return None

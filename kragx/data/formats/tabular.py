@@ -9,18 +9,17 @@ one that would list gold is an empty list: the column is there, and says that th
 import ast
 import csv
 import io
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from kragx.data.formats import FORMATS
 from kragx.data.formats.format import Kind
-from kragx.data.formats.jsonl import ending, open_bytes
+from kragx.data.formats.jsonl import ending, json_value, open_bytes, unique_keys
 from kragx.data.problems import Level, Problem, Problems
-from kragx.errors import DataError, UsageError, nearest, needing
+from kragx.data.text import Mender, read_number
+from kragx.errors import DataError, UsageError, inside, nearest, needing, shorten
 
 Row = tuple[int, dict[str, Any]]
 """A line and its cells by column; see `filled`."""
@@ -83,17 +82,24 @@ def read_csv(
 
 
 def _header(cells: list[str], path: str | Path) -> list[str]:
-    names = [cell.strip() for cell in cells]
-    for name in names:
-        if not name:
-            raise DataError(f"{path}:1: a column has no name; the first line names the fields")
-        if names.count(name) > 1:
-            raise DataError(f"{path}:1: the column {name!r} stands twice")
+    with inside(path=f"{path}:1"):
+        names = unique_names(cell.strip() for cell in cells)
+    if not all(names):
+        raise DataError(f"{path}:1: a column has no name; the first line names the fields")
     if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
         raise DataError(
             f"{path}:1: the columns are not separated by commas; save it as CSV with commas, or "
             "as .tsv with tabs"
         )
+    return names
+
+
+def unique_names(columns: Iterable[str]) -> list[str]:
+    """The names of columns; a `DataError` names the first that stands twice."""
+    names = list(columns)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(f"the column {twice!r} stands twice; keep one")
     return names
 
 
@@ -138,7 +144,10 @@ def read_parquet(
     with needing("parquet", "reading Parquet files"):
         from pyarrow import ArrowException, parquet
     try:
-        return enumerate(parquet.read_table(path).to_pylist(), start=1)
+        table = parquet.read_table(path)
+        with inside(path=str(path)):
+            unique_names(table.column_names)
+        return enumerate(table.to_pylist(), start=1)
     except (OSError, ArrowException) as error:
         raise DataError(f"{path}: cannot be read as Parquet: {error}") from None
 
@@ -154,8 +163,12 @@ READERS = {
 
 
 def rows_of_frame(frame: Any) -> Iterator[Row]:
-    """The rows of a DataFrame, numbered as in a spreadsheet with one line of header."""
-    names = [str(name).strip() for name in frame.columns]
+    """The rows of a DataFrame, numbered as in a spreadsheet with one line of header.
+
+    Raises:
+        DataError: two columns have one name.
+    """
+    names = unique_names(str(name).strip() for name in frame.columns)
     rows = frame.itertuples(index=False, name=None)
     return enumerate((dict(zip(names, map(_plain, cells))) for cells in rows), start=2)
 
@@ -253,13 +266,20 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
             continue
         value = _value(cell, kind, column)
         if name == "metadata" and isinstance(value, dict):
-            metadata = {**value, **metadata}
+            parts = value
         elif name.startswith("metadata."):
-            metadata[name.removeprefix("metadata.")] = value
+            parts = {name.removeprefix("metadata."): value}
         elif fields and column not in fields and kind is None:
-            metadata[column] = value
+            parts = {column: value}
+        elif name in record:
+            raise DataError(f"another column holds {name!r} as well; keep one", field=column)
         else:
             record[name] = value
+            continue
+        if twice := [key for key in parts if key in metadata]:
+            problem = f"another column holds the metadata's {twice[0]!r} as well; keep one"
+            raise DataError(problem, field=column)
+        metadata |= parts
     return record | ({"metadata": metadata} if metadata else {})
 
 
@@ -272,12 +292,40 @@ def _value(cell: Any, kind: Kind | None, column: str) -> Any:
         return text
     if kind == "flag":
         return _FLAGS.get(text.lower(), cell)
-    if kind in ("json", "number") or text.startswith(("[", "{")):
-        for read in (json.loads, ast.literal_eval):
-            with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-                return read(text)
-        expected = (
-            "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
-        )
-        raise DataError(f"{expected} {text[:40]!r}", field=column)
+    if kind == "number":
+        number = read_number(text)
+        if number is None:
+            raise DataError(f"must be a number, not {shorten(text)}", field=column)
+        return number
+    if kind == "json" or text.startswith(("[", "{")):
+        with inside(column):
+            return json_cell(text)
     return [part.strip() for part in re.split(_SEPARATORS[kind], text) if part.strip()]
+
+
+def json_cell(text: str) -> Any:
+    """The value of a cell that holds JSON, or a list or mapping as Python prints it.
+
+    Raises:
+        DataError: it is neither, or a key stands twice.
+    """
+    readers: tuple[Callable[[str], Any], ...] = (lambda text: json_value(text, Mender()), _printed)
+    for read in readers:
+        try:
+            return read(text)
+        except DataError:
+            raise
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+    expected = "looks like a list but is none:" if text.startswith("[") else "JSON is expected, not"
+    raise DataError(f"{expected} {text[:40]!r}")
+
+
+def _printed(text: str) -> Any:
+    """What Python prints so."""
+    tree = ast.parse(text, mode="eval")
+    for part in ast.walk(tree):
+        if isinstance(part, ast.Dict):
+            keys = [key.value for key in part.keys if isinstance(key, ast.Constant)]
+            unique_keys([(str(key), None) for key in keys])
+    return ast.literal_eval(tree)

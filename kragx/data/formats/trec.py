@@ -9,8 +9,7 @@ trec_eval. BEIR's qrels, three columns under a header, are read wherever qrels a
 
 import gzip
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from math import isinf, isnan
+from math import isinf
 from pathlib import Path
 
 from kragx.data.documents import Doc
@@ -19,7 +18,7 @@ from kragx.data.formats.jsonl import file_name, read_lines, write_bytes
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.data.problems import Problems
 from kragx.data.runs import Retrieved, Run, rank_by_score
-from kragx.data.text import plain_number
+from kragx.data.text import plain_number, read_number
 from kragx.errors import DataError, UsageError
 
 _QRELS = ("query", "iteration", "document", "grade")
@@ -32,7 +31,7 @@ def kind_of_line(line: str) -> str | None:
     columns = _columns(line)
     if len(columns) == len(_QRELS) or _is_header(columns):
         return "qrels"
-    more = len(columns) > len(_RUN) and _read_number(columns[_RUN.index("score")]) is not None
+    more = len(columns) > len(_RUN) and read_number(columns[_RUN.index("score")]) is not None
     return "run" if more or len(columns) == len(_RUN) else None
 
 
@@ -106,7 +105,9 @@ def iter_qrels(
             continue
         query, *_, document, grade = columns
         value = _number("grade", grade, line, problems)
-        if value is not None:
+        if query.isspace() or document.isspace():  # a no-break space, which separates nothing
+            problems.add(line, None, "an id is empty; remove the line or fill it in")
+        elif value is not None:
             yield line, query, document, value
 
 
@@ -128,6 +129,8 @@ def read_run(path: str | Path) -> Run:
             _miscounted(columns, _RUN, line, problems)
             continue
         query, _, document, _, score, *tag = columns
+        if query.isspace() or document.isspace():
+            problems.add(line, None, "an id is empty; remove the line or fill it in")
         doc = Doc(id=document, score=_number("score", score, line, problems, infinite=True))
         results.setdefault(query, []).append(doc)
         tags.setdefault(tuple(tag))
@@ -211,20 +214,13 @@ def _number(
     name: str, text: str, line: int, problems: Problems, *, infinite: bool = False
 ) -> float | None:
     """The number that a column says; None if it says none, which is reported."""
-    number = _read_number(text)
+    number = read_number(text)
     if number is None or (isinf(number) and not infinite):
         problems.add(
             line, None, f"{name} must be a {'' if infinite else 'finite '}number, not {text!r}"
         )
         return None
     return number
-
-
-def _read_number(text: str) -> float | None:
-    with suppress(ValueError):
-        number = float(text)
-        return None if isnan(number) else number
-    return None
 
 
 def _column(value: str | None, what: str) -> str:

@@ -250,7 +250,7 @@ def test_empty_cells_that_list_gold(tmp_path):
 def test_format_is_that_of_the_first_record_with_fields_of_its_own(tmp_path):
     """A question without gold may come first, and says nothing of the format."""
     path = tmp_path / "set.jsonl"
-    plain = {"query_id": "q1", "query": "Is there a shop on the moon?", "answerable": False}
+    plain = {"query_id": "q1", "query": "Is there a shop on the moon?"}
     path.write_text(
         f"{json.dumps(plain)}\n{json.dumps({**plain, 'query_id': 'q2', 'gold': [{'id': 'c1'}]})}\n",
         encoding="utf-8",

@@ -1,0 +1,253 @@
+"""Secrets of the environment and of configs stand in nothing that kragx writes or prints."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import warnings
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx.app.secrets import Secrets
+
+KEY, URL_PASSWORD, WRITTEN = "kq-Sup3r\"S3cret/x'yz!", "pw0rd99", "sk-literal1234567890ab"
+LEAKS = ("Sup3r", URL_PASSWORD, "literal123", base64.b64encode(KEY[2:14].encode()).decode())
+MODULE = """
+import base64, logging, warnings
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import numpy as np
+from langchain_core.documents import Document
+
+from kragx.judging import Failure
+from kragx.matchers import BaseMatcher
+
+
+class Asked:
+    def __init__(self, api_key, url="", port="", broken=False):
+        self.key, self.url, self.port = api_key, url, port
+        if broken:
+            raise ValueError(f"refused: {api_key}")
+
+    def __call__(self, question):
+        logging.getLogger("client").warning("asking with %s", self.key)
+        warnings.warn(f"asking with {self.key}")
+        if question.endswith("1"):
+            try:
+                raise ConnectionError(f"{self.url}: {self.key!r}")
+            except ConnectionError as error:
+                basic = base64.b64encode(f"elastic:{self.key}".encode()).decode()
+                raise RuntimeError(
+                    f"{self.url} Basic {basic} {quote(self.key)} {self.key[:12]}... on {self.port}"
+                ) from error
+        if question.endswith("2"):
+            return self.key  # no list of documents
+        return [Document(page_content="one two three four", id="a")]
+
+
+@dataclass(frozen=True)
+class Own(BaseMatcher):
+    api_key: str
+    threshold: float = 0.5
+    name = "own"
+
+    def scores(self, items, notes):
+        for item in items:
+            yield np.ones(item.shape)
+
+
+class Client:
+    def __init__(self, token):
+        self.token = token
+        self.settings = {"provider": "own", "base_url": None, "model": "m"}
+
+    async def ask(self, request):
+        return Failure("api_error", f"no such token: {self.token}")
+"""
+
+
+@pytest.fixture
+def config(here, module, monkeypatch):
+    """A config with secrets in variables, in a .env file and in so many letters."""
+    module("hot", MODULE)
+    monkeypatch.setenv("MINE", KEY)
+    monkeypatch.setenv("PORT", "8080")
+    monkeypatch.setenv("ES_URL", f"https://elastic:{URL_PASSWORD}@localhost:1")
+    gold = {"gold": [{"id": "a", "text": "one two three four"}]}
+    lines = [json.dumps({"query_id": f"q{n}", "query": f"what {n}", **gold}) for n in range(4)]
+    (here / "gold.jsonl").write_text("\n".join(lines))
+    of_env = {"api_key": "${MINE}", "url": "${ES_URL}", "port": "${PORT}"}
+    config = {
+        "dataset": "gold.jsonl",
+        "retrievers": {
+            "a": {"class": "hot:Asked", "args": of_env},
+            "b": {"class": "hot:Asked", "args": {"api_key": WRITTEN, "port": 512}},
+        },
+        "matchers": {"own": {"method": "hot:Own", "args": {"api_key": "${MINE}"}}, "id": "id"},
+        "metrics": ["mrr@5"],
+        "max_failed": 0.5,
+        "output": "out",
+    }
+    (here / "config.yaml").write_text(json.dumps(config))
+    return here / "config.yaml"
+
+
+def leaks(text):
+    """Which secrets a text holds, in whatever form."""
+    return [leak for leak in LEAKS if leak in text]
+
+
+def test_a_run_and_its_folder(config, kragx, capsys, caplog):
+    """Failures, logs, warnings and every file have the variable's name; numbers stay numbers."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        done = kragx("run", "config.yaml", "--full")
+    assert done.code == 0, done.err
+    assert "retrievers.b.args.api_key: a secret in so many letters; write ${NAME}" in done.err
+    assert "kragx: warning: asking with ${MINE}" in done.err
+    assert {record.getMessage() for record in caplog.records} == {
+        "asking with ${MINE}",
+        "asking with ***",
+    }
+    files = [path for path in config.parent.joinpath("out").rglob("*") if path.is_file()]
+    texts = {path.name: path.read_bytes().decode(errors="replace") for path in files}
+    assert {"a.jsonl", "queries.csv", "report.json", "report.html", "config.yaml"} <= {*texts}
+    texts |= {"out": done.out, "err": done.err}
+    assert {name: leaks(text) for name, text in texts.items() if leaks(text)} == {}
+    failure = "https://elastic:${ES_URL}@localhost:1 Basic ${MINE} ${MINE} ${MINE}... on 8080"
+    assert failure in texts["a.jsonl"]
+    assert failure in texts["queries.csv"]
+    assert "api_key: '***', port: 512" in texts["config.yaml"]
+    again = kragx("report", "out", "--format", "json")
+    assert again.code == 0, again.err
+    assert leaks(again.out + again.err) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        (["retrievers.a.args.broken=true"], 2),
+        (["retrievers.a.on_error=stop"], 5),
+        (["retrievers.a.concurrency=${MINE}"], 2),
+        (["matchers=null", "match={method: llm, mode: support}"], 4),
+    ],
+)
+def test_errors(config, kragx, settings, code):
+    """Whatever ends a run says no secret, and neither does a judge's store."""
+    judge = "judge={client: 'hot:Client', args: {token: '${MINE}'}, store: store.sqlite}"
+    sets = [part for setting in (*settings, judge) for part in ("--set", setting)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        done = kragx("run", "config.yaml", *sets)
+    assert done.code == code, done.err
+    assert "${MINE}" in done.err or code == 4
+    assert leaks(done.out + done.err) == []
+    if code == 4:
+        kragx("judge", "store", "export", "all.jsonl", "--store", "store.sqlite")
+        exported = config.with_name("all.jsonl").read_text()
+        assert "no such token: ${MINE}" in exported
+        assert leaks(exported) == []
+
+
+def test_a_mistake_of_kragx(config, kragx, monkeypatch):
+    """A traceback, too, is kept without the secrets of the environment."""
+    monkeypatch.setenv("MY_TOKEN", "abcdefgh-12345")
+
+    def broken(*_, **__):
+        raise AssertionError("at abcdefgh-12345")
+
+    monkeypatch.setattr("kragx.app.commands.run.configs.load", broken)
+    done = kragx("run", "config.yaml")
+    assert "at ${MY_TOKEN}" in done.err
+    kept = done.err.rpartition(" ")[2].strip()
+    assert "abcdefgh" not in Path(kept).read_text(encoding="utf-8")
+
+
+def test_what_is_a_secret(monkeypatch):
+    """By the name of variable or field, as the password of a URL, or by its look; no other."""
+    for name, value in {
+        "OPENAI_API_KEY": "any-value-1",
+        "HF_TOKEN": "short",
+        "K": "5",
+        "FLAG_TOKEN": "true",
+        "PORT": "8080",
+        "MODEL": "text-embedding-3-large",
+        "INDEX": "products-2026-01-31",
+        "PLAIN": "0123456789abcdef0123456789abcdef",
+        "PWD": "/home/me",
+        "OF_ENV": "value-of-env",
+    }.items():
+        monkeypatch.setenv(name, value)
+    args = {
+        "k": "${K}",
+        "port": "${PORT}",
+        "model": "${MODEL}",
+        "index": "${INDEX}",
+        "hash": "${PLAIN}",
+        "max_tokens": 512,
+        "eos_token": "<eos_1234567>",
+        "text_key": "page_content_1",
+        "api_key": "not-needed",
+        "url": "postgres://me:passw0rd@db/x",
+        "basic_auth": ["elastic", "changeme"],
+        "headers": {"X-Api-Key": "abc12345"},
+        "clientSecret": "abc",
+        "api_key_env": "OF_ENV",
+    }
+    secrets = Secrets.of({"retrievers": {"a": {"args": args}}})
+    shown = {value: secrets.mask(value) for value in ("any-value-1", "short", "value-of-env")}
+    assert shown == {
+        "any-value-1": "${OPENAI_API_KEY}",
+        "short": "${HF_TOKEN}",
+        "value-of-env": "${OF_ENV}",
+    }
+    assert secrets.mask("0123456789abcdef0123456789abcdef") == "${PLAIN}"
+    assert secrets.masked(args) == {
+        **args,
+        "url": "postgres://me:***@db/x",
+        "basic_auth": ["elastic", "***"],
+        "headers": {"X-Api-Key": "***"},
+        "clientSecret": "***",
+    }
+    paths = ("url", "basic_auth[1]", "headers.X-Api-Key", "clientSecret")
+    assert secrets.literal == tuple(f"retrievers.a.args.{path}" for path in paths)
+    kept = "no answer on port 8080 within 5 s; true, shorter, text-embedding-3-large, /home/me"
+    assert secrets.mask(kept) == kept
+
+
+@given(
+    secret=st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=9),
+    before=st.binary(max_size=8),
+    after=st.binary(max_size=8),
+)
+def test_every_form(secret, before, after):
+    """Quoted, escaped, in Base64 at any place, or cut off: the secret is not there."""
+    secrets = Secrets({secret: "<>"})
+    for form in (secret, repr(secret), json.dumps(secret), quote(secret), quote_plus(secret)):
+        assert secrets.mask(f"x {form} y").strip("xy '\"") == "<>"
+    coded = base64.b64encode(before + secret.encode() + after).decode()
+    assert "<>" in secrets.mask(f"Basic {coded}")
+    assert secret[:9] not in secrets.mask(f"x {secret[:-1]}... y")
+
+
+def _fails():
+    try:
+        raise KeyError("secret-value")
+    except KeyError as error:
+        raise ValueError("secret-value") from error
+
+
+def test_nothing_stays_behind():
+    """Errors are masked with those behind them; logs and warnings are made as before afterwards."""
+    factory, show = logging.getLogRecordFactory(), warnings.showwarning
+    guarded = Secrets({"secret-value": "(masked)"}).guarding()(_fails)
+    with pytest.raises(ValueError, match="masked") as raised:
+        guarded()
+    assert raised.value.__cause__ is not None
+    assert raised.value.__cause__.args == ("(masked)",)
+    assert (logging.getLogRecordFactory(), warnings.showwarning) == (factory, show)

@@ -1,0 +1,123 @@
+"""What a judgement is kept by: nothing that gives other answers shares a key."""
+
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from kragx.app.config import filled
+from kragx.judging import LangChainClient, Question, read_judge
+from kragx.judging.rubric import RUBRICS
+from kragx.judging.runner import Batch
+from tests.judging.chat import SmallChat
+
+
+class Chat(SmallChat):
+    """A chat model with some of what integrations take, in fields and in others."""
+
+    base_url: str = "http://a"
+    temperature: float | None = None
+    max_tokens: int | None = None
+    num_ctx: int | None = None
+    azure_deployment: str | None = None
+    model_kwargs: dict[str, Any] | None = None
+    reasoning: bool | None = None
+    api_key: SecretStr = SecretStr("")
+    max_retries: int = 2
+
+
+class Loose:
+    """A chat model that says nothing but its name."""
+
+    def __init__(self, model: str, **args: Any) -> None:
+        self.model = model
+
+    def with_structured_output(self, *args: Any, **options: Any) -> None:
+        """It is never asked."""
+
+
+def key(client: object) -> str:
+    """The key of one question to this judge."""
+    question = Question(RUBRICS["support-en-1"], "a document", gold="a gold text")
+    return Batch(read_judge(client), [question]).keys[0]
+
+
+def named(kind: str, **args: Any) -> str:
+    """The key under a judge of a config."""
+    return key(filled({"client": f"tests.judging.test_keys:{kind}", "args": args}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "other"),
+    [
+        ("temperature", 0.0, 0.7),
+        ("max_tokens", 100, 200),
+        ("num_ctx", 2048, 4096),
+        ("azure_deployment", "east", "west"),
+        ("base_url", "http://b", "http://c"),
+        ("model_kwargs", {"top_k": 1}, {"top_k": 2}),
+        ("reasoning", True, False),
+        ("model", "m", "n"),
+    ],
+)
+def test_every_argument_makes_another_key(name: str, value: Any, other: Any):
+    """In a config and in Python: another value, and none, are three keys."""
+    options: list[dict[str, Any]] = [{name: value}, {name: other}, {}]
+    assert len({named("Chat", **args) for args in options}) == 3
+    assert len({key(LangChainClient(Chat(**args))) for args in options}) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "other"),
+    [
+        ("token_limit", 1, 2),
+        ("keyword", "a", "b"),
+        ("deployment", "east", "west"),
+        ("api_base", "http://a", "http://b"),
+        ("thinking", {"budget_tokens": 1}, {"budget_tokens": 2}),
+        ("system", "You are strict.", "You are kind."),
+        ("api_key", "in so many letters", "another"),
+    ],
+)
+def test_arguments_of_which_the_model_says_nothing(name: str, value: Any, other: Any):
+    """What a config gives counts, whatever the model tells of itself."""
+    assert (
+        len({named("Loose", model="m", **args) for args in ({name: value}, {name: other}, {})}) == 3
+    )
+
+
+def test_secrets_of_the_environment(monkeypatch: pytest.MonkeyPatch):
+    """A new key in `${NAME}` asks nothing anew; what else a variable holds does."""
+    keys = []
+    for secret, deployment in (("1", "east"), ("2", "east"), ("2", "west")):
+        monkeypatch.setenv("SECRET", secret)
+        monkeypatch.setenv("DEPLOYMENT", deployment)
+        keys.append(named("Loose", model="m", api_key="${SECRET}", deployment="${DEPLOYMENT}"))
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_no_text_of_an_argument_is_stored():
+    """The settings that stand in stores and exports hold numbers, and hashes of texts."""
+    args = {"model": "m", "api_key": "hush-hush", "system": "strict", "num_ctx": 5}
+    judge = read_judge({"client": "tests.judging.test_keys:Loose", "args": args})
+    settings = str(judge.client.settings)
+    assert "hush" not in settings
+    assert "strict" not in settings
+    assert "'num_ctx': 5" in settings
+
+
+def test_judgements_of_an_earlier_version_are_served(monkeypatch: pytest.MonkeyPatch):
+    """Where all that was given stood in the key before, the key is the same."""
+    monkeypatch.setenv("SECRET", "1")
+    args = {"model": "m", "base_url": "http://b", "temperature": 0, "max_tokens": 9}
+    more = {"api_key": "${SECRET}", "max_retries": 0}
+    judge = read_judge(filled({"client": "tests.judging.test_keys:Chat", "args": args | more}))
+    before = {
+        "provider": "langchain:tests.judging.test_keys.Chat",
+        "base_url": "http://b",
+        "model": "m",
+        "temperature": 0.0,
+        "max_tokens": 9,
+    }
+    assert judge.client.settings == before
+    assert LangChainClient(Chat(**args, max_retries=0)).settings == before
