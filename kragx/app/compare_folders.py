@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kragx.app import config as configs
-from kragx.app.record import Record, read_record, record_lines
+from kragx.app.opened_folder import opened
+from kragx.app.record import Record, record_lines
 from kragx.comparison import (
     Change,
     Gate,
@@ -15,7 +15,6 @@ from kragx.comparison import (
     compare_by_matcher,
     gates_parts,
     parse_gates,
-    read_results_folder,
 )
 from kragx.comparison.changes import EARLIER, NOW
 from kragx.errors import UsageError
@@ -86,9 +85,13 @@ def compare_folders(
         DataError: a folder lacks a file, or one is broken.
         UsageError: nothing corresponds, or the results cannot be compared.
     """
-    before = read_results_folder(old)
-    after = before if new is None else read_results_folder(new)
-    config = configs.load((new or old) / "config.yaml", settings, needs_env=False)
+    sides, records = [], {}
+    for folder in (old,) if new is None else (old, new):
+        with opened(folder) as content:
+            sides.append(content.results)
+            config = content.config(settings)
+            records[str(folder)] = content.record
+    before, after = sides[0], sides[-1]
     statistics = config.comparing
     fields = (config.slices or ()) if slices is None else slices
     changed = changes(
@@ -96,7 +99,6 @@ def compare_folders(
     )
     named = read_gates(_conditions(gates), config.resolved_profile, "--gate")
     conditions = named if new is None else (*config.parsed_gates, *named)
-    records = {str(folder): read_record(folder) for folder in (old, new) if folder is not None}
     if not conditions:
         return Compared(changed, (), records)
     comparisons = compare_by_matcher(

@@ -10,9 +10,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
 from kragx.app.fingerprint import Fingerprints
+from kragx.app.opened_folder import opened, read_folder
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
-from kragx.app.record import Clock, checkout, read_record
-from kragx.app.result_folder import as_read, read_folder
+from kragx.app.record import Clock, checkout
 from kragx.app.retrieving import Keeping, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures, Results
@@ -141,7 +141,7 @@ def recompute(
     """Every number of a result folder once more, from what it holds; nothing is retrieved.
 
     Args:
-        folder: that `RunReport.write` has written.
+        folder: that `kragx run` has written.
         earlier: a folder to compare with; None for the one that the config names.
         anyway: as for `run`.
         settings: values that win over the config's, as ``max_failed=0.1``.
@@ -149,14 +149,16 @@ def recompute(
     Raises:
         DataError: the folder lacks a file, or one is broken.
     """
-    config, dataset, runs = read_folder(folder, settings)
+    with opened(folder) as content:
+        config, dataset, runs = content.contents(settings)
+        record = content.record
     if earlier is not None:
         config = configs.with_earlier(config, earlier)
     before = earlier_results(config, dataset, folder, anyway=anyway)
     corpus, matchers = corpus_left(config), _named_matchers(config)
     report = _evaluated(config, dataset, runs, corpus, matchers, before, anyway=anyway)
-    evaluations = as_read(folder, report.evaluations)
-    return replace(report, evaluations=evaluations, record=read_record(folder))
+    evaluations = content.as_read(report.evaluations)
+    return replace(report, evaluations=evaluations, record=record)
 
 
 def evaluate_folder(
@@ -169,7 +171,7 @@ def evaluate_folder(
     """The evaluations of a result folder by other matchers and metrics; nothing is retrieved.
 
     Args:
-        folder: that `RunReport.write` has written.
+        folder: that `kragx run` has written.
         match: a match spec instead of the config's.
         metrics: metric strings instead of the config's.
         corpus: has the texts of ids; None for the config's.
@@ -200,7 +202,7 @@ def explain_folder(
     """Why each retriever of a result folder did or did not find a query's gold.
 
     Args:
-        folder: that `RunReport.write` has written.
+        folder: that `kragx run` has written.
         query_id: which query.
         match: a match spec instead of the config's; of several `matchers` the first decides, and
             the scores of all of them are shown.

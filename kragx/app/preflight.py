@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kragx.app.config import RunConfig
+from kragx.app.opened_folder import opened
 from kragx.comparison import (
     NEEDS_EARLIER,
     NO_VALUE,
@@ -11,7 +12,6 @@ from kragx.comparison import (
     Results,
     direction,
     gold_differs,
-    read_results_folder,
     sliced,
     undecidable,
     undecidable_differences,
@@ -96,7 +96,8 @@ def earlier_results(
             f"earlier: {config.earlier} is the folder that this run writes; copy what it holds to "
             "another one first, or give another output"
         )
-    earlier = read_results_folder(config.earlier)
+    with opened(config.earlier) as content:
+        earlier = content.results
     if not set(earlier.retrievers) & set(config.retrievers):
         raise UsageError(
             f"earlier: {earlier.name} has no retriever of this config; it has "

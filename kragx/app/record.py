@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import time
@@ -14,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from kragx.errors import DataError
 from kragx.printing import Line, Result, duration, visible, warning
 
 NAMES = 5
@@ -166,22 +164,6 @@ class Record(Result):
             yield warning(
                 f"{visible(name)}: {kept}; only the others were asked for now{kept.remarks}"
             )
-
-
-def read_record(folder: Path) -> Record | None:
-    """How a folder's run came about; None where an earlier version has written it.
-
-    Raises:
-        DataError: report.json is broken.
-    """
-    path = folder / "report.json"
-    try:
-        value = json.loads(path.read_text(encoding="utf-8")).get("record")
-        return None if value is None else Record.read(value)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
 
 
 def record_lines(record: Record | None, of: str = "") -> list[Line]:

@@ -4,35 +4,134 @@
     report.md      the report for people                  config.yaml the config, resolved
     means.csv      a line for each retriever and matcher  results/    what each retriever returned
     queries.csv    a line for each query besides          report.html all of it, to look into
+    manifest.json  the size and hash of each of them
 
 With pyarrow (extra `parquet`) queries.parquet and results/*.parquet stand beside them. While a run
-goes on, each answer is added to ``.unfinished/answers/<retriever>.jsonl`` as it comes.
+goes on, each answer is added to ``.unfinished/answers/<retriever>.jsonl`` as it comes. All files
+appear together when the run has ended (`kragx.app.sealed`).
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.app.config import RunConfig, load
+from kragx.app.config import RunConfig
+from kragx.app.lock import locked
+from kragx.app.opened_folder import KEPT_BEFORE, kept_before
+from kragx.app.partial_answers import partial_path
 from kragx.app.record import UNFINISHED
-from kragx.data import GoldDataset, Retrieved, Run, file_names, read_gold, read_results
+from kragx.app.sealed import (
+    MANIFEST,
+    Manifest,
+    check_free,
+    finish,
+    listed,
+    manifest_of,
+    publish,
+    tidy,
+)
+from kragx.data import GoldDataset, Retrieved, Run, file_names
 from kragx.data.formats.gold import write_gold, write_results
-from kragx.data.formats.jsonl import file_name, make_folder, to_json
-from kragx.errors import DataError
-from kragx.evaluation.evaluation import Evaluation, metric_names
+from kragx.data.formats.jsonl import make_folder, refused, to_json
+from kragx.errors import DataError, UsageError
+from kragx.evaluation.evaluation import metric_names
 from kragx.report.csv_files import means_csv, queries_csv, query_rows, write_text
 
 if TYPE_CHECKING:
     from kragx.app.run_report import RunReport
 
+_FILES = ("config.yaml", "gold.jsonl", "means.csv", "queries.csv", "queries.parquet")
+_REPORTS = ("report.json", "report.md", "report.html")
 
-def write_folder(report: RunReport, folder: Path) -> None:
+_NOBODYS = {".gitignore", ".gitkeep", ".DS_Store", "Thumbs.db", "desktop.ini", "lost+found"}
+"""What may stand in a folder that is empty."""
+
+
+@contextmanager
+def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], None]]:
+    """Hold a folder for a run: nobody else writes to it until the block ends.
+
+    Yields:
+        What writes a report there, all of its files at once.
+
+    Raises:
+        UsageError: the folder holds what kragx has not written, cannot be written, or another run
+            writes to it.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"output: {folder} is a file; name a folder")
+    work, is_new = folder / UNFINISHED, not folder.exists()
+    _replaceable(folder)  # before anything is made in it
+    with refused(folder, "written"):
+        work.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(work / "lock"):
+            finish(folder)
+            allowed = _replaceable(folder)
+            if allowed is not None:
+                results = [f"results/{name}.jsonl" for name in file_names(config.retrievers)]
+                check_free(folder, (*_FILES, *_REPORTS, *results), allowed)
+            with refused(work, "written"):
+                (work / ".gitignore").write_text("*\n", encoding="utf-8")
+                _take_over(folder)
+            yield lambda report: publish(folder, lambda new: _write(report, new), allowed)
+    finally:
+        tidy(folder)
+        if is_new:
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
+
+
+def _replaceable(folder: Path) -> Manifest | None:
+    """The files of a folder that a run may replace; None for all.
+
+    Raises:
+        UsageError: kragx has not written it.
+    """
+    with suppress(DataError):
+        manifest = manifest_of(folder)
+        if manifest is not None:
+            return manifest
+    if _is_former(folder):
+        return None
+    with refused(folder, "read"):
+        names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if (folder / UNFINISHED / "answers").is_dir() and MANIFEST not in names:
+        return {}  # a run began here
+    if "results" in names and not any((folder / "results").iterdir()):
+        names.remove("results")
+    strangers = [name for name in names if name not in {*_NOBODYS, UNFINISHED}]
+    if strangers:
+        raise UsageError(
+            f"output: {folder} holds what kragx run has not written ({listed(strangers)}), and "
+            "nothing is written there",
+            remedy="name another folder, or an empty one",
+        )
+    return {}
+
+
+def _is_former(folder: Path) -> bool:
+    """Whether an earlier version has written a folder, which wrote no manifest."""
+    with suppress(OSError, ValueError, TypeError):
+        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        return (folder / "config.yaml").is_file() and "evaluations" in report
+    return bool(kept_before(folder))
+
+
+def _take_over(folder: Path) -> None:
+    """Move answers that an earlier version has kept to where they are kept now."""
+    for path in [] if (folder / MANIFEST).exists() else kept_before(folder):
+        place = partial_path(folder, path.name.removesuffix(KEPT_BEFORE))
+        place.parent.mkdir(exist_ok=True)
+        path.replace(place)
+
+
+def _write(report: RunReport, folder: Path) -> None:
     """Write all that `kragx report` needs and people read."""
     make_folder(folder / "results")
     write_gold(report.dataset, folder / "gold.jsonl")
@@ -50,13 +149,10 @@ def write_folder(report: RunReport, folder: Path) -> None:
     write_text(folder / "means.csv", means_csv(report.evaluations, report.comparisons))
     write_text(folder / "queries.csv", queries_csv(report.evaluations, report.dataset))
     write_text(folder / "config.yaml", report.config.to_yaml())
-    # Last, as earlier results may turn out not to be comparable; what was retrieved is kept.
     write_text(folder / "report.json", to_json(report.to_dict(), indent=2))
     write_text(folder / "report.md", report.to_markdown())
     if report.config.html:
         report.to_html(folder / "report.html")
-    # Until all of it stands there, a next run goes on from these.
-    shutil.rmtree(folder / UNFINISHED, ignore_errors=True)
 
 
 _RESULT_COLUMNS = {
@@ -102,54 +198,3 @@ def _write_parquet(path: Path, rows: Iterable[dict[str, Any]], kinds: Mapping[st
 
     schema = pyarrow.schema([(name, pyarrow.type_for_alias(kind)) for name, kind in kinds.items()])
     parquet.write_table(pyarrow.Table.from_pylist(list(rows), schema), path)
-
-
-def read_folder(
-    folder: Path, settings: Iterable[str] = ()
-) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
-    """What a run left in a folder: its config, its gold set, and what each retriever returned.
-
-    Args:
-        folder: the folder.
-        settings: values that win over the config's.
-
-    Raises:
-        DataError: the folder lacks a file, or one is broken.
-    """
-    if not (folder / "config.yaml").is_file():
-        raise DataError(
-            f"{folder}: no result folder, as it has no config.yaml; name one that kragx run has "
-            "written (an interrupted run goes on with kragx run)"
-        )
-    config = load(folder / "config.yaml", settings, needs_env=False)
-    name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
-    gold = read_gold(folder / "gold.jsonl")
-    dataset = replace(gold, name=name, version=config.dataset.version)
-    runs = {}
-    for file, (name, retriever) in zip(file_names(config.retrievers), config.retrievers.items()):
-        run = read_results(folder / "results" / f"{file}.jsonl")[1]
-        # Its queries are the gold set's; what was extra is not in the folder.
-        runs[name] = replace(run, name=name, settings=retriever.settings)
-    return config, dataset, runs
-
-
-_READ_COUNTS = ("n_extra", "n_replaced_surrogates", "n_longer_lines")
-
-
-def as_read(folder: Path, evaluations: Iterable[Evaluation]) -> tuple[Evaluation, ...]:
-    """With what was counted while the sources were read, which their copies no longer show."""
-    path = folder / "report.json"
-    try:
-        rows = json.loads(path.read_text(encoding="utf-8"))["evaluations"]
-        counted = {
-            row["retriever"]: {name: row["counts"].get(name, 0) for name in _READ_COUNTS}
-            for row in rows
-        }
-    except FileNotFoundError:
-        counted = {}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
-    return tuple(
-        replace(evaluation, counts={**evaluation.counts, **counted.get(evaluation.name, {})})
-        for evaluation in evaluations
-    )

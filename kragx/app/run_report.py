@@ -10,7 +10,8 @@ from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
-from kragx.app.record import Record, read_record, record_lines
+from kragx.app.opened_folder import opened
+from kragx.app.record import Record, record_lines
 from kragx.app.report_json import EvaluationJson, ReportJson
 from kragx.app.screen import by_matcher, dataset_line, screen
 from kragx.comparison import (
@@ -214,7 +215,8 @@ class RunReport(Result):
         """How the run came about, and the earlier one that it is compared with."""
         lines = record_lines(self.record)
         if self.earlier is not None and self.config.earlier is not None:
-            lines += record_lines(read_record(self.config.earlier), f"earlier, {self.earlier.name}")
+            with opened(self.config.earlier) as earlier:
+                lines += record_lines(earlier.record, f"earlier, {self.earlier.name}")
         return lines
 
     @property

@@ -20,7 +20,7 @@ from kragx.comparison.gates import (
     gates_parts,
     gates_table,
 )
-from kragx.comparison.scores import Results, RetrieverScores, direction, read_results_folder
+from kragx.comparison.scores import Results, RetrieverScores, direction
 from kragx.comparison.side_by_side import REMEDY, check_comparable, gold_differs
 from kragx.comparison.slices import fields_worth_slicing, sliced
 from kragx.comparison.view import NO_VALUE, Difference, Estimate, Leader, Slice, View
@@ -61,7 +61,6 @@ __all__ = [
     "gates_table",
     "gold_differs",
     "parse_gates",
-    "read_results_folder",
     "sliced",
     "too_few_questions",
     "undecidable",

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kragx.comparison.view import Direction
-from kragx.data import GoldDataset, read_gold
+from kragx.data import GoldDataset
 from kragx.errors import DataError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Nearby
@@ -151,6 +149,25 @@ class Results:
     scores: tuple[RetrieverScores, ...]
     dataset: GoldDataset
 
+    @classmethod
+    def read(cls, name: str, report: Mapping[str, Any], dataset: GoldDataset) -> Results:
+        """The numbers of a report.json as they stand there; nothing is computed again.
+
+        Raises:
+            DataError: it is none.
+        """
+        try:
+            better = {
+                metric: direction
+                for comparison in report.get("comparisons", ())
+                for metric, direction in comparison["better"].items()
+            }
+            scores = tuple(RetrieverScores.read(row, better) for row in report["evaluations"])
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            problem = f"not what kragx writes: {error!r}"
+            raise DataError(problem, path=name, field="evaluations") from None
+        return cls(name, scores, dataset)
+
     @property
     def retrievers(self) -> tuple[str, ...]:
         """The retrievers' names, each once."""
@@ -167,32 +184,3 @@ class Results:
             hint = nearest(retriever, self.retrievers)
             raise UsageError(f"{self.name} has no retriever {retriever!r}; {hint}")
         return scores
-
-
-def read_results_folder(folder: Path) -> Results:
-    """The numbers of a result folder as they were written; nothing is computed again.
-
-    Raises:
-        DataError: a file is missing or broken.
-    """
-    path = folder / "report.json"
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be read: {error.strerror or error}; name a folder that kragx run has "
-            "written"
-        ) from None
-    except ValueError as error:
-        raise DataError(f"{path}: not a report that kragx wrote: {error!r}") from None
-    try:
-        better = {
-            metric: direction
-            for comparison in report.get("comparisons", ())
-            for metric, direction in comparison["better"].items()
-        }
-        scores = tuple(RetrieverScores.read(row, better) for row in report["evaluations"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        problem = f"not what kragx writes: {error!r}"
-        raise DataError(problem, path=str(path), field="evaluations") from None
-    return Results(str(folder), scores, read_gold(folder / "gold.jsonl"))

@@ -327,7 +327,7 @@ def test_compare_with_gates(run, kragx):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (("old", "nowhere"), 3, "nowhere/report.json: cannot be read"),
+        (("old", "nowhere"), 3, "nowhere: no result folder, as it has no manifest.json"),
         (
             ("old", "new", "--retriever", "main"),
             2,
@@ -335,7 +335,7 @@ def test_compare_with_gates(run, kragx):
         ),
         (("old", "new", "--format", "yaml"), 2, "'--format': "),
         (("old", "new", "--slice", "query_typ"), 2, "no query has a value of 'query_typ'"),
-        (("old", "broken"), 3, "broken/report.json: evaluations: not what kragx writes"),
+        (("old", "broken"), 3, "broken: not whole; missing: config.yaml, gold.jsonl, results"),
     ],
 )
 def test_compare_with_wrong_arguments(run, kragx, here, options, code, message):
@@ -428,7 +428,7 @@ def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, 
     outcome = run("new", "--earlier", "old", folder="other")
     assert outcome.code == 2
     assert "cannot be compared with this config: the gold sets differ" in outcome.err
-    assert list((here / "other").rglob("*.jsonl*")) == []
+    assert not (here / "other").exists()
     told = run("new", "--earlier", "old", "--anyway", folder="told")
     assert told.code == 0
     assert "compared all the same: the gold sets differ" in told.out
@@ -438,6 +438,7 @@ def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, 
     for each in plain["evaluations"]:
         each["retriever"] = f"was {each['retriever']}"
     path.write_text(json.dumps(plain), encoding="utf-8")
+    (here / "old" / "manifest.json").unlink()
     renamed = run("new", "--earlier", "old", folder="renamed")
     assert renamed.code == 2
     assert "old has no retriever of this config; it has was mine, was other" in renamed.err
@@ -467,6 +468,7 @@ def test_a_report_that_lacks_something(run, here, kragx, without, code, message)
             part = part[key]
         del part[without[-1]]
     path.write_text(json.dumps(plain), encoding="utf-8")
+    (here / "old" / "manifest.json").unlink()
     outcome = kragx("compare", "old", "new")
     assert outcome.code == code
     assert message in outcome.out + outcome.err

@@ -1,6 +1,7 @@
 """`kragx run`, `report` and `compare`: from a config to its result folder, and what folders say."""
 
 from collections.abc import Collection, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,10 +12,9 @@ from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.app.compare_folders import compare_folders
-from kragx.app.result_folder import write_folder
+from kragx.app.result_folder import claimed
 from kragx.app.screen import judging_plan
 from kragx.comparison import Change, Comparison, GateResult, failed
-from kragx.data.formats.jsonl import make_folder
 from kragx.errors import RetrieverError, UsageError
 from kragx.report.csv_files import means_csv, write_text
 from kragx.report.markdown import changes_markdown, summary_markdown
@@ -56,23 +56,23 @@ def run(
     if output is not None:
         loaded = loaded.model_copy(update={"output": output.absolute()})
     folder = None if dry_run else loaded.output
-    if folder is not None:
-        make_folder(folder / "results")  # before the work, lest it be done for nothing
     if full:
         printing.put(loaded.to_yaml())  # what will be done, before any work
-    outcome = pipeline.run(
-        loaded,
-        judging=judging,
-        folder=folder,
-        fresh=fresh,
-        anyway=anyway,
-        say=lambda problem: printing.say(f"kragx: {problem}"),
-    )
+    # Before the work, lest it be done for nothing.
+    with nullcontext() if folder is None else claimed(folder, loaded) as write:
+        outcome = pipeline.run(
+            loaded,
+            judging=judging,
+            folder=folder,
+            fresh=fresh,
+            anyway=anyway,
+            say=lambda problem: printing.say(f"kragx: {problem}"),
+        )
+        if write is not None:
+            write(outcome)  # before anything is shown: what was retrieved is not lost
     if dry_run:
         printing.show(judging_plan(outcome.evaluations))
         return
-    if folder is not None:
-        write_folder(outcome, folder)  # before anything is shown: what was retrieved is not lost
     printing.show(outcome.describe(full=full))
     if folder is not None:
         page = f"; open {_short(folder / 'report.html')}" if loaded.html else ""

@@ -15,6 +15,7 @@ import pytest
 
 from kragx.app.commands.main import main
 from kragx.app.config import ConfigWarning
+from kragx.app.opened_folder import FolderWarning
 from kragx.matchers import MatchWarning
 
 
@@ -56,7 +57,7 @@ def kragx(
             monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
         # `main` replaces `warnings.showwarning`; leaving this block puts it back.
         with warnings.catch_warnings():
-            for category in (MatchWarning, ConfigWarning):
+            for category in (MatchWarning, ConfigWarning, FolderWarning):
                 warnings.simplefilter("always", category)
             with pytest.raises(SystemExit) as ended:
                 main()

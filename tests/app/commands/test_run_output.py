@@ -74,6 +74,7 @@ def test_files(written):
     assert names == [
         "config.yaml",
         "gold.jsonl",
+        "manifest.json",
         "means.csv",
         "queries.csv",
         "report.html",

@@ -245,11 +245,13 @@ def test_a_folder_of_an_earlier_version(prepared, kragx, here):
     said = "1 value of an earlier version read anew: statistics.correction: 'holm' as 'family'"
     assert kragx("run", "run.yaml").code == 0
     kept = here / "out" / "config.yaml"
+    (here / "out" / "manifest.json").unlink()  # which earlier versions did not write
     kept.write_text(kept.read_text().replace("correction: family", "correction: holm"))
     for command in (["report", "out"], ["compare", "out", "out"]):
         outcome = kragx(*command)
         assert outcome.code == 0
-        assert outcome.err == f"kragx: warning: out/config.yaml: {said}\n"
+        assert f"kragx: warning: out/config.yaml: {said}\n" in outcome.err
+        assert "out: has no manifest.json, as an earlier version has written it" in outcome.err
     with pytest.warns(config.ConfigWarning, match=said):
         assert config.load(kept).comparing.correction == "family"
 

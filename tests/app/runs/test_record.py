@@ -234,6 +234,7 @@ def test_a_folder_of_an_earlier_version(prepared, kragx):
     report = json.loads(Path("out/report.json").read_text())
     del report["record"]
     Path("out/report.json").write_text(json.dumps(report))
+    Path("out/manifest.json").unlink()
     assert kragx("report", "out", "--format", "json").json()["record"] is None
     said = "When and from which commit these results come is not recorded."
     assert said in kragx("report", "out", "--format", "markdown").out
@@ -265,6 +266,7 @@ def test_a_broken_record_is_bad_data(prepared, kragx):
     assert kragx("run", "run.yaml").code == 0
     report = json.loads(Path("out/report.json").read_text())
     Path("out/report.json").write_text(json.dumps({**report, "record": {"date": 5}}))
+    Path("out/manifest.json").unlink()
     outcome = kragx("report", "out")
     assert (outcome.code, "not a report that kragx wrote" in outcome.err) == (3, True)
 

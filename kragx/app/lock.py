@@ -1,0 +1,94 @@
+"""One at a time: a lock that the system lets go when its holder ends, however it ends."""
+
+import json
+import os
+import socket
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kragx.app.record import day_and_time, now
+from kragx.data.formats.jsonl import refused
+from kragx.errors import UsageError
+from kragx.printing import visible
+
+_BEYOND = 1 << 30
+"""On Windows nobody else can read what is locked, so a byte behind all content is."""
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock that a file stands for; the file says by whom, and is gone afterwards.
+
+    Raises:
+        UsageError: another one holds it, in this process or in another; or the file cannot be made.
+    """
+    with refused(path, "locked"):
+        number = _opened(path)
+    # A child that is forked meanwhile must not hold it when this process has ended.
+    numbers = [number]
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: [*map(os.close, numbers)])
+    try:
+        holder = {"pid": os.getpid(), "host": socket.gethostname(), "since": now()}
+        os.ftruncate(number, 0)
+        os.write(number, json.dumps(holder).encode())
+        yield
+    finally:
+        try:
+            with suppress(OSError):  # on Windows nobody can remove a file that is open
+                path.unlink()
+        finally:
+            os.close(numbers.pop())
+
+
+def _opened(path: Path) -> int:
+    """The file, open and locked; a `UsageError` names who else has it."""
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except FileNotFoundError:  # its former holder has just removed the folder
+            continue
+        try:
+            if not _is_taken(number):
+                raise UsageError(_held_by(path))
+            # Its former holder may have removed the file that was opened here.
+            if path.exists() and os.path.samestat(os.fstat(number), path.stat()):
+                return number
+        except BaseException:
+            os.close(number)
+            raise
+        os.close(number)
+
+
+def _is_taken(number: int) -> bool:
+    """Take the lock; False if another one holds it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(number, _BEYOND, os.SEEK_SET)
+            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
+            os.lseek(number, 0, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError as error:
+        reason = error.strerror or error
+        text = f"this file system knows no locks ({reason}); let no two runs write to one folder"
+        warnings.warn(text, stacklevel=4)
+    return True
+
+
+def _held_by(path: Path) -> str:
+    who = "another run"
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        holder = json.loads(path.read_text(encoding="utf-8"))
+        who = f"process {holder['pid']} on {holder['host']} since {day_and_time(holder['since'])}"
+    return f"{path.parent.parent}: in use by {visible(who)}"

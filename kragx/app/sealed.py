@@ -1,0 +1,320 @@
+"""A folder whose files belong together: all of them are there or none, whoever is killed.
+
+``manifest.json`` names each file with its size and its SHA-256. New files are written in
+``.unfinished/new`` within the folder, the manifest last. Once all are on the disk, one renaming to
+``.unfinished/complete`` makes them the folder's content: from then on each file is read from there
+if it is there, and else from the folder itself. They are moved into place at once; if that is cut
+short, the next one who reads or writes the folder moves the rest.
+
+Nothing but files is renamed in the folder itself, so it may be the current folder, a link or where
+a disk is mounted; and what no manifest names is a user's own, and stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from kragx.app.lock import locked
+from kragx.app.record import UNFINISHED
+from kragx.data.formats.jsonl import flush, refused, write_bytes
+from kragx.errors import DataError, KragxError, UsageError
+
+MANIFEST = "manifest.json"
+
+_NAMED = 5
+"""So many files are named in an error; of the others it is said how many they are."""
+
+_FOR_PEOPLE = (".html", ".md", ".csv", ".parquet")
+"""How files end that kragx writes and never reads: a page may be drawn anew, a note be added."""
+
+
+class Entry(NamedTuple):
+    """What a manifest says of a file."""
+
+    size: int
+    sha256: str
+
+
+Manifest = Mapping[str, Entry]
+"""The files of a folder by their names, in which ``/`` parts folders."""
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A folder as it is read.
+
+    Attributes:
+        folder: the folder.
+        manifest: what belongs to it; None where it has no manifest.
+    """
+
+    folder: Path
+    manifest: Manifest | None
+
+    def path(self, name: str) -> Path:
+        """Where a file stands.
+
+        Raises:
+            DataError: the folder has a manifest, which does not name it.
+        """
+        if self.manifest is not None and name not in self.manifest:
+            raise DataError(f"{self.folder}: {name} does not belong to it, says its {MANIFEST}")
+        return _where(self.folder, name)
+
+    def check(self) -> None:
+        """See to it that the files are those that the manifest names.
+
+        Raises:
+            DataError: with the names of those that are missing, and of those that are others.
+        """
+        read = {
+            name: entry
+            for name, entry in (self.manifest or {}).items()
+            if not name.endswith(_FOR_PEOPLE)
+        }
+        missing = [name for name in read if not self.path(name).is_file()]
+        changed = [
+            name
+            for name, entry in read.items()
+            if name not in missing and not _fits(self.path(name), entry)
+        ]
+        problems = [
+            f"{what}: {listed(names)}"
+            for what, names in (("missing", missing), ("changed since", changed))
+            if names
+        ]
+        if problems:
+            raise DataError(
+                f"{self.folder}: not as kragx run has written it ({'; '.join(problems)})",
+                remedy="put back what it was, or let kragx run write it anew",
+            )
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[Sealed]:
+    """A folder to read: checked first, and what is read is all of one writing.
+
+    Raises:
+        DataError: it does not fit its manifest, or was written anew in the meantime.
+    """
+    if (folder / UNFINISHED / "complete").is_dir():
+        with suppress(UsageError):  # read-only, or just being written: it is read as it is
+            with locked(folder / UNFINISHED / "lock"):
+                finish(folder)
+            tidy(folder)
+    problem = None
+    sealed = Sealed(folder, _current(folder))
+    try:
+        sealed.check()
+        yield sealed
+    except KragxError as error:
+        problem = error
+    if _current(folder) != sealed.manifest:
+        raise DataError(f"{folder}: was written anew while it was read; read it again")
+    if problem is not None:
+        raise problem
+
+
+def manifest_of(folder: Path) -> Manifest | None:
+    """The manifest of a folder; None if it has none.
+
+    Raises:
+        DataError: what is there is none that kragx has written.
+    """
+    path = folder / MANIFEST
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        if value["written_by"] != "kragx":
+            raise ValueError("kragx did not write it")
+        files = {
+            name: Entry(int(entry["size"]), str(entry["sha256"]))
+            for name, entry in value["files"].items()
+        }
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{path}: not a manifest that kragx wrote: {error!r}") from None
+    for name in files:
+        pure = PurePosixPath(name)
+        if (
+            pure.is_absolute()
+            or not pure.name
+            or {"..", UNFINISHED} & {*pure.parts}
+            or "\\" in name
+        ):
+            raise DataError(f"{path}: {name!r} is no file of a result folder")
+    return files
+
+
+def publish(folder: Path, write: Callable[[Path], None], allowed: Manifest | None) -> None:
+    """Make what a function writes the content of a folder, whose lock is held.
+
+    Args:
+        folder: the folder.
+        write: writes every file into the folder that it is given.
+        allowed: the files that may be replaced; None for any.
+
+    Raises:
+        UsageError: it cannot be written, or a file of a user's stands in the way.
+    """
+    new = folder / UNFINISHED / "new"
+    shutil.rmtree(new, ignore_errors=True)
+    with refused(folder, "written"), _removed_after(new):
+        new.mkdir(parents=True)
+        write(new)
+        paths = sorted(path for path in new.rglob("*") if path.is_file())
+        files = {path.relative_to(new).as_posix(): path for path in paths}
+        entries = {name: _entry(path)._asdict() for name, path in files.items()}
+        if allowed is not None:
+            check_free(folder, files, allowed)
+        for path in files.values():
+            flush(path)
+        text = json.dumps({"written_by": "kragx", "files": entries}, ensure_ascii=False, indent=2)
+        write_bytes(new / MANIFEST, text.encode())
+        _flush_folders(new, *{path.parent for path in files.values()})
+        new.rename(new.with_name("complete"))
+        _flush_folders(new.parent)
+    finish(folder)
+
+
+@contextmanager
+def _removed_after(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def check_free(folder: Path, names: Iterable[str], allowed: Manifest) -> None:
+    """Refuse to replace files of a user's.
+
+    Raises:
+        UsageError: there are files with these names, which are not allowed to be replaced.
+    """
+    own = [name for name in names if name not in allowed and os.path.lexists(folder / name)]
+    if own:
+        raise UsageError(
+            f"{folder}: {listed(own)}: there already, and not written by kragx run",
+            remedy="move it away, or name another folder",
+        )
+
+
+def finish(folder: Path) -> None:
+    """Move what is complete into place, in a folder whose lock is held.
+
+    Raises:
+        UsageError: a file cannot be moved; whoever reads or writes the folder next tries again.
+        DataError: a manifest is broken.
+    """
+    work = folder / UNFINISHED
+    complete = work / "complete"
+    if work.is_symlink() or complete.is_symlink() or not complete.is_dir():
+        return
+    with refused(work / "answers", "removed"), suppress(FileNotFoundError):
+        shutil.rmtree(work / "answers")  # they are in the results now
+    new = manifest_of(complete)
+    if new is not None:
+        before: Manifest = {}
+        with suppress(DataError):
+            before = manifest_of(folder) or {}
+        for name in (*before, *new):
+            _check_inside(folder, name)
+        # Names that a file system may hold for one: what is moved must not be removed.
+        kept = {unicodedata.normalize("NFC", name).casefold() for name in new}
+        for name in before:
+            if unicodedata.normalize("NFC", name).casefold() not in kept:
+                with refused(folder / name, "removed"):
+                    (folder / name).unlink(missing_ok=True)
+        for name in (*new, MANIFEST):
+            if name == MANIFEST:  # last: as long as it stands there, this begins anew
+                _flush_folders(folder, *{(folder / other).parent for other in new})
+            if (complete / name).exists():
+                _move(complete / name, folder / name, folder)
+        _flush_folders(folder)
+    shutil.rmtree(complete, ignore_errors=True)
+
+
+def tidy(folder: Path) -> None:
+    """Remove the place of what is unfinished, unless there is something in it."""
+    work = folder / UNFINISHED
+    with suppress(OSError):
+        if {path.name for path in work.iterdir()} <= {".gitignore"}:
+            (work / ".gitignore").unlink(missing_ok=True)
+            work.rmdir()
+
+
+def _move(source: Path, target: Path, folder: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.replace(target)
+    except OSError as error:
+        raise UsageError(
+            f"{target}: cannot be replaced: {error.strerror or error}",
+            remedy="the new results are complete; close what has this file open, and kragx report "
+            f"{folder} moves them into place",
+        ) from None
+
+
+def _check_inside(folder: Path, name: str) -> None:
+    """Refuse a name that a link leads out of the folder."""
+    if not (folder / name).parent.resolve().is_relative_to(folder.resolve()):
+        raise UsageError(
+            f"{(folder / name).parent}: a link that leads out of the folder {folder}",
+            remedy="remove it, or name another folder",
+        )
+
+
+def _current(folder: Path) -> Manifest | None:
+    """What belongs to a folder now."""
+    complete = manifest_of(folder / UNFINISHED / "complete")
+    return manifest_of(folder) if complete is None else complete
+
+
+def _where(folder: Path, name: str) -> Path:
+    pending = folder / UNFINISHED / "complete" / name
+    return pending if pending.exists() else folder / name
+
+
+def _entry(path: Path) -> Entry:
+    with path.open("rb") as file:
+        return Entry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def _fits(path: Path, entry: Entry) -> bool:
+    """Whether a file is what a manifest says; git may have ended its lines as Windows does."""
+    if path.stat().st_size == entry.size:
+        return _entry(path) == entry
+    size, digest = 0, hashlib.sha256()
+    with path.open("rb") as file:
+        for raw in file:
+            line = raw[:-2] + b"\n" if raw.endswith(b"\r\n") else raw
+            size += len(line)
+            digest.update(line)
+    return Entry(size, digest.hexdigest()) == entry
+
+
+def _flush_folders(*folders: Path) -> None:
+    """See to it that names of files are on the disk, where a folder can be opened for that."""
+    for folder in folders:
+        with suppress(OSError):
+            number = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(number)
+            finally:
+                os.close(number)
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    every = list(names)
+    more = len(every) - _NAMED
+    return ", ".join(every[:_NAMED]) + (f" and {more} more" if more > 0 else "")

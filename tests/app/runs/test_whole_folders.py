@@ -1,0 +1,531 @@
+"""Result folders are whole, of one run, and hold nothing that is not kragx's to replace."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kragx.app import config
+from kragx.app.lock import locked
+from kragx.app.opened_folder import opened
+from kragx.app.result_folder import claimed
+from kragx.app.sealed import finish, publish
+from kragx.errors import DataError, UsageError
+from tests.app.runs.dying import Changes, Killed
+
+GOLD = [
+    {"query_id": f"q{number}", "query": f"question {number}", "gold": [{"text": f"text {number}"}]}
+    for number in range(1, 7)
+]
+RETRIEVERS = """
+import os, time
+from pathlib import Path
+
+def good(question):
+    return [question.replace("question", "text")]
+
+def half(question):
+    return good(question) if question[-1] in "135" else []
+
+def slow(question):
+    Path("asked.txt").touch()
+    time.sleep(60)
+"""
+CONFIG = """
+dataset: gold.jsonl
+retrievers: {a: {class: 'toy_whole:NAME'}, b: {class: 'toy_whole:half'}}
+metrics: [mrr@5]
+statistics: {resamples: 100}
+html: false
+output: out
+"""
+posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX")
+
+
+@pytest.fixture
+def write(jsonl, module, here, monkeypatch):
+    """Write the config that asks a retriever; gives the folder of results."""
+    monkeypatch.syspath_prepend(str(here))
+    jsonl(*GOLD, name="gold.jsonl")
+    module("toy_whole", RETRIEVERS)
+
+    def call(name="good", text=CONFIG):
+        (here / "run.yaml").write_text(text.replace("NAME", name), encoding="utf-8")
+        return here / "out"
+
+    return call
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What a folder holds."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def numbers(kragx, folder="out"):
+    """What `kragx report` says of a folder."""
+    return kragx("report", folder, "--format", "json").json()["evaluations"]
+
+
+def started(here, *options):
+    """`kragx run` in a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
+    command = [sys.executable, "-m", "kragx", "run", "run.yaml", *options]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True)
+
+
+def test_the_current_folder_is_left_alone(write, kragx, here):
+    """`output: .` would replace the user's gold.jsonl: nothing is written, and it is said why."""
+    write(text=CONFIG.replace("output: out", "output: ."))
+    before = files(here)
+    outcome = kragx("run", "run.yaml")
+    assert outcome.code == 2
+    assert (
+        "holds what kragx run has not written (gold.jsonl, run.yaml, toy_whole.py)" in outcome.err
+    )
+    assert files(here) == before
+
+
+def test_a_folder_with_a_manifest_of_another_program(write, kragx, here):
+    """A manifest.json that is not kragx's does not make the folder kragx's."""
+    write()
+    (here / "out").mkdir()
+    (here / "out" / "manifest.json").write_text('{"name": "My page", "files": {}}')
+    outcome = kragx("run", "run.yaml")
+    assert (outcome.code, "has not written (manifest.json)" in outcome.err) == (2, True)
+    outcome = kragx("report", "out")
+    assert (outcome.code, "not a manifest that kragx wrote" in outcome.err) == (3, True)
+
+
+def test_files_of_a_user_stay(write, kragx):
+    """What no manifest names is neither replaced nor removed; results of who is gone are."""
+    out = write()
+    assert kragx("run", "run.yaml").code == 0
+    (out / "notes.txt").write_text("mine")
+    (out / "results" / "c.jsonl").write_text("mine too")
+    write(text=CONFIG.replace("b: {", "d: {"))
+    assert kragx("run", "run.yaml").code == 0
+    assert (out / "notes.txt").read_text() == "mine"
+    assert (out / "results" / "c.jsonl").read_text() == "mine too"
+    assert sorted(path.stem for path in out.glob("results/*.jsonl")) == ["a", "c", "d"]
+    write(text=CONFIG.replace("b: {", "c: {"))
+    before = files(out)
+    outcome = kragx("run", "run.yaml")
+    assert outcome.code == 2
+    assert "results/c.jsonl: there already, and not written by kragx run" in outcome.err
+    assert files(out) == before
+
+
+def test_a_page_is_replaced_by_the_page_of_the_next_run(write, kragx):
+    """A page that is drawn again does not make the folder another; the next run replaces it."""
+    out = write(text=CONFIG.replace("html: false", "html: true"))
+    assert kragx("run", "run.yaml").code == 0
+    assert kragx("report", "out", "--format", "html", "--max-docs", "1").code == 0
+    (out / "report.md").write_text("a note")
+    (out / "queries.csv").unlink()
+    assert kragx("report", "out").code == 0
+    assert kragx("run", "run.yaml").code == 0
+    assert (out / "report.md").read_text() != "a note"
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ("missing", "config.yaml"),
+        ("missing", "results/a.jsonl"),
+        ("changed since", "gold.jsonl"),
+        ("changed since", "report.json"),
+    ],
+)
+def test_a_folder_that_does_not_fit_its_manifest(write, kragx, name, change):
+    """Whatever reads folders refuses one in which a file is missing, or another one than it was."""
+    out = write()
+    assert kragx("run", "run.yaml").code == 0
+    if change == "missing":
+        (out / name).unlink()
+    else:
+        text = (out / name).read_text(encoding="utf-8")
+        (out / name).write_text(text[:-2] + text[:-3:-1], encoding="utf-8")  # of the same size
+    for command in (
+        ["report", "out"],
+        ["compare", "out", "out"],
+        ["explain", "out", "--query", "q1"],
+        ["threshold", "sweep", "out"],
+        ["run", "run.yaml", "-o", "new", "--earlier", "out"],
+    ):
+        outcome = kragx(*command)
+        assert outcome.code == 3, command
+        said = f"out: not as kragx run has written it ({change}: {name}); put back"
+        assert said in outcome.err
+    assert kragx("run", "run.yaml").code == 0
+    assert kragx("report", "out").code == 0
+
+
+def test_lines_that_git_has_ended_as_windows_does(write, kragx):
+    """A checkout with core.autocrlf is the same folder."""
+    out = write()
+    assert kragx("run", "run.yaml").code == 0
+    before = numbers(kragx)
+    for path in (
+        *out.glob("*.jsonl"),
+        *out.glob("*.json"),
+        *out.glob("*/*.jsonl"),
+        out / "config.yaml",
+    ):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert numbers(kragx) == before
+
+
+def test_a_folder_may_be_moved(write, kragx, here):
+    """Nothing in a manifest depends on where the folder stands."""
+    write()
+    assert kragx("run", "run.yaml").code == 0
+    before = numbers(kragx)
+    (here / "out").rename(here / "moved")
+    assert numbers(kragx, "moved") == before
+
+
+@posix
+@pytest.mark.parametrize("kind", ["link", "current", "empty"])
+def test_where_a_folder_may_be(write, kragx, here, kind, monkeypatch):
+    """A link to a folder, the current folder and an empty one are written to, and stay that."""
+    write()
+    (here / "real").mkdir()
+    (here / "real" / ".gitkeep").touch()
+    place = here / "real"
+    if kind == "link":
+        place = here / "link"
+        place.symlink_to(here / "real")
+    if kind == "current":
+        monkeypatch.chdir(here / "real")
+    for _ in range(2):
+        assert kragx("run", here / "run.yaml", "-o", "." if kind == "current" else place).code == 0
+    assert place.is_symlink() == (kind == "link")
+    assert {"manifest.json", ".gitkeep"} <= {path.name for path in (here / "real").iterdir()}
+    assert kragx("report", here / "real").code == 0
+
+
+def test_where_no_folder_can_be(write, kragx, here):
+    """A file, and a place below one, are refused before anything is asked."""
+    write("slow")
+    for place in ("gold.jsonl", "gold.jsonl/out"):
+        outcome = kragx("run", "run.yaml", "-o", place)
+        assert outcome.code == 2
+        assert "gold.jsonl" in outcome.err
+    assert not (here / "asked.txt").exists()
+
+
+def test_nothing_is_left_of_a_run_that_does_not_begin(write, kragx, here):
+    """A mistake in the config leaves no folder."""
+    write("none")
+    assert kragx("run", "run.yaml").code == 2
+    assert not (here / "out").exists()
+
+
+# ---- one at a time
+
+
+def test_two_runs_at_once(write, kragx):
+    """The second refuses, and names who has the folder; the first is not disturbed."""
+    out = write()
+    with claimed(out, config.load("run.yaml")):
+        outcome = kragx("run", "run.yaml")
+    assert outcome.code == 2
+    assert f"in use by process {os.getpid()} on " in outcome.err
+    assert not out.exists()
+    assert kragx("run", "run.yaml").code == 0
+
+
+@posix
+@pytest.mark.integration
+def test_a_run_that_was_killed_holds_nothing(write, kragx, here):
+    """While it runs others are refused and old results read; after a kill the next run goes on."""
+    out = write()
+    assert kragx("run", "run.yaml").code == 0
+    before = numbers(kragx)
+    write("slow")
+    with started(here) as process:
+        while not (here / "asked.txt").exists():
+            time.sleep(0.05)
+        outcome = kragx("run", "run.yaml")
+        assert (outcome.code, f"in use by process {process.pid} " in outcome.err) == (2, True)
+        assert numbers(kragx) == before
+        process.kill()
+    assert numbers(kragx) == before
+    write()
+    assert kragx("run", "run.yaml").code == 0
+    assert not (out / ".unfinished").exists()
+
+
+@posix
+def test_a_forked_child_does_not_hold_the_lock(tmp_path):
+    """A worker that outlives the run that forked it does not keep the folder from others."""
+    path = tmp_path / "folder" / "lock"
+    read, write = os.pipe()
+    with locked(path):
+        child = os.fork()
+        if child == 0:  # waits until this process has tried
+            os.read(read, 1)
+            os._exit(0)
+    try:
+        with locked(path):
+            pass
+    finally:
+        os.write(write, b".")
+        os.waitpid(child, 0)
+        os.close(read)
+        os.close(write)
+
+
+def test_what_is_unfinished_is_no_change_for_git(write, kragx, here, monkeypatch):
+    """Whatever a run keeps while it goes on, git does not see it."""
+    out = write()
+    subprocess.run(["git", "init", "-q"], check=True)
+    with claimed(out, config.load("run.yaml")):
+        assert [*out.rglob("*")]
+        status = ["git", "status", "--porcelain", "--untracked-files=all", "out"]
+        assert subprocess.run(status, check=True, capture_output=True).stdout == b""
+
+
+# ---- killed
+
+
+@pytest.fixture
+def old_and_new(write, kragx, here):
+    """An existing folder, kept aside, and the numbers before and after it is written anew."""
+    out = write("half")
+    assert kragx("run", "run.yaml").code == 0
+    old = numbers(kragx)
+    shutil.copytree(out, here / "kept")
+    write("good")
+    with Changes().counted() as changes:
+        assert kragx("run", "run.yaml").code == 0
+    new = numbers(kragx)
+    assert old != new
+
+    def again():
+        shutil.rmtree(out)
+        shutil.copytree(here / "kept", out)
+
+    return old, new, changes.n, again
+
+
+def test_killed_at_any_write(old_and_new, kragx, here):
+    """Wherever an existing folder is left, it has the old numbers or the new ones, exactly."""
+    old, new, n, again = old_and_new
+    # The last ones move what is complete into place.
+    seen = []
+    for deadly in (n // 4, n // 2, *range(n - 24, n + 1, 6)):
+        again()
+        with pytest.raises(Killed), Changes(deadly).counted():
+            kragx("run", "run.yaml")
+        seen.append(numbers(kragx))
+        assert seen[-1] in (old, new), deadly
+    assert old in seen
+    assert new in seen
+    assert kragx("run", "run.yaml").code == 0
+    assert numbers(kragx) == new
+    assert not (here / "out" / ".unfinished").exists()
+
+
+@pytest.mark.integration
+def test_killed_at_a_hundred_random_writes(old_and_new, kragx, here):
+    """The same for processes that really end, at 100 random changes of the file system."""
+    old, new, n, again = old_and_new
+    draw = random.Random(20260131)
+    seen = []
+    for deadly in draw.sample(range(1, n + 1), min(100, n)):
+        again()
+        program = f"from tests.app.runs.dying import main; main({deadly})"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
+        killed = subprocess.run(
+            [sys.executable, "-c", program, "run", "run.yaml"],
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        assert killed.returncode == 9, killed.stderr
+        seen.append(numbers(kragx))
+        assert seen[-1] in (old, new), deadly
+        if len(seen) % 10 == 0:
+            assert kragx("run", "run.yaml").code == 0
+            assert numbers(kragx) == new
+    assert old in seen
+    assert new in seen
+
+
+def test_a_first_run_that_was_killed(write, kragx, here):
+    """Before there are results a folder has none, and the next run goes on."""
+    out = write()
+    with Changes().counted() as changes:
+        assert kragx("run", "run.yaml").code == 0
+    for deadly in (changes.n // 4, changes.n // 2):
+        shutil.rmtree(out)
+        with pytest.raises(Killed), Changes(deadly).counted():
+            kragx("run", "run.yaml")
+        outcome = kragx("report", "out")
+        assert outcome.code == 3
+        assert "no results yet, as a run was cut short here; kragx run goes on" in outcome.err
+        (out / "notes.txt").write_text("mine")
+        assert kragx("run", "run.yaml").code == 0
+        assert (out / "notes.txt").exists()
+
+
+@pytest.fixture
+def cut_short(write, kragx, here):
+    """A folder whose new results are complete, and not yet in place; its numbers."""
+    out = write("half")
+    assert kragx("run", "run.yaml").code == 0
+    write("good")
+    assert kragx("run", "run.yaml", "-o", "new").code == 0
+    shutil.copytree(here / "new", out / ".unfinished" / "complete")
+    return out, numbers(kragx, "new")
+
+
+@posix
+def test_complete_results_are_read_where_they_are(cut_short, kragx):
+    """Who cannot move them into place, as another one has the folder, reads them all the same."""
+    out, new = cut_short
+    before = files(out)
+    with locked(out / ".unfinished" / "lock"):
+        assert numbers(kragx) == new
+    assert files(out) == before
+    assert numbers(kragx) == new
+    assert not (out / ".unfinished").exists()
+    assert files(out) == files(out.with_name("new"))
+
+
+def test_a_file_that_cannot_be_replaced(cut_short, kragx, monkeypatch):
+    """As on Windows a table that a spreadsheet has open: the rest is moved when it is closed."""
+    out, new = cut_short
+    replace = Path.replace
+
+    def refusing(self, target):
+        if self.name == "queries.csv":
+            raise PermissionError(13, "in use")
+        return replace(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", refusing)
+        with pytest.raises(UsageError, match=r"queries\.csv: cannot be replaced: in use; .* close"):
+            finish(out)
+        assert numbers(kragx) == new
+    assert numbers(kragx) == new
+    assert files(out) == files(out.with_name("new"))
+
+
+def test_written_anew_while_it_is_read(write, kragx):
+    """Who reads a folder that is replaced meanwhile is told, and gets no mixture."""
+    out = write("half")
+    assert kragx("run", "run.yaml").code == 0
+    write("good")
+    with pytest.raises(DataError, match="was written anew while it was read"), opened(out):
+        assert kragx("run", "run.yaml").code == 0
+
+
+@pytest.mark.parametrize("name", ["../victim", "/victim", "results/../../victim", "a\\..\\b", ""])
+def test_names_that_lead_elsewhere(write, kragx, here, name):
+    """A manifest of somebody else's cannot have files moved or removed outside of its folder."""
+    out = write()
+    (here / "victim").write_text("mine")
+    assert kragx("run", "run.yaml").code == 0
+    manifest = {"written_by": "kragx", "files": {name: {"size": 0, "sha256": ""}}}
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    (out / ".unfinished" / "complete").mkdir(parents=True)
+    manifest["files"] = {}
+    (out / ".unfinished" / "complete" / "manifest.json").write_text(json.dumps(manifest))
+    kragx("report", "out")
+    (out / ".unfinished" / "complete").mkdir(parents=True, exist_ok=True)
+    shutil.copy(out / "manifest.json", out / ".unfinished" / "complete" / "manifest.json")
+    kragx("report", "out")
+    assert (here / "victim").read_text() == "mine"
+
+
+@posix
+def test_links_that_lead_elsewhere(write, kragx, here):
+    """Nor can a link within the folder."""
+    out = write()
+    assert kragx("run", "run.yaml").code == 0
+    shutil.move(out / "results", here / "elsewhere")
+    (out / "results").symlink_to(here / "elsewhere")
+    before = files(here / "elsewhere")
+    assert kragx("report", "out").code == 0
+    write(text=CONFIG.replace("b: {", "d: {"))
+    outcome = kragx("run", "run.yaml")
+    assert (outcome.code, "a link that leads out of the folder" in outcome.err) == (2, True)
+    assert files(here / "elsewhere") == before
+
+
+def test_writing_that_fails_leaves_the_old_results(write, kragx, here):
+    """A disk that is full while new results are written costs neither these nor the answers."""
+    out = write("half")
+    assert kragx("run", "run.yaml").code == 0
+    before = files(out)
+
+    def failing(folder):
+        (folder / "gold.jsonl").write_text("new")
+        raise OSError(28, "No space left on device")
+
+    with claimed(out, config.load("run.yaml")), pytest.raises(UsageError, match="No space left"):
+        publish(out, failing, None)
+    assert files(out) == before
+
+
+# ---- of earlier versions, which wrote no manifest
+
+
+@pytest.fixture
+def former(write, kragx):
+    """A folder as an earlier version has left it."""
+    out = write()
+    assert kragx("run", "run.yaml").code == 0
+    (out / "manifest.json").unlink()
+    return out
+
+
+def test_a_former_folder_is_read_and_written(former, kragx, recwarn):
+    """It is read, with a warning, and a run writes into it."""
+    outcome = kragx("report", "out")
+    assert outcome.code == 0
+    assert "warning: out: has no manifest.json, as an earlier version" in outcome.err
+    assert kragx("compare", "out", "out").code == 0
+    assert kragx("run", "run.yaml").code == 0
+    assert (former / "manifest.json").exists()
+    assert kragx("report", "out").err == ""
+
+
+def test_a_former_folder_that_was_cut_short(former, kragx):
+    """With answers kept there, or results of other questions, it is refused; a run goes on."""
+    kept = former / "results" / "a.partial.jsonl"
+    kept.write_text('{"partial": "key", "begun": null}\n')
+    for command in (["report", "out"], ["compare", "out", "out"]):
+        outcome = kragx(*command)
+        assert (outcome.code, "may be of two runs; kragx run writes" in outcome.err) == (3, True)
+    assert kragx("run", "run.yaml").code == 0
+    assert not kept.exists()
+    (former / "manifest.json").unlink()
+    results = former / "results" / "b.jsonl"
+    results.write_text("".join(results.read_text().splitlines(keepends=True)[:3]))
+    for command in (["report", "out"], ["compare", "out", "out"]):
+        assert kragx(*command).code == 3
+
+
+def test_a_former_folder_without_results(write, kragx):
+    """A folder in which an earlier version only kept answers is one to go on in."""
+    out = write()
+    (out / "results").mkdir(parents=True)
+    (out / "results" / "a.partial.jsonl").write_text('{"partial": "key", "begun": null}\n')
+    assert kragx("report", "out").code == 3
+    assert kragx("run", "run.yaml").code == 0
+    assert sorted(path.name for path in out.glob("results/*.jsonl")) == ["a.jsonl", "b.jsonl"]
