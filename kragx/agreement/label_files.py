@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from kragx.data import Doc, Gold, GoldDataset, read_dataset
 from kragx.data.documents import clean_id
+from kragx.data.formats.cells import unguarded
 from kragx.data.formats.jsonl import open_bytes, read_records
 from kragx.data.formats.tabular import filled, read_csv
 from kragx.data.formats.trec import iter_qrels
@@ -98,7 +99,14 @@ def recognised(path: Path) -> str:
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    return filled(read_csv(path)) if path.suffix.lower() == ".csv" else read_records(path)
+    if path.suffix.lower() != ".csv":
+        return read_records(path)
+    # What kragx has written, and a person has corrected in a spreadsheet, has its own ids again.
+    rows = (
+        (line, {name: unguarded(cell) for name, cell in row.items()})
+        for line, row in read_csv(path)
+    )
+    return filled(rows)
 
 
 def _of_qrels(path: Path) -> Iterator[Label]:

@@ -43,7 +43,16 @@ def _markdown_table(table: Table) -> str:
     return "\n".join([*lines, *(["", escaped(table.note)] if table.note else [])])
 
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]|~$]|(?<!\w)@|(?<=:)//|^[#+=-]+(?=\s|$)|^\d+(?=[.)](?:\s|$)))")
+# What Markdown reads, links among it; then what begins a list, a heading, a rule or, in comments of
+# GitLab, a command.
+_MARKDOWN = re.compile(
+    r"[\\`*_\[\]|~$]|(?<=:)//|(?i:(?<=\bwww))\.|^[#+=-]+(?=\s|$)|^\d+(?=[.)](?:\s|$))|^/"
+)
+# What GitHub looks for in the text that Markdown has made, where no backslash is left: mentions,
+# addresses, issues and emojis.
+_GITHUB = re.compile(
+    r"(?<!\w)@(?=\w)|(?<=[\w.+-])@(?=\S*\.[A-Za-z_])|#(?=\d)|\bGH(?=-\d)|:(?=[\w+-]*[A-Za-z+][\w+-]*:)"
+)
 
 
 def escaped(text: str) -> str:
@@ -52,7 +61,9 @@ def escaped(text: str) -> str:
     White space and line ends become one space, controls visible; what Markdown, HTML in it, or
     GitHub's mentions, links and formulas would read is escaped.
     """
-    return _MARKDOWN.sub(lambda match: _escape(match[0]), escape(visible(text), quote=False))
+    parted = _GITHUB.sub(lambda match: f"{match[0]}\u200b", visible(text))
+    escaped = _MARKDOWN.sub(lambda match: _escape(match[0]), escape(parted, quote=False))
+    return escaped.replace("\u200b", "&#8203;")
 
 
 def _escape(special: str) -> str:

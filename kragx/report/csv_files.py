@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from kragx.data import GoldDataset, Query
+from kragx.data.formats.cells import csv_line
 from kragx.data.formats.jsonl import open_text
 from kragx.evaluation.evaluation import Evaluation, metric_names
 from kragx.evaluation.sweep import Sweep
@@ -131,21 +129,8 @@ def write_text(path: Path, text: str) -> None:
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     """CSV with a header, lines ended by a line feed; empty where a row lacks a column.
 
-    A text that a spreadsheet would take for a formula has an apostrophe before it: a question that
-    begins with ``=`` must not be computed, less still one that a stranger has typed.
+    A text that a spreadsheet would take for a formula has an apostrophe before it
+    (`kragx.data.formats.cells.guarded`).
     """
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _harmless(cell) for name, cell in row.items()} for row in rows)
-    return out.getvalue()
-
-
-def _harmless(cell: Any) -> Any:
-    if not isinstance(cell, str) or cell[:1] not in _FORMULA or not cell:
-        return cell
-    return cell if _NUMBER.fullmatch(cell) else f"'{cell}"
-
-
-_FORMULA = "=+-@＝＋－＠\t\r\n"  # the wide ones too: Excel of East Asia may read them so
-_NUMBER = re.compile(r"[+-]?[0-9.]+")
+    lines = ([row.get(column) for column in columns] for row in rows)
+    return "".join([csv_line(columns), *map(csv_line, lines)])

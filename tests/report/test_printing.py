@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 import kragx
 from kragx.printing import Cell, Heading, Line, Table, as_html, as_markdown, as_text, warning
@@ -56,7 +57,9 @@ def test_hostile_texts_are_inert(render):
     assert "<script>" not in shown
     assert shown.count("&lt;script&gt;") == 8
     if render is as_markdown:
-        escaped = "\\| \\*bold\\* \\`code\\` \\[a\\](http:\\//b) \\@me \\$1\\$ ‹U+202E›‹U+001B›"
+        escaped = (
+            "\\| \\*bold\\* \\`code\\` \\[a\\](http:\\//b) @&#8203;me \\$1\\$ ‹U+202E›‹U+001B›"
+        )
         assert shown.count(escaped) == 8
 
 
@@ -64,6 +67,29 @@ def test_a_list_marker_from_data_begins_no_list():
     """What begins like a list, a heading or a rule is shown as it stands."""
     for text, shown in {"- a": "\\- a", "1. a": "&#49;. a", "# a": "\\# a", "+ a": "\\+ a"}.items():
         assert as_markdown([Line(text)]) == f"{shown}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    {
+        "see www.a.org, WWW.a.org": "see www\\.a.org, WWW\\.a.org",
+        "https://a.b ftp://a.b": "https:\\//a.b ftp:\\//a.b",
+        "mailto:a.b+c@d.org": "mailto:a.b+c@&#8203;d.org",
+        "@me (@me) a@b": "@&#8203;me (@&#8203;me) a@b",
+        "ndcg@10, 0.5": "ndcg@10, 0.5",
+        "me/it#12 #1 GH-3 C#": "me/it#&#8203;12 #&#8203;1 GH&#8203;-3 C#",
+        ":+1: :tada: 14:05:33": ":&#8203;+1: :&#8203;tada: 14:05:33",
+        "![a](b) <img src=x>": "!\\[a\\](b) &lt;img src=x&gt;",
+        "a | b `c` &amp;": "a \\| b \\`c\\` &amp;amp;",
+        "/close": "\\/close",
+    }.items(),
+)
+def test_markdown_links_nothing(text, shown):
+    """Addresses, mentions, issues, emojis, images and commands are texts, and look as they did."""
+    assert as_markdown([Line(text)]) == f"{shown}\n"
+    (token,) = [one for one in MarkdownIt("commonmark").parse(shown) if one.type == "inline"]
+    assert not {one.type for one in token.children} & {"link_open", "image", "html_inline"}
+    assert "".join(one.content for one in token.children).replace("\u200b", "") == text
 
 
 def test_one_door():

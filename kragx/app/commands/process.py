@@ -122,7 +122,7 @@ def _kept(text: str) -> str:
             file.write(text)
     except OSError as error:
         with suppress(OSError):
-            sys.stderr.write(text)
+            say(text)
         return f"the lines above (no file could be written: {error.strerror})"
     return file.name
 
