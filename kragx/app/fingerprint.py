@@ -32,6 +32,7 @@ MOST_FILES = 200_000
 
 _NEVER_READ = {"__pycache__", ".git", ".kragx", UNFINISHED}
 _CHUNK = 1 << 20
+_LONGEST_PATH = 4096
 _SCHEME = re.compile(r"[a-zA-Z][\w+.-]*://")
 
 
@@ -94,7 +95,7 @@ class Fingerprints:
     def _files(self, text: str) -> dict[str, str]:
         """The state of the files and folders that a text in ``args`` names, if it names any."""
         value = str(filled(text))
-        if "\n" in value:  # a prompt, say
+        if "\n" in value or len(value) > _LONGEST_PATH:  # a prompt, say
             return {}
         bare = _SCHEME.sub("/", value)  # sqlite:///corpus.db
         names = dict.fromkeys([value, bare, bare.lstrip("/")] if bare != value else [value])
@@ -103,11 +104,19 @@ class Fingerprints:
             for folder in (Path.cwd(), self._here):
                 with suppress(OSError, ValueError, RuntimeError, NotImplementedError):
                     path = folder / Path(name).expanduser()
-                    paths |= dict.fromkeys([path] if path.exists() else _matching(path))
+                    paths |= dict.fromkeys([path] if path.exists() else self._matching(path))
         states = sorted(map(self._state, paths))
         # As it is written: what a variable holds is not told.
         label = text if variables_in(text) else self._short(Path(text))
         return {f"file {label}": _hash(states)} if states else {}
+
+    def _matching(self, path: Path) -> list[Path]:
+        """The files of a pattern such as ``docs/*.md``, which a retriever may look for itself."""
+        if not glob.has_magic(str(path)):
+            return []
+        top = Path(path.anchor)
+        files = islice(top.glob(str(path.relative_to(top))), MOST_FILES)
+        return sorted(filter(self._is_read, files))
 
     def _short(self, path: Path) -> str:
         """A path as a reader recognises it."""
@@ -170,13 +179,6 @@ def _texts(value: Any) -> Iterator[str]:
         case dict():
             for item in (*value, *value.values()):
                 yield from _texts(item)
-
-
-def _matching(path: Path) -> list[Path]:
-    """The files of a pattern such as ``docs/*.md``, which a retriever may look for itself."""
-    if not glob.has_magic(str(path)):
-        return []
-    return sorted(islice(Path(path.anchor).glob(str(path.relative_to(path.anchor))), MOST_FILES))
 
 
 def _content(path: Path) -> str:

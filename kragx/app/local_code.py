@@ -9,8 +9,9 @@ import importlib.metadata
 import importlib.util
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cached_property
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -25,6 +26,7 @@ class Code:
     def __init__(self) -> None:
         self._specs: dict[str, ModuleSpec | None] = {}
         self._imports: dict[str, list[str]] = {}
+        self._dists: dict[str, importlib.metadata.Distribution | None] = {}
 
     def of(self, module: str) -> tuple[list[Path], dict[str, str]]:
         """The source files that are not installed, and the state of each package that is.
@@ -46,7 +48,7 @@ class Code:
             spec = self._spec(top)
             if spec is None or _is_standard(spec):
                 continue
-            if _is_installed(spec) and (dist := _distribution(top)) is not None:
+            if _is_installed(spec) and (dist := self._distribution(top)) is not None:
                 packages[dist.name] = _state(dist)
                 continue
             todo.append(name.rpartition(".")[0])  # the package around it is imported first
@@ -71,6 +73,23 @@ class Code:
                         filter(None, (find.find_spec(name, path) for find in sys.meta_path)), None
                     )
         return self._specs[name]
+
+    def _distribution(self, top: str) -> importlib.metadata.Distribution | None:
+        """What has installed a package; None if nothing says that it has."""
+        if top not in self._dists:
+            with suppress(importlib.metadata.PackageNotFoundError):
+                dist = importlib.metadata.distribution(top)
+                if f"\n{top}/" in "\n" + (dist.read_text("RECORD") or ""):
+                    self._dists[top] = dist
+        if top not in self._dists:
+            # Most are called as what they install; to find the others, all are looked through.
+            names = self._names.get(top)
+            self._dists[top] = importlib.metadata.distribution(names[0]) if names else None
+        return self._dists[top]
+
+    @cached_property
+    def _names(self) -> Mapping[str, list[str]]:
+        return importlib.metadata.packages_distributions()
 
     def _imported(self, name: str, spec: ModuleSpec) -> list[str]:
         """The modules that a module's file imports, and names that may be modules."""
@@ -111,17 +130,6 @@ def _is_standard(spec: ModuleSpec) -> bool:
     return not places or (
         not _is_installed(spec) and all(place.startswith(_STANDARD) for place in places)
     )
-
-
-def _distribution(top: str) -> importlib.metadata.Distribution | None:
-    """What has installed a package; None if nothing says that it has."""
-    with suppress(importlib.metadata.PackageNotFoundError):
-        dist = importlib.metadata.distribution(top)
-        if f"\n{top}/" in "\n" + (dist.read_text("RECORD") or ""):
-            return dist
-    # Most are called as what they install; to find the others, all have to be looked through.
-    names = importlib.metadata.packages_distributions().get(top)
-    return importlib.metadata.distribution(names[0]) if names else None
 
 
 def _state(dist: importlib.metadata.Distribution) -> str:

@@ -101,6 +101,11 @@ class Kept:
         of = f"{self.n_answers} of {self.n_queries} answers are kept from an interrupted run"
         return of + began(self.begun)
 
+    def rest(self, others: str, none: str) -> str:
+        """What of the questions is asked for all the same: the others, or none."""
+        is_whole = self.n_answers == self.n_queries
+        return f"{f'nothing {none}' if is_whole else f'only the others {others}'} asked for now"
+
     @property
     def remarks(self) -> str:
         """What is left out of them, if anything is."""
@@ -161,9 +166,7 @@ class Record(Result):
     def resumption(self) -> Iterator[Line]:
         """Which answers were not asked for again, a line for each retriever."""
         for name, kept in self.kept.items():
-            yield warning(
-                f"{visible(name)}: {kept}; only the others were asked for now{kept.remarks}"
-            )
+            yield warning(f"{visible(name)}: {kept}; {kept.rest('were', 'was')}{kept.remarks}")
 
 
 def record_lines(record: Record | None, of: str = "") -> list[Line]:

@@ -38,8 +38,8 @@ class Keeping:
         kept, unused = answers.kept, answers.unused
         if kept.n_answers:
             self.say(
-                f"{visible(name)}: {kept}; only the others are asked for now (--fresh asks for "
-                f"all){kept.remarks}"
+                f"{visible(name)}: {kept}; {kept.rest('are', 'is')} (--fresh asks for all)"
+                f"{kept.remarks}"
             )
         elif unused is not None:
             more = len(unused.changed) - NAMES

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kragx.errors import UsageError, check_whole
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
+from kragx.plugins import without_secrets
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -71,7 +72,7 @@ class OpenAIClient:
             "provider": "openai",
             "base_url": self.endpoint or base_url.rstrip("/"),
             **self._sampling,
-            **({"extra_body": dict(self.extra_body)} if self.extra_body else {}),
+            **({"extra_body": without_secrets(self.extra_body)} if self.extra_body else {}),
         }
 
     async def ask(self, request: Request) -> Answer | Failure:

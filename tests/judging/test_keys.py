@@ -1,11 +1,12 @@
 """What a judgement is kept by: nothing that gives other answers shares a key."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 
-from kragx.app.config import filled
+from kragx.app.config import filled, parse_config
 from kragx.judging import LangChainClient, Question, read_judge
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.runner import Batch
@@ -94,6 +95,39 @@ def test_secrets_of_the_environment(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("DEPLOYMENT", deployment)
         keys.append(named("Loose", model="m", api_key="${SECRET}", deployment="${DEPLOYMENT}"))
     assert keys[0] == keys[1] != keys[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "other"),
+    [
+        ("model", "m", "n"),
+        ("base_url", "http://a", "http://b"),
+        ("endpoint", "east", "west"),
+        ("temperature", 0.2, 0.7),
+        ("seed", 1, 2),
+        ("reasoning_effort", "low", "high"),
+        ("max_output_tokens", 100, 200),
+        ("extra_body", {"max_tokens": 1}, {"max_tokens": 2}),
+        ("repeat", 1, 2),
+    ],
+)
+def test_options_of_openai(name: str, value: Any, other: Any):
+    """Whatever is sent to another end, or otherwise, is another key; none of it is a third one."""
+    model = {} if name == "model" else {"model": "m0"}
+    options = [{name: value}, {name: other}, {"model": "l"} if name == "model" else {}]
+    assert len({key(model | given) for given in options}) == 3
+
+
+def test_a_secret_in_the_body_is_sent_and_not_stored(monkeypatch: pytest.MonkeyPatch):
+    """`${NAME}` in `extra_body` stays a name in the config, and no store holds the value."""
+    monkeypatch.setenv("SECRET", "hush")
+    judge = "judge: {model: m, extra_body: {x_token: '${SECRET}'}}"
+    text = f"dataset: gold.jsonl\nretrievers: {{a: a.jsonl}}\n{judge}"
+    config = parse_config(text, "run.yaml", Path())
+    assert config.judge == {"model": "m", "extra_body": {"x_token": "${SECRET}"}}
+    client = read_judge(filled(config.judge)).client
+    assert "hush" not in str(client.settings)
+    assert client.extra_body == {"x_token": "hush"}
 
 
 def test_no_text_of_an_argument_is_stored():

@@ -67,9 +67,10 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
     return value
 
 
-# Whose ``args`` keep variables as they are until they are used, so that no result holds a secret.
+# Whose ``args`` keep variables as they are until they are used, so that no result holds a secret;
+# so do the keys below.
 _LATE = ("retrievers.", "judge", "match", "facts_match")
-_LATE_KEYS = {"args", "fingerprint"}
+_LATE_KEYS = {"args", "fingerprint", "extra_body"}
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
