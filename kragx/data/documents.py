@@ -240,8 +240,9 @@ def _as_number(value: object) -> float | None:
     if value is None:
         return None
     try:
-        # numpy's numbers are numbers too; strings and booleans are not.
-        return nan if isinstance(value, (str, bool)) else float(value)  # type: ignore[arg-type]
+        # numpy's numbers are numbers too; strings, booleans and arrays, even of one, are not.
+        is_other = isinstance(value, (str, bool)) or hasattr(value, "__len__")
+        return nan if is_other else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return nan
 

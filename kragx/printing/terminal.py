@@ -55,7 +55,9 @@ def progress_bar(
     )
 
     err = Console(stderr=True)
-    shown = (err.is_terminal or err.is_jupyter) if wanted is None else wanted
+    if not ((err.is_terminal or err.is_jupyter) if wanted is None else wanted):
+        yield lambda: None
+        return
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -63,14 +65,9 @@ def progress_bar(
         TextColumn("{task.fields[note]}", markup=False),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=err, disable=not shown, transient=True) as bar:
+    with Progress(*columns, console=err, transient=True) as bar:
         bar_task = bar.add_task(visible(task), total=total, note="")
-
-        def advance() -> None:
-            if shown:
-                bar.update(bar_task, advance=1, note=visible(note()))
-
-        yield advance
+        yield lambda: bar.update(bar_task, advance=1, note=visible(note()))
 
 
 def put(text: str) -> None:

@@ -210,7 +210,12 @@ def test_a_lone_surrogate_in_a_text_is_replaced_and_counted(value: object) -> No
 
 
 @pytest.mark.parametrize(
-    "value", [{"id": "d\ud800"}, Document(id="d\ud800", page_content="글"), Doc(id="d\ud800")]
+    "value",
+    [
+        {"id": "d\ud800"},
+        Document.model_construct(id="d\ud800", page_content="글", metadata={}),
+        Doc(id="d\ud800"),
+    ],
 )
 def test_a_lone_surrogate_in_an_id_is_replaced_and_counted(value: object) -> None:
     """An id with half a pair is mended just as a text is, in every shape of a document."""

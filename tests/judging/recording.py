@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
-import httpx2
+import openai
 import vcr
 import vcr.patch
+
+# httpx2 since openai 3, httpx before.
+httpx = import_module(openai.DefaultAsyncHttpxClient.__mro__[1].__module__)
+SEND = f"_{httpx.__name__.capitalize()}AsyncHttpTransport_handle_async_request"
+"""Where vcrpy keeps how the transport itself sends."""
 
 CASSETTES = Path(__file__).parent / "cassettes"
 HOST = "http://judge.invalid/v1"  # what cassettes call the server, wherever it was
@@ -65,19 +71,19 @@ def cassette(name, *, record=False, **options):
     path = CASSETTES / f"{name}.yaml"
     if record:
         path.unlink(missing_ok=True)
-    real = vcr.patch._Httpx2AsyncHttpTransport_handle_async_request
+    real = getattr(vcr.patch, SEND)
 
     async def remembering(self, request):
         try:
             return await real(self, request)
-        except httpx2.TransportError as error:
+        except httpx.TransportError as error:
             kind = type(error).__name__
-            return httpx2.Response(599, headers={"x-transport-error": kind}, request=request)
+            return httpx.Response(599, headers={"x-transport-error": kind}, request=request)
 
-    vcr.patch._Httpx2AsyncHttpTransport_handle_async_request = remembering
+    setattr(vcr.patch, SEND, remembering)
     try:
         with recorder(record, **options).use_cassette(path.name) as tape:
-            taped = httpx2.AsyncHTTPTransport.handle_async_request
+            taped = httpx.AsyncHTTPTransport.handle_async_request
 
             async def raising(self, request):
                 response = await taped(self, request)
@@ -86,10 +92,10 @@ def cassette(name, *, record=False, **options):
                     raise getattr(httpx2, kind)(f"recorded: {kind}", request=request)
                 return response
 
-            httpx2.AsyncHTTPTransport.handle_async_request = raising
+            httpx.AsyncHTTPTransport.handle_async_request = raising
             try:
                 yield tape
             finally:
-                httpx2.AsyncHTTPTransport.handle_async_request = taped
+                httpx.AsyncHTTPTransport.handle_async_request = taped
     finally:
-        vcr.patch._Httpx2AsyncHttpTransport_handle_async_request = real
+        setattr(vcr.patch, SEND, real)
