@@ -190,11 +190,11 @@ def read_id_arrays(qrels: object, run: object) -> IdArrays | None:
         own=np.array(own),
         answered=np.fromiter(map(run.__contains__, qrels), bool, len(qrels)),
     )
-    # True and False have passed for 1 and 0.
+    # True and False have passed for 1 and 0, and so has an array of one, before numpy 2.4.
     kinds = set(map(type, chain.from_iterable(golds.values() for golds in qrels.values())))
     kinds.update(_kinds_near_bools(read))
     valid = np.isfinite(read.grade).all() and not np.isnan(read.score).any()
-    if not valid or kinds & {bool, np.bool_}:
+    if not valid or kinds & {bool, np.bool_, np.ndarray}:
         _refuse(qrels, run)
     return read
 

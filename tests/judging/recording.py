@@ -89,7 +89,7 @@ def cassette(name, *, record=False, **options):
                 response = await taped(self, request)
                 kind = response.headers.get("x-transport-error")
                 if kind is not None:
-                    raise getattr(httpx2, kind)(f"recorded: {kind}", request=request)
+                    raise getattr(httpx, kind)(f"recorded: {kind}", request=request)
                 return response
 
             httpx.AsyncHTTPTransport.handle_async_request = raising
