@@ -78,6 +78,7 @@ class GoldDataset:
         name: names the set in results.
         n_replaced_surrogates: lone surrogates replaced by U+FFFD while reading.
         version: the user's own word for its state, for example a date; None if it has none.
+        encoding: of its file, where it had to be guessed.
 
     Raises:
         DataError: there is no query, one has an empty id, or two have the same.
@@ -87,6 +88,7 @@ class GoldDataset:
     name: str = "gold"
     n_replaced_surrogates: int = 0
     version: str | None = None
+    encoding: str | None = None
 
     def __post_init__(self) -> None:
         if not self.queries:
@@ -113,7 +115,8 @@ class GoldDataset:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """What a result records of the set: name, version and content hash."""
-        return {"name": self.name, "version": self.version, "hash": self.content_hash}
+        guessed = {} if self.encoding is None else {"encoding": self.encoding}
+        return {"name": self.name, "version": self.version, "hash": self.content_hash, **guessed}
 
     @cached_property
     def _by_id(self) -> dict[str, Query]:

@@ -1,10 +1,16 @@
 """What is wrong in a file: every problem with its file, line and field."""
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Literal
 
 from kragx.data.text import Mender
 from kragx.errors import DataError
+
+
+class DataWarning(UserWarning):
+    """What is worth to know of a file that was read."""
+
 
 Level = Literal["error", "warning"]
 
@@ -48,12 +54,14 @@ class Problems:
         strict: an error is raised instead, so that reading ends there; warnings are passed over.
         found: what was added.
         mender: replaces the file's lone surrogates, and counts them.
+        encoding: of the file, where it had to be guessed.
     """
 
     file: str
     strict: bool = field(default=False, kw_only=True)
     found: list[Problem] = field(default_factory=list, init=False)
     mender: Mender = field(default_factory=Mender, init=False)
+    encoding: str | None = field(default=None, init=False)
 
     def add(
         self,
@@ -73,6 +81,12 @@ class Problems:
             self.found.append(problem)
         elif level == "error":
             raise problem.error()
+
+    def guessed(self, encoding: str) -> None:
+        """Note the encoding as which the file is read because it is not UTF-8, and warn of it."""
+        self.encoding = encoding
+        message = f"not UTF-8, so it is read as {encoding}; if that is wrong, name its encoding"
+        warnings.warn(f"{self.file}: {message}", DataWarning, stacklevel=2)
 
     def refuse(self) -> None:
         """Raise the first error as a `DataError` that says how many more there are, if any is."""

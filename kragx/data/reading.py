@@ -32,7 +32,7 @@ def read_dataset(
         format: one of `FORMATS`; None recognises it by its fields.
         columns: of tables, for each field the column that holds it:
             ``{"query_id": "번호", "relevant_chunk_ids": "정답"}``.
-        encoding: of CSV; None tries UTF-8, then cp949.
+        encoding: of CSV; None tries UTF-8, then cp949, of which a `DataWarning` tells.
         name: names the set in results; None for the file's name.
         version: the set's version, recorded in results.
         corpus: gives gold that is named by id alone its text: a path (`read_corpus`), texts by id,
@@ -99,7 +99,9 @@ def read_results(
     reading.problems.refuse()
     queries = tuple(query for _, query, _ in rows)
     results = {query.id: answer for _, query, answer in rows if answer is not None}
-    dataset = GoldDataset(queries, reading.name, reading.problems.mender.surrogates)
+    problems = reading.problems
+    surrogates, guessed = problems.mender.surrogates, problems.encoding
+    dataset = GoldDataset(queries, reading.name, surrogates, encoding=guessed)
     return dataset, Run(results, reading.name)
 
 

@@ -88,6 +88,7 @@ class Source:
         name: the run's.
         dataset_name: the gold set's.
         gold: the whole gold set, where it is one.
+        reading: the file that is read as it passes, where it is one.
         n_extra: queries of the run that the gold set lacks.
         n_longer_lines: of a TREC run, as `Run` has them.
         lists: what each query got; kept only where a metric looks at it.
@@ -101,6 +102,7 @@ class Source:
     mender: Mender = field(default_factory=Mender)
     run_settings: Mapping[str, Any] = field(default_factory=dict)
     gold: GoldDataset | None = None
+    reading: Reading | None = None
     n_extra: int = 0
     n_longer_lines: int = 0
     lists: list[RankedList] | None = None
@@ -157,7 +159,9 @@ class Source:
         """Name, version and content hash of the gold set, once all of it has passed."""
         if self.gold is not None:
             return dict(self.gold.settings)
-        return {"name": self.dataset_name, "version": None, "hash": hash_of(self._hashes)}
+        settings = {"name": self.dataset_name, "version": None, "hash": hash_of(self._hashes)}
+        encoding = None if self.reading is None else self.reading.problems.encoding
+        return settings if encoding is None else settings | {"encoding": encoding}
 
     def match(self, matcher: BaseMatcher, profile: Profile, notes: Notes) -> MatchTable:
         """Match the whole stream."""
@@ -304,7 +308,7 @@ def source_of(
         )
     reading = Reading(dataset, strict=True)
     pairs = texts.filled(_answered(reading))
-    return Source(pairs, reading.name, reading.name, reading.problems.mender)
+    return Source(pairs, reading.name, reading.name, reading.problems.mender, reading=reading)
 
 
 def _answered(reading: Reading) -> Iterator[tuple[Query, Retrieved | None]]:

@@ -219,12 +219,14 @@ def read_trec(qrels: bytes, run: bytes) -> list[Row]:
             if names == 3:
                 continue
         check(len(columns) == names and _NUMBER.fullmatch(columns[-1]), "a line of qrels")
+        check(columns[0].strip() and columns[-2].strip(), "an id")
         grade, of_query = float(columns[-1]), gold.setdefault(columns[0], {})
         check(math.isfinite(grade) and of_query.setdefault(columns[-2], grade) == grade, "grade")
     ranked: dict[str, list[tuple[float, bytes]]] = {}
     for columns in _columns(run):
         check(len(columns) >= 6, "a line of a run")
         check(_NUMBER.fullmatch(columns[4]) or _INFINITE.fullmatch(columns[4]), "score")
+        check(columns[0].strip() and columns[2].strip(), "an id")
         ranked.setdefault(columns[0], []).append((float(columns[4]), columns[2].encode()))
     check(gold and ranked, "empty")
     return [

@@ -20,6 +20,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from kragx.data.formats.encodings import marked
 from kragx.data.problems import Problems
 from kragx.data.text import Mender
 from kragx.errors import DataError, UsageError, shorten
@@ -76,6 +77,9 @@ def read_lines(
     """
     with open_bytes(path) as lines:
         for number, raw in enumerate(lines, start=1):
+            if number == 1 and (name := marked(raw)) is not None:
+                problems.add(1, None, f"{name.upper()}; save the file as UTF-8")
+                return
             try:
                 line = raw.decode("utf-8-sig" if number == 1 else "utf-8", errors)
             except UnicodeDecodeError as error:

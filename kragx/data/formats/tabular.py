@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kragx.data.formats import FORMATS
+from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.format import Kind
 from kragx.data.formats.jsonl import ending, json_value, open_bytes, unique_keys
 from kragx.data.problems import Level, Problem, Problems
@@ -23,10 +24,6 @@ from kragx.errors import DataError, UsageError, inside, nearest, needing, shorte
 
 Row = tuple[int, dict[str, Any]]
 """A line and its cells by column; see `filled`."""
-
-ENCODINGS = ("utf-8-sig", "cp949")
-"""Tried in this order: UTF-8 with or without a mark (which other bytes hardly ever are), then the
-code page in which Korean Windows saves CSV."""
 
 FIELDS: Mapping[str, Kind] = {
     "metadata.facts": "texts",
@@ -51,7 +48,12 @@ def read_csv(
             row is broken.
     """
     problems = problems or Problems(str(path), strict=True)
-    text = _decoded(path, encoding)
+    with open_bytes(path) as file:
+        raw = file.read()
+    with inside(path=str(path)):
+        text, name = decoded(raw, encoding)
+    if name == GUESSED and encoding is None:
+        problems.guessed(name)
     separator = "\t" if ending(path) == ".tsv" else ","
     lines = io.StringIO(text, newline="").readlines()
     header: list[str] = []
@@ -101,22 +103,6 @@ def unique_names(columns: Iterable[str]) -> list[str]:
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"the column {twice!r} stands twice; keep one")
     return names
-
-
-def _decoded(path: str | Path, encoding: str | None) -> str:
-    with open_bytes(path) as file:
-        raw = file.read()
-    for name in (encoding,) if encoding else ENCODINGS:
-        try:
-            return raw.decode(name)
-        except UnicodeDecodeError:
-            continue
-        except LookupError:
-            raise UsageError(
-                f"encoding: {name!r} is unknown; {nearest(str(name), ('utf-8', *ENCODINGS))}"
-            ) from None
-    tried = encoding or ", ".join(("utf-8", *ENCODINGS))
-    raise DataError(f"{path}: cannot be decoded as {tried}; name its encoding")
 
 
 def read_excel(

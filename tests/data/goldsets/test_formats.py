@@ -41,6 +41,7 @@ def check_table(dataset):
     assert second.metadata["비고"] == "다시 볼 것"
 
 
+@pytest.mark.filterwarnings("ignore:.*is read as cp949")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp949"])
 def test_csv_in_each_encoding(tmp_path, encoding):
     """CSV as Excel saves it in Korea is read in each encoding, without being told."""
