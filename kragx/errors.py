@@ -18,6 +18,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
+_LONGEST_NAME = 80
+"""Characters; what is longer is no misspelt name."""
+
+_MOST_NAMES = 60
+"""Names that a hint lists."""
+
+_LONGEST_TEXT = 10_000
+"""Characters of an error's text; a key in a file may be a megabyte long."""
+
 
 class KragxError(Exception):
     """The root of the tree: catch this to catch everything that kragx raises on purpose.
@@ -37,7 +46,11 @@ class KragxError(Exception):
 
     def __str__(self) -> str:
         where = ": ".join(filter(None, (self.path, self.field, self.problem)))
-        return f"{where}; {self.remedy}" if self.remedy else where
+        text = f"{where}; {self.remedy}" if self.remedy else where
+        if len(text) <= _LONGEST_TEXT:
+            return text
+        half = _LONGEST_TEXT // 2  # what is wrong stands first, the remedy last
+        return f"{text[:half]} [...] {text[-half:]}"
 
     def within(self, field: str = "", *, path: str = "") -> Self:
         """The same error seen from further outside: its field stands inside `field`, in `path`.
@@ -118,11 +131,14 @@ def nearest(value: str, valid: Iterable[str]) -> str:
     "perhaps you meant 'threshold'?"
     """
     names = list(valid)
-    folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(value.casefold(), folded, n=1, cutoff=0.6)
-    if close:
-        return f"perhaps you meant {folded[close[0]]!r}?"
-    return "valid: " + ", ".join(names) if names else "it takes none"
+    folded = {name.casefold(): name for name in names if len(name) <= _LONGEST_NAME}
+    # The time that a search takes grows with the product of the lengths.
+    if len(value) <= _LONGEST_NAME:
+        close = difflib.get_close_matches(value.casefold(), folded, n=1, cutoff=0.6)
+        if close:
+            return f"perhaps you meant {folded[close[0]]!r}?"
+    more = f", and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return "valid: " + ", ".join(names[:_MOST_NAMES]) + more if names else "it takes none"
 
 
 def check_whole(field: str, value: object, least: int = 1) -> None:

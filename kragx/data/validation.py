@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any
 
@@ -297,7 +297,20 @@ class _Corpus:
 
     def containing(self, text: str) -> int:
         """How many documents contain a normalised text."""
-        return sum(text in doc for doc in self._texts)
+        # What contains a text has all its words; the first and last may be parts of longer ones.
+        words = text.split(" ")[1:-1]
+        least = min((self._with_word.get(word, ()) for word in words), key=len, default=None)
+        docs = self._texts if least is None else map(self._texts.__getitem__, least)
+        return sum(text in doc for doc in docs)
+
+    @cached_property
+    def _with_word(self) -> Mapping[str, Sequence[int]]:
+        """The documents that hold each word, by their positions."""
+        positions: dict[str, list[int]] = {}
+        for position, doc in enumerate(self._texts):
+            for word in set(doc.split(" ")):
+                positions.setdefault(word, []).append(position)
+        return positions
 
     def has(self, doc_id: str) -> bool:
         """Whether a document, or a chunk that is named ``document:start-end``, is there."""

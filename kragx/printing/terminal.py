@@ -93,6 +93,9 @@ def show(parts: Iterable[Part], out: Console | None = None) -> None:
         if isinstance(part, Table):
             _show_table(part, out)
             continue
+        if not (part.indent or out.is_terminal):
+            out.file.write(f"{part.plain()}\n")  # as below, but in next to no time
+            continue
         pieces = part.pieces() if colour else [(part.plain(), False)]
         marked = ((piece, "bold green" if marked else "") for piece, marked in pieces)
         text = Text.assemble(*marked, style=part.style)

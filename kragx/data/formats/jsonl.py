@@ -5,6 +5,7 @@
 
 import errno
 import gzip
+import io
 import json
 import os
 import re
@@ -28,6 +29,12 @@ from kragx.printing import inert
 
 Place = tuple[str | int, ...]
 """The keys and positions that lead to a part of a JSON value: ``("queries", "q1")``."""
+
+MOST_UNPACKED = 512 << 20
+"""Bytes that any packed file may unpack to."""
+
+MOST_RATIO = 200
+"""How many times its size a larger one may unpack to; texts unpack to 3 to 20 times theirs."""
 
 _GAP = re.compile(r"[\s,:]*")
 
@@ -203,14 +210,15 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file for reading, or standard input for ``-``; what ends with .gz is unpacked.
 
     Raises:
-        DataError: it cannot be opened, or not be unpacked.
+        DataError: it cannot be opened, or not be unpacked, or is small and unpacks without end.
     """
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    opened = gzip.open if str(path).endswith(".gz") else open
     try:
-        file: Any = opened(path, "rb")
+        file: IO[bytes] = Path(path).open("rb")  # noqa: SIM115
+        if str(path).endswith(".gz"):
+            file = io.BufferedReader(_Unpacked(file, path), 1 << 16)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     try:
@@ -218,6 +226,43 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
             yield file
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path}: not a whole gzip file: {error}") from None
+
+
+def check_unpacked(path: str | Path, n_bytes: int, packed: int, most: int = MOST_UNPACKED) -> None:
+    """Raise a `DataError` if a file of `packed` bytes unpacks to `n_bytes`, out of proportion."""
+    if n_bytes > max(most, MOST_RATIO * packed):
+        raise DataError(
+            f"unpacks to more than {most >> 20} MB and to more than {MOST_RATIO} times "
+            "its size; if that is meant, unpack it first",
+            path=str(path),
+        )
+
+
+class _Unpacked(io.RawIOBase):
+    """What a gzip file holds, unpacked as it is read, so long as it is not out of proportion."""
+
+    def __init__(self, packed: IO[bytes], path: str | Path) -> None:
+        self._packed, self._path = packed, path
+        self._file = gzip.GzipFile(fileobj=packed)
+        self._n_bytes = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what fits into a buffer; 0 at the end."""
+        data = self._file.read(len(buffer))
+        self._n_bytes += len(data)
+        check_unpacked(self._path, self._n_bytes, os.fstat(self._packed.fileno()).st_size)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Close both files."""
+        self._file.close()
+        self._packed.close()
+        super().close()
 
 
 def write_records(records: Iterable[Mapping[str, Any]], path: str | Path) -> None:

@@ -10,6 +10,8 @@ import ast
 import csv
 import io
 import re
+import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from typing import Any
 from kragx.data.formats import FORMATS
 from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.format import Kind
-from kragx.data.formats.jsonl import ending, json_value, open_bytes, unique_keys
+from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_bytes, unique_keys
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.text import Mender, read_number
 from kragx.errors import DataError, UsageError, inside, nearest, needing, shorten
@@ -32,6 +34,8 @@ FIELDS: Mapping[str, Kind] = {
 """Every field of every format, and what it holds."""
 
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
+_MOST_OF_WORKBOOK = 64 << 20  # bytes of XML, each of which takes many more in memory
+_MOST_TIMES = 20  # that a table with quotes that are never closed is read
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -57,10 +61,11 @@ def read_csv(
     separator = "\t" if ending(path) == ".tsv" else ","
     lines = io.StringIO(text, newline="").readlines()
     header: list[str] = []
-    line = 1
+    line, n_read_again = 1, 0
     while line <= len(lines):
-        reader = csv.reader(lines[line - 1 :], delimiter=separator, strict=True)
         begun = line - 1  # lines before this reader's first
+        rest = (lines[number] for number in range(begun, len(lines)))
+        reader = csv.reader(rest, delimiter=separator, strict=True)
         try:
             for cells in reader:
                 if not header:
@@ -78,6 +83,12 @@ def read_csv(
             problems.add(line, None, f"not valid CSV: {error}")
             if not header:
                 problems.refuse()  # nothing else can be told
+            # A quote that is never closed takes in all that follows, which is then read again.
+            n_read_again += begun + reader.line_num - line
+            if n_read_again > _MOST_TIMES * len(lines):
+                message = "so many quotes are never closed that the lines from here on are not read"
+                problems.add(line, None, message)
+                return
             line += 1
     if not header:
         raise DataError(f"{path}: the file is empty; a header with the fields' names is expected")
@@ -100,7 +111,7 @@ def unique_names(columns: Iterable[str]) -> list[str]:
     """The names of columns; a `DataError` names the first that stands twice."""
     names = list(columns)
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         raise DataError(f"the column {twice!r} stands twice; keep one")
     return names
 
@@ -112,6 +123,10 @@ def read_excel(
     with needing("pandas", "reading Excel files"):
         import openpyxl  # type: ignore[import-untyped]  # noqa: F401  # pandas needs it
         import pandas
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as parts:
+            n_bytes = sum(part.file_size for part in parts.infolist())
+        check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST_OF_WORKBOOK)
     try:
         frame = pandas.read_excel(path, dtype=str, keep_default_na=False)
     except ImportError:
@@ -130,6 +145,10 @@ def read_parquet(
     with needing("parquet", "reading Parquet files"):
         from pyarrow import ArrowException, parquet
     try:
+        about = parquet.read_metadata(path)
+        n_bytes = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
+        n_cells = about.num_rows * about.num_columns  # equal ones take no place in the file
+        check_unpacked(path, max(n_bytes, 8 * n_cells), Path(path).stat().st_size)
         table = parquet.read_table(path)
         with inside(path=str(path)):
             unique_names(table.column_names)

@@ -1,0 +1,150 @@
+"""What is out of proportion is refused, and what is large takes time in proportion."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import zipfile
+
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx import DataError, UsageError, read_dataset, validate
+from kragx.data import as_corpus
+from kragx.data.formats import jsonl, tabular
+from kragx.data.validation import _Corpus
+from kragx.errors import nearest
+from tests.thoroughness import examples
+
+LINE = '{"query_id": "q1", "query": "?", "gold": [{"id": "c"}]}\n'
+
+
+@pytest.mark.parametrize("name", ["gold.jsonl.gz", "gold.json.gz", "gold.csv.gz", "gold.qrels.gz"])
+def test_gzip_without_end(tmp_path, monkeypatch, name):
+    """A small file that unpacks to much is refused when it has, before all of it is unpacked."""
+    monkeypatch.setattr(jsonl.check_unpacked, "__defaults__", (1 << 18,))
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b"\0" * (1 << 22)))
+    with pytest.raises(DataError, match=r"unpacks to more than 0 MB .* 200 times its size"):
+        read_dataset(path)
+
+
+def test_gzip_in_proportion(tmp_path, monkeypatch):
+    """A file of any size is read whose texts unpack as texts do, and a small one whatever it is."""
+    rows = [
+        {"query_id": f"q{n}", "query": f"{n * 7919}?", "gold": [{"id": "c"}]} for n in range(5000)
+    ]
+    large = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    small = (LINE + "\n" * 100_000).encode()
+    for content, most, n_queries in ((large, 1 << 10, 5000), (small, 1 << 20, 1)):
+        monkeypatch.setattr(jsonl.check_unpacked, "__defaults__", (most,))
+        path = tmp_path / "gold.jsonl.gz"
+        path.write_bytes(gzip.compress(content))
+        assert len(read_dataset(path)) == n_queries
+
+
+def test_workbook_without_end(tmp_path, monkeypatch):
+    """A workbook whose parts unpack to much is refused before it is read."""
+    pytest.importorskip("openpyxl")
+    monkeypatch.setattr(tabular, "_MOST_OF_WORKBOOK", 1 << 18)
+    path = tmp_path / "gold.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts:
+        parts.writestr("xl/worksheets/sheet1.xml", b" " * (1 << 22))
+    with pytest.raises(DataError, match="unpacks to more than"):
+        read_dataset(path)
+
+
+def test_parquet_without_end(tmp_path, monkeypatch):
+    """Millions of equal rows, which take no place in a Parquet file, are refused unread."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "gold.parquet"
+    column = pyarrow.DictionaryArray.from_arrays([0] * 200_000, ["same"])
+    parquet.write_table(pyarrow.table({"query_id": column, "query": column}), path)
+    monkeypatch.setattr(jsonl.check_unpacked, "__defaults__", (1 << 10,))
+    with pytest.raises(DataError, match="unpacks to more than"):
+        read_dataset(path)
+
+
+def lines_read(monkeypatch, path):
+    """How many lines of a table the reader of CSV takes, again and again as well."""
+    taken = 0
+    plain = csv.reader
+
+    def counting(lines, **options):
+        def counted():
+            nonlocal taken
+            for line in lines:
+                taken += 1
+                yield line
+
+        return plain(counted(), **options)
+
+    monkeypatch.setattr(tabular.csv, "reader", counting)
+    problems = validate(str(path)).problems
+    return taken, problems
+
+
+@pytest.mark.parametrize(
+    ("row", "most"),
+    [('q{n},"bad" quote,c{n}', 3), ('x",""",', tabular._MOST_TIMES + 3), ("q{n},a,b,c", 2)],
+    ids=["misplaced", "never closed", "cells"],
+)
+def test_bad_quotes_take_time_in_proportion(tmp_path, monkeypatch, row, most):
+    """However many rows are broken, each line is read a few times; what is left out is said."""
+    n_rows = 2000
+    path = tmp_path / "gold.csv"
+    rows = [row.format(n=n) for n in range(n_rows)]
+    path.write_text("\n".join(["query_id,query,relevant_chunk_ids", *rows]), encoding="utf-8")
+    taken, problems = lines_read(monkeypatch, path)
+    assert taken <= most * n_rows
+    assert len(problems) == n_rows or "from here on are not read" in problems[-1].message
+
+
+@given(
+    st.lists(st.text("ab ", max_size=12), min_size=1, max_size=6),
+    st.text("ab ", min_size=1, max_size=8),
+)
+@examples(150)
+def test_texts_in_a_corpus(docs, text):
+    """How many documents contain a text is what looking at each of them says."""
+    docs = [" ".join(doc.split()) for doc in docs]
+    text = " ".join(text.split())
+    corpus = _Corpus(as_corpus({f"d{n}": doc for n, doc in enumerate(docs)}))
+    assert corpus.containing(text) == sum(text in doc for doc in docs)
+
+
+def test_missing_texts_take_no_look_at_each_document(monkeypatch):
+    """A text with a word that no document has is looked for in none of them."""
+    corpus = _Corpus(as_corpus({f"d{n}": f"the document number {n} of many" for n in range(1000)}))
+    looks = 0
+
+    class Text(str):
+        __slots__ = ()
+
+        def __contains__(self, part: object) -> bool:
+            nonlocal looks
+            looks += 1
+            return super().__contains__(part)
+
+    monkeypatch.setattr(corpus, "_texts", [Text(text) for text in corpus._texts])
+    assert corpus.containing("document number 1000 of many") == 0
+    assert corpus.containing("document number 7 of many") == 1
+    assert looks == 1
+
+
+def test_long_names_and_many():
+    """A name as long as a file is compared with none, and a hint lists no thousand names."""
+    assert nearest("k" * 1_000_000, ["k" * 1_000_000, "threshold"]).startswith("valid: kkk")
+    hint = nearest("?", [f"column {n}" for n in range(1000)])
+    assert hint.endswith("column 59, and 940 more")
+
+
+def test_the_text_of_an_error_is_bounded():
+    """A key of a megabyte makes no line of a megabyte; beginning and end of what is wrong stay."""
+    error = UsageError("unknown field", field="k" * 1_000_000, remedy="remove it")
+    assert len(str(error)) < 10_100
+    assert str(error).endswith("unknown field; remove it")
+    assert len(error.field) == 1_000_000
