@@ -356,5 +356,5 @@ def _match_reader(config: RunConfig) -> Callable[[object], BaseMatcher]:
     options = dict(config.resolved_profile.match_options)
     if config.judge is not None:
         judge = read_judge(filled(config.judge))
-        options["judge"] = adjusted(judge, mask=config.secrets.mask)
+        options["judge"] = adjusted(judge, mask=config.secrets.masked)
     return lambda spec: matcher(filled(spec), options)

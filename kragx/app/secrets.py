@@ -17,6 +17,8 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from kragx.plugins import named_secret
+
 LITERAL = "***"
 """What stands for a secret that a config holds in so many letters."""
 
@@ -29,7 +31,6 @@ _KEY = re.compile(
     r"|apikey|authorization|auth|bearer|cookie|jwt|pat|dsn"
     r"|(?:api|access|secret|private|account|service|subscription|signing|master|admin)_key)$"
 )
-_VARIABLE_KEY = re.compile(r"(?:^|_)key$")
 
 # Keys of OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google, Pinecone and others; JWTs.
 _ISSUED = re.compile(
@@ -68,7 +69,11 @@ class Secrets:
         marks = {
             value: f"${{{name}}}"
             for name, value in os.environ.items()
-            if (_is_named_so(name, _PASSWORD, _KEY, _VARIABLE_KEY) or _ISSUED.fullmatch(value))
+            if (
+                named_secret(name)
+                or _is_named_so(name, _PASSWORD, _KEY)
+                or _ISSUED.fullmatch(value)
+            )
             and name not in ("PWD", "OLDPWD")  # of shells: working directories
         }
         for name, value in os.environ.items():

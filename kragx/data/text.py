@@ -7,6 +7,8 @@ from contextlib import suppress
 from math import isnan
 from typing import Any
 
+from kragx.printing import inert
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -71,7 +73,7 @@ def file_names(names: Iterable[str]) -> list[str]:
     """Names as file names: what file systems refuse replaced, none twice."""
     files: dict[str, str] = {}  # by lower case, as some file systems do not tell cases apart
     for name in names:
-        plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(". ")[:60] or "_"
+        plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", inert(name, "_")).strip(". ")[:60] or "_"
         file, number = plain, 1
         while file.lower() in files:
             number += 1

@@ -60,7 +60,7 @@ class Batch:
     def __init__(self, settings: JudgeSettings, questions: Sequence[Question]) -> None:
         self.settings = settings
         self.tally = Tally()
-        client = dict(settings.client.settings)
+        client = settings.mask(dict(settings.client.settings))
         # Questions are many, and rubrics few: each of them is digested once.
         rubrics = {id(question.rubric): question.rubric for question in questions}
         digests = {rubric: digest(rubrics[rubric]) for rubric in rubrics}

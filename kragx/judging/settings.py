@@ -135,7 +135,7 @@ class JudgeSettings:
         repeat: another number asks everything anew, beside what is stored.
         dry_run: count calls and tokens instead of asking.
         progress: whether to show progress on standard error; None for only on a terminal.
-        mask: what becomes of the text of a failure before it is kept.
+        mask: what becomes of a failure's text, and of the client's settings, before they are kept.
         clock, sleep: time, for tests.
 
     Raises:
@@ -158,7 +158,7 @@ class JudgeSettings:
     repeat: Annotated[int, whole(0)] = 0
     dry_run: bool = False
     progress: bool | None = None
-    mask: Callable[[str], str] = field(default=str, repr=False, compare=False)
+    mask: Callable[[Any], Any] = field(default=lambda value: value, repr=False, compare=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
     sleep: Callable[[float], Awaitable[None]] = field(
         default=asyncio.sleep, repr=False, compare=False

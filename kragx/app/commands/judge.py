@@ -58,7 +58,7 @@ def probe(
         raise UsageError(f"{config}: there is no 'judge' to probe; add judge: {{model: ...}}")
     tested = adjusted(
         read_judge(filled(loaded.judge)),
-        mask=loaded.secrets.mask,
+        mask=loaded.secrets.masked,
         dry_run=dry_run or None,
         budget=opt.given(calls=max_calls) or None,
     )

@@ -287,7 +287,8 @@ def to_json(value: Any, indent: int | None = None) -> str:
             json.dumps(value, ensure_ascii=False, default=str), parse_constant=lambda name: None
         )
         return to_json(plain, indent)
-    return inert(text, "\\u{:04x}")
+    # Half a pair is no text: JSON of other languages refuses it even by its number.
+    return text if text.isprintable() else inert(Mender().mend(text), "\\u{:04x}")
 
 
 @contextmanager

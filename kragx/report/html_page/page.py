@@ -17,13 +17,14 @@ from kragx.comparison import (
     compare_by_matcher,
     fields_worth_slicing,
 )
-from kragx.data import Doc, GoldDataset, Mender, Run, read_dataset
+from kragx.data import Doc, GoldDataset, Run, read_dataset
 from kragx.data.formats.jsonl import open_text
 from kragx.errors import UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, as_evaluations
 from kragx.evaluation.inputs import as_run
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import BaseMatcher
+from kragx.printing import visible
 from kragx.report.html_page.cells import Reasons, Sources
 from kragx.report.html_page.payload import payload
 
@@ -133,7 +134,7 @@ def page(blocks: Mapping[str, str], name: str) -> str:
     )
     parts = {
         "policy": policy,
-        "title": escape(f"kragx · {Mender().mend(name)}"),
+        "title": escape(visible(f"kragx · {name}")),
         "style": style,
         "data": data,
         "script": script,

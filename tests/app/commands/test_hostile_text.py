@@ -101,6 +101,7 @@ def folder(here: Path, module: Callable[[str, str], None], kragx) -> Path:
         for output in "ab":
             done = kragx("run", "config.yaml", "--output", output)
             assert done.code == 1, done.err
+            assert not any(map(OBEYED.search, map(str, (here / output).rglob("*"))))
     return here
 
 

@@ -64,7 +64,7 @@ class Own(BaseMatcher):
 class Client:
     def __init__(self, token):
         self.token = token
-        self.settings = {"provider": "own", "base_url": None, "model": "m"}
+        self.settings = {"provider": "own", "base_url": f"http://me:{token}@h", "model": "m"}
 
     async def ask(self, request):
         return Failure("api_error", f"no such token: {self.token}")
@@ -151,6 +151,7 @@ def test_errors(config, kragx, settings, code):
         kragx("judge", "store", "export", "all.jsonl", "--store", "store.sqlite")
         exported = config.with_name("all.jsonl").read_text()
         assert "no such token: ${MINE}" in exported
+        assert "http://me:${MINE}@h" in exported
         assert leaks(exported) == []
 
 
