@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import cache
 from random import Random
 from typing import Any
 
 from tests.fuzz import mutate
 from tests.fuzz.reference import METRICS, RefusedError, numbers, read_results
-from tests.fuzz.running import Outcome
+from tests.fuzz.running import Outcome, run
 from tests.fuzz.trial import SEEDS, Trial
 
 BY_ID = ("--match", "id", "--max-failed", "1", *(f"-m{name}" for name in METRICS))
@@ -17,32 +18,101 @@ COUNTS = ("n_queries", "n_no_gold", "n_missing", "n_failed")
 
 
 def json_files(trial: Trial) -> None:
-    """A seed, with other values, other characters, other bytes, or only written otherwise."""
+    """Results, gold of other tools, or a corpus."""
+    trial.random.choice((_results,) * 7 + (_gold, _gold, _corpus))(trial)
+
+
+def _results(trial: Trial) -> None:
     random = trial.random
     name = random.choice(("results",) * 5 + ("goldset", "ragas"))
-    records = _records((SEEDS / f"{name}.jsonl").read_bytes())
-    mutated = random.random() < 0.85
-    if mutated and random.random() < 0.6:
-        records = mutate.values(random, records)
-    content = written(random, records)
-    if mutated and random.random() < 0.4:
-        content = mutate.any_of(random, content)
+    content, mutated = _changed(random, f"{name}.jsonl")
     path = _ending(random, content)
-    if path.endswith(".gz"):
-        trial.write(path, gzip.compress(content))
-    else:
-        trial.write(path, content)
+    trial.write(path, gzip.compress(content) if path.endswith(".gz") else content)
     scored = trial.run("score", path, *BY_ID, "--format", "json", names=(path,))
     validated = trial.run("gold", "validate", path, "--format", "json", names=(path,))
     if name == "results" and _is_results(content):
         check_numbers(trial, scored, lambda: read_results(content))
-    elif not mutated:
-        trial.claim(scored.code == 0, f"refuses a right file: {scored.err}")
     check_agreement(trial, scored, validated)
-    if random.random() < 0.25:
+    if random.random() < 0.1:
+        piped = trial.run("score", "-", *BY_ID, "--format", "json", stdin=content, names=("-",))
+        trial.claim(piped.code == scored.code, f"a pipe ends with {piped.code}: {piped.err[:200]}")
+    if not mutated:
+        trial.claim(scored.code == 0, f"refuses a right file: {scored.err}")
+        by_text = trial.run("score", path, *_BY_TEXT, "--format", "json")
+        trial.claim(by_text.code or by_text.json["mean"] == _means(name), "other means by text")
+    elif random.random() < 0.25:
         command = random.choice(("match", "score", "explain"))
         more = ("-q", "q1") if command == "explain" else ()
         trial.run(command, path, *more, names=(path,))
+
+
+_BY_TEXT = ("--match", "overlap", "--max-failed", "1")
+
+
+@cache
+def _means(name: str) -> dict[str, float]:
+    """The means of a seed by text, however it is written."""
+    return run("score", SEEDS / f"{name}.jsonl", *_BY_TEXT, "--format", "json").json["mean"]
+
+
+def _gold(trial: Trial) -> None:
+    """Gold alone, with the answers in another file."""
+    random = trial.random
+    name = random.choice(
+        ("autorag.jsonl", "llamaindex.json", "science_qa.jsonl", "submission.jsonl")
+    )
+    content, mutated = _changed(random, name)
+    trial.write(name, content)
+    if name in ("science_qa.jsonl", "submission.jsonl"):
+        both = ("science_qa.jsonl", "submission.jsonl")
+        for other in {*both} - {name}:
+            trial.write(other, (SEEDS / other).read_bytes())
+        ended = trial.run("score", "--profile", "science-qa", *both, names=both)
+    else:
+        trial.write("second.run", (SEEDS / "bm25.run").read_bytes())
+        trial.write("kragx.yaml", _CONFIG.format(name))
+        ended = trial.run("run", "kragx.yaml", names=(name,))
+    trial.claim(mutated or ended.code == 0, f"refuses right files: {ended.err}")
+    if name != "submission.jsonl":
+        validated = trial.run("gold", "validate", name, "--format", "json", names=(name,))
+        check_agreement(trial, ended, validated)
+
+
+_CONFIG = """
+dataset: {}
+retrievers: {{a: {{run: second.run}}}}
+match: id
+metrics: [recall@3]
+statistics: {{resamples: 100}}
+"""
+
+
+def _corpus(trial: Trial) -> None:
+    """Texts of ids."""
+    content, mutated = _changed(trial.random, "corpus.jsonl")
+    trial.write("corpus.jsonl", content)
+    trial.write("goldset.jsonl", (SEEDS / "goldset.jsonl").read_bytes())
+    files = ("corpus.jsonl", "goldset.jsonl", "no text", "in the corpus")
+    scored = trial.run("score", "goldset.jsonl", "--corpus", "corpus.jsonl", names=files)
+    trial.claim(mutated or scored.code == 0, f"refuses a right corpus: {scored.err}")
+    trial.run("gold", "validate", "goldset.jsonl", "--corpus", "corpus.jsonl", names=files)
+
+
+def _changed(random: Random, name: str) -> tuple[bytes, bool]:
+    """A seed, with other values, characters or bytes; or only written otherwise, and False."""
+    content = (SEEDS / name).read_bytes()
+    whole = name.endswith(".json")
+    records = [json.loads(content)] if whole else _records(content)
+    mutated = random.random() < 0.85
+    if mutated and random.random() < 0.6:
+        records = mutate.values(random, records)
+    if not whole:
+        content = written(random, records)
+    elif records:
+        content = json.dumps(records[0], indent=random.choice((None, 1))).encode()
+    if mutated and random.random() < 0.4:
+        content = mutate.any_of(random, content)
+    return content, mutated
 
 
 def check_numbers(trial: Trial, outcome: Outcome, rows: Any) -> None:

@@ -85,8 +85,18 @@ class Outcome:
 
 
 def bounded() -> None:
-    """Bound the memory of this process, for all that comes."""
+    """For all that comes in this process: bounded memory, and neither processes nor connections."""
     resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
+
+    def refuse(event: str, args: tuple[object, ...]) -> None:
+        if event in _NEVER:
+            raise AssertionError(f"{event} {args}")
+
+    sys.addaudithook(refuse)
+
+
+_NEVER = {"socket.connect", "socket.getaddrinfo", "subprocess.Popen", "os.system", "os.exec"}
+"""What no file that is read may bring about, as Python's audit events call it."""
 
 
 def run(*args: object, stdin: bytes = b"") -> Outcome:

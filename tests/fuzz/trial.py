@@ -44,11 +44,15 @@ class Trial:
         return name
 
     def run(
-        self, *args: object, names: tuple[str, ...] = (), writes: tuple[str, ...] = ()
+        self,
+        *args: object,
+        names: tuple[str, ...] = (),
+        writes: tuple[str, ...] = (),
+        stdin: bytes = b"",
     ) -> Outcome:
         """Run the command; it may change and make what `writes` lists, folders with all in them."""
         before = _contents(self.folder)
-        outcome = run(*args)
+        outcome = run(*args, stdin=stdin)
         self.outcomes.append(outcome)
         self.wrong += outcome.complaints(names)
         after = _contents(self.folder)
