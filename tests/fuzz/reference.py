@@ -133,6 +133,7 @@ def _row(record: dict[str, Any]) -> Row:
     elif record.get("retrieved_chunk_ids") is not None:
         check(isinstance(record["retrieved_chunk_ids"], list), "retrieved_chunk_ids")
         docs = [_id(item) for item in record["retrieved_chunk_ids"]]
+    check(not docs or all(ids for _, ids in gold), "gold without an id")
     return Row(query_id, gold, docs)
 
 
@@ -185,7 +186,7 @@ def _gold(item: Any) -> tuple[float, set[str]]:
             other.get("id") is not None or other.get("text", other.get("page_content")) is not None
         )
         _score(other.get("score"))
-    check(ids, "gold without an id")
+    check(ids or item.get("text", item.get("page_content")) is not None or others, "no gold")
     return (1.0 if grade is None else float(grade)), ids  # type: ignore[return-value]
 
 
