@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError, read_dataset, validate
 from kragx.data import as_corpus
-from kragx.data.formats import jsonl, tabular
+from kragx.data.formats import excel, jsonl, tabular
 from kragx.data.validation import _Corpus
 from kragx.errors import nearest
 from tests.thoroughness import examples
@@ -47,7 +47,7 @@ def test_gzip_in_proportion(tmp_path, monkeypatch):
 def test_workbook_without_end(tmp_path, monkeypatch):
     """A workbook whose parts unpack to much is refused before it is read."""
     pytest.importorskip("openpyxl")
-    monkeypatch.setattr(tabular, "_MOST_OF_WORKBOOK", 1 << 18)
+    monkeypatch.setattr(excel, "_MOST", 1 << 18)
     path = tmp_path / "gold.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as parts:
         parts.writestr("xl/worksheets/sheet1.xml", b" " * (1 << 22))

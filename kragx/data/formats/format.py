@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -231,6 +232,15 @@ class Fields:
     def _refused(self, error: DataError) -> None:
         remedy = f"; {error.remedy}" if error.remedy else ""
         self.report(error.field, error.problem + remedy)
+
+
+def unique_names(columns: Iterable[str]) -> list[str]:
+    """The names of columns; a `DataError` names the first that stands twice."""
+    names = list(columns)
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise DataError(f"the column {twice!r} stands twice; keep one")
+    return names
 
 
 def _clean_entry(value: object, mender: Mender) -> str:

@@ -10,15 +10,14 @@ import ast
 import csv
 import io
 import re
-import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from kragx.data.formats import FORMATS
 from kragx.data.formats.encodings import GUESSED, decoded
-from kragx.data.formats.format import Kind
+from kragx.data.formats.excel import read_excel
+from kragx.data.formats.format import Kind, unique_names
 from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_bytes, unique_keys
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.text import Mender, read_number
@@ -34,7 +33,6 @@ FIELDS: Mapping[str, Kind] = {
 """Every field of every format, and what it holds."""
 
 _SEPARATORS = {"ids": "[|;\n,]", "gold ids": "[|;\n,]", "texts": "\n", "gold texts": "\n"}
-_MOST_OF_WORKBOOK = 64 << 20  # bytes of XML, each of which takes many more in memory
 _MOST_TIMES = 20  # that a table with quotes that are never closed is read
 _FLAGS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -105,37 +103,6 @@ def _header(cells: list[str], path: str | Path) -> list[str]:
             "as .tsv with tabs"
         )
     return names
-
-
-def unique_names(columns: Iterable[str]) -> list[str]:
-    """The names of columns; a `DataError` names the first that stands twice."""
-    names = list(columns)
-    if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
-        raise DataError(f"the column {twice!r} stands twice; keep one")
-    return names
-
-
-def read_excel(
-    path: str | Path, problems: Problems | None = None, encoding: str | None = None
-) -> Iterator[Row]:
-    """The rows of the first sheet of an Excel file, numbered as Excel does."""
-    with needing("pandas", "reading Excel files"):
-        import openpyxl  # type: ignore[import-untyped]  # noqa: F401  # pandas needs it
-        import pandas
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as parts:
-            n_bytes = sum(part.file_size for part in parts.infolist())
-        check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST_OF_WORKBOOK)
-    try:
-        frame = pandas.read_excel(path, dtype=str, keep_default_na=False)
-    except ImportError:
-        raise DataError(
-            f"{path}: a workbook of an old kind, or one with a password; save it as .xlsx without"
-        ) from None
-    except Exception as error:  # a damaged file makes its readers raise whatever they meet
-        raise DataError(f"{path}: cannot be read as Excel: {error}") from None
-    return rows_of_frame(frame)
 
 
 def read_parquet(

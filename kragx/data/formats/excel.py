@@ -1,0 +1,120 @@
+"""The first sheet of an Excel file, as its user sees it.
+
+A workbook holds more than what is seen, and less: a formula is kept with the value that Excel gave
+it last, if Excel ever did; 007 may be the number 7 in a format; of merged cells only the first
+holds something. What cannot be told apart from an empty cell is refused, by its cell.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kragx.data.formats.format import unique_names
+from kragx.data.formats.jsonl import check_unpacked, open_bytes
+from kragx.data.problems import Problems
+from kragx.errors import DataError, inside, needing
+
+_OLD = bytes.fromhex("d0cf11e0")
+"""How workbooks of before 2007 begin, and those with a password."""
+
+_MOST = 64 << 20
+"""Bytes of XML, each of which takes many more in memory."""
+
+_DIGITS = 15
+"""As many as Excel keeps of a number."""
+
+
+def read_excel(
+    path: str | Path, problems: Problems | None = None, encoding: str | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of the first sheet, numbered as Excel does, with numbers as texts.
+
+    A row with an error, with a formula that has no value, or in merged cells is reported to
+    `problems`; reading goes on with the next.
+
+    Raises:
+        DataError: the file cannot be read, or its first row names no columns; or, without
+            `problems`, a row is broken.
+        MissingExtraError: openpyxl is not installed.
+    """
+    problems = problems or Problems(str(path), strict=True)
+    written, shown = _sheets(path)
+    broken: set[int] = set()
+    for merged in written.merged_cells.ranges:
+        broken.update(range(merged.min_row, merged.max_row + 1))
+        message = f"{merged.coord}: merged cells, of which the first alone holds something"
+        problems.add(merged.min_row, None, f"{message}; unmerge them and fill each")
+    rows = written.iter_rows()
+    header = ["" if cell.value is None else str(cell.value).strip() for cell in next(rows, ())]
+    with inside(path=f"{path}:1"):
+        names = unique_names(header)
+    for row in rows:
+        number = row[0].row
+        values = {}
+        try:
+            for name, cell in zip(names, row):
+                value = _value(cell, shown[cell.coordinate] if cell.data_type == "f" else cell)
+                if name:
+                    values[name] = value
+                elif value is not None and str(value).strip():
+                    raise DataError(f"{cell.coordinate}: its column has no name in the first row")
+        except DataError as error:
+            problems.add(number, name or None, str(error))
+        else:
+            if number not in broken:
+                yield number, values
+
+
+def _sheets(path: str | Path) -> tuple[Any, Any]:
+    """The first sheet as it was written, with formulas, and as it is shown, with values."""
+    with needing("pandas", "reading Excel files"):
+        import openpyxl  # type: ignore[import-untyped]
+    with open_bytes(path) as file:
+        if file.read(len(_OLD)) == _OLD:
+            raise DataError(
+                f"{path}: a workbook of an old kind, or one with a password; save it as .xlsx "
+                "without"
+            )
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as parts:
+            n_bytes = sum(part.file_size for part in parts.infolist())
+        check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
+    try:
+        shown = written = openpyxl.load_workbook(path).worksheets[0]
+        if any(cell.data_type == "f" for row in written.iter_rows() for cell in row):
+            shown = openpyxl.load_workbook(path, data_only=True).worksheets[0]
+    except Exception as error:  # a damaged file makes its reader raise whatever it meets
+        raise DataError(f"{path}: cannot be read as Excel: {error}") from None
+    return written, shown
+
+
+def _value(written: Any, shown: Any) -> Any:
+    """What a cell shows: a text, a date, or None.
+
+    Raises:
+        DataError: it shows an error or nothing for certain.
+    """
+    value = shown.value
+    if shown.data_type == "e":
+        raise DataError(f"{shown.coordinate}: holds the error {value}; mend it in Excel")
+    if value is None and written.data_type == "f" and shown.data_type != "str":
+        formula = getattr(written.value, "text", written.value)
+        raise DataError(
+            f"{shown.coordinate}: the formula {formula} has no value; open the file in Excel and "
+            "save it"
+        )
+    if isinstance(value, bool):
+        return str(value).upper()
+    if not isinstance(value, (int, float)):
+        return value
+    if abs(value) >= 10**_DIGITS:
+        raise DataError(
+            f"{shown.coordinate}: a number of more than {_DIGITS} digits, of which Excel keeps no "
+            "more; format the column as text and type it again"
+        )
+    text = str(int(value)) if value == int(value) else str(value)
+    zeros = shown.number_format
+    return text.zfill(len(zeros)) if set(zeros) == {"0"} else text  # 007 is the number 7
