@@ -1,15 +1,17 @@
 """The answers of a retriever as they come, kept so that an interrupted run goes on from them."""
 
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kragx.app.fingerprint import Fingerprint
 from kragx.app.record import UNFINISHED, Kept, now
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
+from kragx.data.documents import clean_seconds
 from kragx.data.formats.gold import answer_record
 from kragx.data.formats.jsonl import make_folder, open_log, read_records, to_json
 from kragx.data.problems import Problems
@@ -46,12 +48,15 @@ class PartialAnswers:
         kept: how many they are, and from when.
         unused: if none is taken over, those that might have been.
         keep: keeps one more before the next one is waited for.
+        as_read: of answers that were kept now those that a next run would read otherwise, as their
+            metadata holds what JSON has no form for: an interruption must change no number.
     """
 
     known: Mapping[str, Retrieved]
     kept: Kept
     unused: Unused | None
     keep: Callable[[Query, Retrieved], None]
+    as_read: Mapping[str, Retrieved]
 
 
 @contextmanager
@@ -77,23 +82,37 @@ def partial_answers(
         path.unlink(missing_ok=True)
     known, kept, unused = _read(path, fingerprint, dataset)
     lock = threading.Lock()
+    as_read: dict[str, Retrieved] = {}
     make_folder(path.parent)
     with open_log(path) as file:
 
-        def write(record: Mapping[str, Any]) -> None:
+        def write(record: Mapping[str, Any]) -> str:
+            line = Mender().mend(to_json(record))
             with lock:
-                file.write(Mender().mend(to_json(record)) + "\n")
+                file.write(line + "\n")
                 file.flush()
+            return line
 
         def keep(query: Query, retrieved: Retrieved) -> None:
-            if retrieved.error is None:
-                question = {"query_id": query.id, "query": query.text}
-                write({"of": [answers, times], **question, **answer_record(retrieved)})
+            if retrieved.error is not None:
+                return
+            question = {"query_id": query.id, "query": query.text}
+            line = write({"of": [answers, times], **question, **answer_record(retrieved)})
+            again = _answer(json.loads(line))
+            with suppress(Exception):  # whatever foreign values raise when they are compared
+                if again == retrieved:
+                    return
+            as_read[query.id] = again
 
         if file.tell():
             file.write("\n")  # behind a line that was cut off
         write({"begun": now(), "of": [answers, times], "parts": fingerprint.answers})
-        yield PartialAnswers(known, kept, unused, keep)
+        yield PartialAnswers(known, kept, unused, keep, as_read)
+
+
+def _answer(record: Mapping[str, Any]) -> Retrieved:
+    docs = as_docs(record["retrieved"], Mender(), "retrieved")
+    return Retrieved(docs, clean_seconds(record.get("seconds")))
 
 
 def _read(
@@ -117,9 +136,9 @@ def _read(
                 n_of.setdefault(key, set()).add(query_id)
                 is_asked = query_id in dataset and dataset[query_id].text == record["query"]
                 if key == answers and is_asked:
-                    docs = as_docs(record["retrieved"], Mender(), "retrieved")
-                    seconds = record.get("seconds") if key_of_times == times else None
-                    known[query_id] = Retrieved(docs, seconds)
+                    answer = _answer(record)
+                    is_timed = key_of_times == times
+                    known[query_id] = answer if is_timed else replace(answer, seconds=None)
     n_edited = sum(query_id in dataset for query_id in n_of.get(answers, set()) - known.keys())
     n_untimed = sum(answer.seconds is None for answer in known.values())
     kept = Kept(len(known), len(dataset), begun.get(answers), n_untimed, n_edited)

@@ -44,9 +44,10 @@ class Keeping:
         elif unused is not None:
             more = len(unused.changed) - NAMES
             changed = ", ".join(map(visible, unused.changed[:NAMES]))
+            count = "1 answer" if unused.n_answers == 1 else f"{unused.n_answers} answers"
             self.say(
-                f"{visible(name)}: {unused.n_answers} answers of an interrupted run"
-                f"{began(unused.begun)} are not used, as something has changed since: {changed}"
+                f"{visible(name)}: not used: {count} of an interrupted run"
+                f"{began(unused.begun)}, as something has changed since: {changed}"
                 f"{f' and {more} more' if more > 0 else ''}; all is asked for now"
             )
 
@@ -161,4 +162,5 @@ def _asked(
             kept = answers.kept
             options |= {"known": answers.known, "on_answer": answers.keep}
             run = retrieve(retriever, dataset, **options)
+            run = replace(run, results={**run.results, **answers.as_read})
     return replace(run, settings=config.settings), kept

@@ -49,7 +49,9 @@ class Mender:
                 return {self.mend_within(key): self.mend_within(own) for key, own in value.items()}
             case list():
                 return [self.mend_within(own) for own in value]
-        return value
+        # A number of numpy is one like any other, as it is in the files that are written of it.
+        is_number = getattr(value, "shape", None) == () and hasattr(value, "item")
+        return value.item() if is_number else value
 
 
 def read_number(text: str) -> float | None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -141,7 +142,7 @@ def test_what_has_changed_is_named_and_asked_anew(interrupted, kragx, file, old,
     outcome = kragx("run", "run.yaml")
     assert outcome.code == 0
     assert asked(interrupted) == "1 2 3 4 5 6"
-    assert "mine: 3 answers of an interrupted run that began on " in outcome.err
+    assert "mine: not used: 3 answers of an interrupted run that began on " in outcome.err
     assert f"has changed since: {named}; all is asked for now" in outcome.err
     assert "kept" not in outcome.err + outcome.out
 
@@ -367,6 +368,45 @@ def test_lines_are_lines(tmp_path, text):
         answers.keep(Query("q2", "two"), Retrieved(error="no index"))
     with partial_answers(path, STATE, QUESTIONS) as answers:
         assert answers.known == {"q1": answer}
+
+
+def test_an_interruption_changes_no_answer(tmp_path):
+    """What JSON has no form for is used as a next run would read it, interrupted or not."""
+
+    class Odd:
+        def __eq__(self, other):
+            raise ValueError
+
+        __hash__ = None
+
+        def __str__(self):
+            return "odd"
+
+    path = tmp_path / "mine.jsonl"
+    metadata = {"on": date(2026, 1, 31), "pair": (1, 2), 5: "five", "odd": Odd()}
+    with partial_answers(path, STATE, QUESTIONS) as answers:
+        answers.keep(Query("q1", "one"), Retrieved((Doc(id="d", metadata=metadata),), 0.5))
+        answers.keep(Query("q2", "two"), Retrieved((Doc(id="d", metadata={"page": 5}),), 0.5))
+    with partial_answers(path, STATE, QUESTIONS) as again:
+        assert answers.as_read == {"q1": again.known["q1"]}
+    plain = {"on": "2026-01-31", "pair": [1, 2], "5": "five", "odd": "odd"}
+    assert again.known["q1"].documents[0].metadata == plain
+
+
+def test_numbers_of_numpy_in_metadata(prepared, kragx, jsonl):
+    """They are numbers like any others, in a run that was interrupted and in one that was not."""
+    edit(prepared / "toy_package" / "search.py", "    return [doc for", "    found = [doc for")
+    with (prepared / "toy_package" / "search.py").open("a") as file:
+        file.write("    import numpy\n    page = numpy.int64(words.number(question))\n")
+        file.write("    return [{**doc, 'metadata': {'page': page}} for doc in found]\n")
+    edit(prepared / "run.yaml", "match: id", "match: {method: id, id_key: metadata.page}")
+    jsonl(*[{**q, "gold": [{"id": q["query_id"][1:]}]} for q in GOLD], name="gold.jsonl")
+    for code, options in ((130, []), (0, []), (0, ["--fresh"])):
+        assert kragx("run", "run.yaml", *options).code == code
+        (prepared / "revived").touch()
+        if not code:
+            report = json.loads((prepared / "out" / "report.json").read_text())
+            assert report["evaluations"][0]["mean"]["recall@3"] == 1.0
 
 
 @pytest.mark.parametrize("broken", [0, 1, 2])
