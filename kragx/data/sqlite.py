@@ -61,10 +61,11 @@ def writing(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # a full disk has ended it already
+            db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
 
 
 def rows_of(

@@ -6,7 +6,9 @@ arrives. The order of the judgements is that of the questions, whatever comes fi
 """
 
 import asyncio
+import json
 import sqlite3
+import tempfile
 import time
 import uuid
 import warnings
@@ -27,7 +29,7 @@ from kragx.judging.prompt import (
 from kragx.judging.question import SETTLED, Answer, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import Rubric
 from kragx.judging.settings import JudgeSettings, wait_before
-from kragx.judging.store import Store, now
+from kragx.judging.store import Store, now, record
 from kragx.judging.tally import Spent, Tally, about_tokens
 from kragx.printing import progress_bar
 
@@ -180,6 +182,8 @@ class Batch:
 
             async def work() -> None:
                 for key in keys:
+                    if self.write_error is not None:  # what cannot be kept is not asked for
+                        return
                     self.done[key] = await self._joined(key)
                     advance()
 
@@ -192,7 +196,7 @@ class Batch:
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
-                self._commit()
+                self._commit_last()
                 close = getattr(settings.client, "aclose", None)
                 if close is not None:
                     await close()
@@ -238,7 +242,12 @@ class Batch:
                     f"judging stopped; what was judged is in {settings.store}"
                 )
             wait = wait_before(key, number, answer.retry_after)
-            if not answer.again or number == settings.attempts or wait > _LONGEST_WAIT:
+            if (
+                self.write_error is not None
+                or not answer.again
+                or number == settings.attempts
+                or wait > _LONGEST_WAIT
+            ):
                 break
             if answer.kind == "rate_limit":
                 settings.pace.pause(wait)
@@ -247,8 +256,6 @@ class Batch:
 
     def _keep(self, attempt: Judgement) -> None:
         """Commit an attempt, together with those that arrive in the next few milliseconds."""
-        if self.write_error is not None:  # what cannot be kept is not asked for
-            raise self.write_error
         self.attempts.append(attempt)
         if len(self.attempts) == 1:
             asyncio.get_running_loop().call_later(_TOGETHER, self._commit_soon)
@@ -256,8 +263,48 @@ class Batch:
     def _commit_soon(self) -> None:
         try:
             self._commit()
-        except sqlite3.Error as error:  # nobody waits for this call, so the next answer tells
+        except sqlite3.Error as error:  # nobody waits for this call; what is asked for comes in yet
             self.write_error = error
+
+    def _commit_last(self) -> None:
+        """Commit what is left.
+
+        Raises:
+            JudgingError: the store took or takes no more; what it lacks is in a file to import.
+        """
+        try:
+            self._commit()
+        except sqlite3.Error as error:
+            self.write_error = error
+        if self.write_error is not None:
+            raise JudgingError(
+                f"{self.settings.store}: the judgement store failed: {self.write_error}; "
+                f"{self._rescued()}, and nothing more was asked"
+            ) from self.write_error
+
+    def _rescued(self) -> str:
+        """Keep the attempts that the store lacks in a file that it can import, and say so."""
+        if not self.attempts:
+            return "all that was judged is stored"
+        pairs: dict[str, list[list[str]]] = {}
+        for key, *pair in self._pairs():
+            pairs.setdefault(key, []).append(pair)
+        lines = (
+            json.dumps(record(attempt, json.loads(self.wanted[attempt.key][1]), pairs))
+            for attempt in self.attempts
+        )
+        n_lost = len(self.attempts)
+        try:
+            with tempfile.NamedTemporaryFile(
+                "w", prefix="kragx-judged-", suffix=".jsonl", delete=False, encoding="utf-8"
+            ) as file:
+                file.writelines(f"{line}\n" for line in lines)
+        except OSError as error:
+            return f"{n_lost} answers are lost, as no other file could be written ({error})"
+        return (
+            f"{n_lost} answers that it did not take are in {file.name} (once there is room: kragx "
+            f"judge store import {file.name} --store {self.settings.store})"
+        )
 
     def _commit(self) -> None:
         if self.attempts:

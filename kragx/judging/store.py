@@ -169,16 +169,13 @@ class Store:
             "LEFT JOIN questions q ON q.key = a.key ORDER BY a.id"
         )
         for *values, material in rows:
-            attempt = dict(zip(_COLUMNS, _VALUES(_attempt(values, str(self.path)))))
+            attempt = _attempt(values, str(self.path))
             pairs = self._db.execute(
                 "SELECT query_id, document_id FROM pairs WHERE key = ? ORDER BY 1, 2",
-                (attempt["key"],),
+                (attempt.key,),
             )
-            yield {
-                **{name: value for name, value in attempt.items() if value is not None},
-                "question": None if material is None else self._question(material),
-                "pairs": [list(pair) for pair in pairs],
-            }
+            question = None if material is None else self._question(material)
+            yield record(attempt, question, {attempt.key: [list(pair) for pair in pairs]})
 
     def _question(self, material: Any) -> dict[str, Any]:
         try:
@@ -197,6 +194,15 @@ def _attempt(values: Sequence[Any], path: str = "") -> Judgement:
         if type(value) not in kinds:
             raise DataError(f"not a judgement: {name!r} is {shorten(value)}", path=path)
     return Judgement(*values)
+
+
+def record(
+    attempt: Judgement, question: Mapping[str, Any] | None, pairs: Mapping[str, list[list[str]]]
+) -> dict[str, Any]:
+    """An attempt as it is exported, with its question and the (query, document) ids of each key."""
+    values = zip(_COLUMNS, _VALUES(attempt))
+    own = {name: value for name, value in values if value is not None}
+    return own | {"question": question, "pairs": pairs.get(attempt.key, [])}
 
 
 def _read_record(

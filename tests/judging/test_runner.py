@@ -397,17 +397,3 @@ def test_store_only_grows(store):
         with pytest.raises(sqlite3.IntegrityError, match="only grows"):
             db.execute(statement)
     db.close()
-
-
-def test_store_that_cannot_be_written_ends_the_run(store, monkeypatch):
-    """If answers cannot be kept no more are paid for, and the error names the store."""
-    import sqlite3
-
-    def full(self, attempts):
-        raise sqlite3.OperationalError("database or disk is full")
-
-    monkeypatch.setattr(Store, "add", full)
-    client = ScriptedClient(lambda _: 1, delay=0.01)
-    with pytest.raises(DataError, match="disk is full"):
-        judge_of(client, store, concurrency=1).judge([ask(f"{at}") for at in range(50)])
-    assert len(client.requests) < 10
