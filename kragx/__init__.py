@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         KragxError as KragxError,
         MissingExtraError as MissingExtraError,
         RetrieverError as RetrieverError,
+        UntrustedError as UntrustedError,
         UsageError as UsageError,
     )
     from kragx.evaluation.evaluate import (
@@ -103,6 +104,7 @@ _PUBLIC = {
         "KragxError",
         "MissingExtraError",
         "RetrieverError",
+        "UntrustedError",
         "UsageError",
     ),
     "evaluation.evaluate": ("aevaluate", "evaluate", "match_pairs", "pooled"),

@@ -3,7 +3,8 @@
     KragxError                 70
     ├── UsageError             2   an argument, option or metric that does not exist or does not fit
     │   ├── ConfigError        2   the same in a config file; lists every problem with its YAML path
-    │   └── MissingExtraError  2   an optional package that is not installed
+    │   ├── MissingExtraError  2   an optional package that is not installed
+    │   └── UntrustedError     2   code that a folder names and that nobody has allowed to run
     ├── DataError              3   a document, gold item, file or answer that cannot be used
     ├── RetrieverError         5   a retriever failed on more questions than is tolerated
     └── JudgingError           4   judgements are missing, or the budget is used up
@@ -86,6 +87,15 @@ class MissingExtraError(UsageError, ImportError):  # type: ignore[misc]  # path:
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional package: pip install 'kragx[{extra}]'")
+
+
+class UntrustedError(UsageError):
+    """What a folder asks for needs code, a model or a file elsewhere, and nobody has allowed it."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(
+            problem, remedy="if you trust its author, --trust runs it (docs/security.md)"
+        )
 
 
 @contextmanager

@@ -4,13 +4,76 @@ import importlib
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
-from kragx.errors import KragxError, UsageError, nearest
+from kragx.errors import KragxError, UntrustedError, UsageError, nearest
+
+
+@dataclass(frozen=True)
+class _Importing:
+    """What may be imported by its path, and where it is looked for.
+
+    Attributes:
+        folder: the first place to look in; None for Python's own places alone.
+        paths: those that may be imported; None if all may.
+    """
+
+    folder: Path | None = None
+    paths: frozenset[str] | None = None
+
+
+_IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+_importing: ContextVar[_Importing] = ContextVar("importing", default=_Importing())  # noqa: B039
+
+
+@contextmanager
+def looking_in(folder: Path | None) -> Iterator[None]:
+    """Within this, find modules that import paths name in this folder first, if there is one.
+
+    It comes onto Python's path with the first import path that is loaded, not before: nothing in a
+    folder that is only looked at stands in for a package.
+    """
+    token = _importing.set(replace(_importing.get(), folder=folder))
+    try:
+        yield
+    finally:
+        _importing.reset(token)
+
+
+@contextmanager
+def data_alone(*own: object, trust: bool = False) -> Iterator[None]:
+    """Within this, import paths are refused: what others have written is read as data.
+
+    Args:
+        own: what the user has written himself; import paths that stand in it are his own.
+        trust: refuse none after all.
+    """
+    outer = _importing.get()
+    if trust or outer.paths is not None:
+        yield  # what is around decides
+        return
+    paths = frozenset(path for value in own for path in _IMPORT_PATH.findall(str(value)))
+    token = _importing.set(replace(outer, paths=paths))
+    try:
+        yield
+    finally:
+        _importing.reset(token)
+
+
+def imported(path: str) -> Any:
+    """What an import path names, if its module is imported already; else None."""
+    module_name, _, name = path.partition(":")
+    value: Any = sys.modules.get(module_name)
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    return value
 
 
 class FromVariable(str):
@@ -93,10 +156,16 @@ def load(path: str) -> Any:
 
     Raises:
         UsageError: the path is malformed, the module cannot be imported or has no such name.
+        UntrustedError: nothing may be imported here (`data_alone`).
     """
     module_name, _, name = path.partition(":")
     if not module_name or not name:
         raise UsageError(f"{path!r} is not an import path; write 'package.module:name'")
+    allowed = _importing.get()
+    if allowed.paths is not None and path not in allowed.paths:
+        raise UntrustedError(f"{path} is code, and a folder's data alone is read")
+    if allowed.folder is not None and str(allowed.folder) not in sys.path:
+        sys.path.insert(0, str(allowed.folder))
     try:
         value: Any = importlib.import_module(module_name)
     except KragxError:

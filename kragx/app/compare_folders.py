@@ -19,6 +19,7 @@ from kragx.comparison import (
 from kragx.comparison.changes import EARLIER, NOW
 from kragx.errors import UsageError
 from kragx.metrics import Profile
+from kragx.plugins import data_alone
 from kragx.printing import Line, Part, Result
 
 
@@ -68,6 +69,7 @@ def compare_folders(
     slices: Sequence[str] | None = None,
     anyway: bool = False,
     settings: Sequence[str] = (),
+    trust: bool = False,
 ) -> Compared:
     """Compare the numbers of two result folders, or of two retrievers in one, as they stand there.
 
@@ -80,14 +82,31 @@ def compare_folders(
         slices: fields to compare within; None for those of the later one's config.
         anyway: compare what cannot be compared, and say so.
         settings: values that win over the config's, as ``max_failed=0.1``.
+        trust: read what the folders link to, and import metrics that they name, which say more of
+            themselves than what stands in the folders.
 
     Raises:
         DataError: a folder lacks a file, or one is broken.
         UsageError: nothing corresponds, or the results cannot be compared.
+        UntrustedError: a gate needs code that may not run.
     """
+    with data_alone(gates, trust=trust):
+        return _compared(old, new, retrievers, gates, slices, anyway, settings, trust)
+
+
+def _compared(
+    old: Path,
+    new: Path | None,
+    retrievers: Sequence[str],
+    gates: Sequence[str],
+    slices: Sequence[str] | None,
+    anyway: bool,
+    settings: Sequence[str],
+    trust: bool,
+) -> Compared:
     sides, records = [], {}
     for folder in (old,) if new is None else (old, new):
-        with opened(folder) as content:
+        with opened(folder, trust=trust) as content:
             sides.append(content.results)
             config = content.config(settings)
             records[str(folder)] = content.record
@@ -98,7 +117,8 @@ def compare_folders(
         before, after, statistics, retrievers=retrievers, slices=fields, anyway=anyway
     )
     named = read_gates(_conditions(gates), config.resolved_profile, "--gate")
-    conditions = named if new is None else (*config.parsed_gates, *named)
+    own = {} if new is None else config.gates or {}
+    conditions = (*read_gates(own, config.resolved_profile), *named)
     if not conditions:
         return Compared(changed, (), records)
     comparisons = compare_by_matcher(

@@ -49,7 +49,9 @@ def _opened(path: Path) -> int:
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            # A link is not followed: what it leads to is not ours to write in.
+            flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+            number = os.open(path, flags, 0o666)
         except FileNotFoundError:  # its former holder has just removed the folder
             continue
         try:

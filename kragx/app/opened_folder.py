@@ -8,16 +8,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kragx.app.config import RunConfig, load
 from kragx.app.record import UNFINISHED, Record
-from kragx.app.sealed import MANIFEST, Sealed, listed, reading
+from kragx.app.recorded_scores import RecordedScores
+from kragx.app.sealed import MANIFEST, Sealed, inside, listed, reading
 from kragx.comparison import Results
-from kragx.data import GoldDataset, Run, file_names, read_gold, read_results
+from kragx.data import (
+    NO_CORPUS,
+    Corpus,
+    GoldDataset,
+    Run,
+    as_corpus,
+    file_names,
+    read_gold,
+    read_results,
+)
 from kragx.data.formats.jsonl import file_name
-from kragx.errors import DataError
+from kragx.errors import DataError, UntrustedError
 from kragx.evaluation.evaluation import Evaluation
+
+SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
+EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
+INPUTS = (SCORES, CORPUS, *EARLIER)
+"""What a folder keeps of what stands elsewhere (`kragx.app.kept_inputs`)."""
 
 KEPT_BEFORE = ".partial.jsonl"
 """How the names of files in ``results`` end in which an earlier version kept answers."""
@@ -28,16 +43,45 @@ class FolderWarning(UserWarning):
 
 
 @dataclass(frozen=True)
+class Content:
+    """What a run left in a folder.
+
+    Attributes:
+        config: its config.
+        dataset: its gold set.
+        runs: what each retriever returned.
+        corpus: the texts of ids.
+        scores: those that code or a model gave; None where its author is trusted, and these are
+            asked again.
+    """
+
+    config: RunConfig
+    dataset: GoldDataset
+    runs: Mapping[str, Run]
+    corpus: Corpus
+    scores: RecordedScores | None
+
+
+class Earlier(NamedTuple):
+    """The results of an earlier run, and how that came about, if it is recorded."""
+
+    results: Results
+    record: Record | None
+
+
+@dataclass(frozen=True)
 class Opened:
     """A result folder as it is read: of one run, and as that has written it.
 
     Attributes:
         sealed: where its files stand.
         report: what its report.json holds.
+        trust: whether what the config names may be run, and read elsewhere.
     """
 
     sealed: Sealed
     report: Mapping[str, Any]
+    trust: bool = False
 
     @property
     def record(self) -> Record | None:
@@ -58,12 +102,11 @@ class Opened:
 
     def config(self, settings: Iterable[str] = ()) -> RunConfig:
         """The config, with values that win over it."""
-        return load(self.sealed.path("config.yaml"), settings, needs_env=False)
+        path = self.sealed.path("config.yaml")
+        return load(path, settings, needs_env=False, trust=self.trust)
 
-    def contents(
-        self, settings: Iterable[str] = ()
-    ) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
-        """Its config, its gold set, and what each retriever returned."""
+    def contents(self, settings: Iterable[str] = ()) -> Content:
+        """Its config, its gold set, what each retriever returned, and what belongs to that."""
         config = self.config(settings)
         name = config.dataset.name or file_name(str(config.dataset.path).removesuffix(".gz"))
         gold = read_gold(self.sealed.path("gold.jsonl"))
@@ -77,19 +120,61 @@ class Opened:
                 raise _cut_short(self.sealed.folder)
             # Its queries are the gold set's; what was extra is not in the folder.
             runs[name] = replace(run, name=name, settings=retriever.settings)
-        return config, dataset, runs
+        return Content(config, dataset, runs, self._corpus(config), self._scores(dataset))
 
-    def as_read(self, evaluations: Iterable[Evaluation]) -> tuple[Evaluation, ...]:
-        """With what was counted while the sources were read, which their copies do not show."""
+    def _corpus(self, config: RunConfig) -> Corpus:
+        elsewhere = config.dataset.corpus
+        if self.trust and elsewhere is not None and elsewhere.exists():
+            return as_corpus(elsewhere)
+        return as_corpus(self.sealed.path(CORPUS)) if self.sealed.has(CORPUS) else NO_CORPUS
+
+    def _scores(self, dataset: GoldDataset) -> RecordedScores | None:
+        if self.trust:
+            return None
+        if not self.sealed.has(SCORES):
+            return RecordedScores((), dataset)
+        return RecordedScores.read(self.sealed.path(SCORES), dataset)
+
+    def earlier(self, config: RunConfig) -> Earlier | None:
+        """The results that the run was compared with; None without any.
+
+        Raises:
+            UntrustedError: they stand elsewhere, as an earlier version has written the folder.
+        """
+        if config.earlier is None:
+            return None
+        if self.trust:
+            return read_earlier(config.earlier, trust=True)
+        if not all(map(self.sealed.has, EARLIER)):
+            raise UntrustedError(f"earlier: {config.earlier} is not kept in the folder")
+        report, gold = map(self.sealed.path, EARLIER)
+        kept = Opened(self.sealed, _report(report))
+        return Earlier(Results.read(str(config.earlier), kept.report, read_gold(gold)), kept.record)
+
+    def as_read(
+        self, evaluations: Iterable[Evaluation], scores: RecordedScores | None
+    ) -> tuple[Evaluation, ...]:
+        """With what was counted while the sources were read, which their copies do not show.
+
+        Where scores were recorded, with all that was counted while they were given, too.
+        """
+        told = set() if scores is None else scores.matchers
         try:
-            counted = {
-                row["retriever"]: {name: row["counts"].get(name, 0) for name in _READ_COUNTS}
+            known = {
+                (row["retriever"], row["match"]): dict(row["counts"])
                 for row in self.report["evaluations"]
             }
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise self._broken(error) from None
+
+        def counts(evaluation: Evaluation) -> Mapping[str, Any]:
+            recorded = known.get((evaluation.name, evaluation.match_name), {})
+            if evaluation.match_name in told or "" in told:
+                return recorded
+            return {name: recorded.get(name, 0) for name in _READ_COUNTS} if recorded else {}
+
         return tuple(
-            replace(evaluation, counts={**evaluation.counts, **counted.get(evaluation.name, {})})
+            replace(evaluation, counts={**evaluation.counts, **counts(evaluation)})
             for evaluation in evaluations
         )
 
@@ -101,40 +186,44 @@ class Opened:
 _READ_COUNTS = ("n_extra", "n_replaced_surrogates", "n_longer_lines")
 
 
+def read_earlier(folder: Path, *, trust: bool = False) -> Earlier:
+    """The results of an earlier run's folder; as `opened`."""
+    with opened(folder, trust=trust) as content:
+        return Earlier(content.results, content.record)
+
+
+def _report(path: Path) -> dict[str, Any]:
+    """What a report.json holds."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(report, dict):
+            raise TypeError("no JSON object")
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
+    return report
+
+
 @contextmanager
-def opened(folder: Path) -> Iterator[Opened]:
+def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
     """Open a result folder; whatever reads one reads it through this.
+
+    Args:
+        folder: the folder.
+        trust: whether what its config names may be run, and read elsewhere.
 
     Raises:
         DataError: it is none, is not whole, or was written anew before the block has ended.
     """
-    with reading(folder) as sealed:
+    with reading(folder, trust=trust) as sealed:
         if sealed.manifest is None:
             _check_former(folder)
-        path = sealed.path("report.json")
-        try:
-            report = json.loads(path.read_text(encoding="utf-8"))
-            if not isinstance(report, dict):
-                raise TypeError("no JSON object")
-        except (OSError, ValueError, TypeError) as error:
-            raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
-        yield Opened(sealed, report)
+        yield Opened(sealed, _report(sealed.path("report.json")), trust)
 
 
-def read_folder(
-    folder: Path, settings: Iterable[str] = ()
-) -> tuple[RunConfig, GoldDataset, dict[str, Run]]:
-    """What a run left in a folder: its config, its gold set, and what each retriever returned.
-
-    Args:
-        folder: the folder.
-        settings: values that win over the config's.
-
-    Raises:
-        DataError: as for `opened`.
-    """
-    with opened(folder) as content:
-        return content.contents(settings)
+def read_folder(folder: Path, *, trust: bool = False) -> Content:
+    """What a run left in a folder; as `opened`."""
+    with opened(folder, trust=trust) as content:
+        return content.contents()
 
 
 def _check_former(folder: Path) -> None:
@@ -176,7 +265,7 @@ def kept_before(folder: Path) -> list[Path]:
     """The files in which an earlier version kept answers, until its results were complete."""
     kept = []
     for path in sorted((folder / "results").glob(f"*{KEPT_BEFORE}")):
-        with suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
+        with suppress(OSError, ValueError), inside(folder, path).open(encoding="utf-8") as file:
             if "partial" in json.loads(next(file, "")):
                 kept.append(path)
     return kept

@@ -1,7 +1,7 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import update_wrapper
 from pathlib import Path
@@ -13,11 +13,19 @@ from kragx.app.fingerprint import Fingerprints
 from kragx.app.opened_folder import opened, read_folder
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
 from kragx.app.record import Clock, checkout
+from kragx.app.recorded_scores import RecordedScores, Recording
 from kragx.app.retrieving import Keeping, retrieve_all
 from kragx.app.run_report import RunReport
-from kragx.comparison import Failures, Results
-from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run, as_corpus, read_dataset
-from kragx.errors import DataError, JudgingError, RetrieverError, UsageError, nearest
+from kragx.comparison import Failures
+from kragx.data import Corpus, GoldDataset, Run, as_corpus, read_dataset
+from kragx.errors import (
+    DataError,
+    JudgingError,
+    RetrieverError,
+    UntrustedError,
+    UsageError,
+    nearest,
+)
 from kragx.evaluation.evaluate import evaluate_run, pooled
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
@@ -25,8 +33,9 @@ from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
 from kragx.judging import DEFAULT_STORE, read_judge
 from kragx.judging.judge import adjusted
-from kragx.matchers import BaseMatcher, MatchItem, matcher
+from kragx.matchers import BaseMatcher, Heard, MatchItem, matcher
 from kragx.metrics import parse_all
+from kragx.plugins import data_alone
 
 _Options = ParamSpec("_Options")
 _Result = TypeVar("_Result")
@@ -91,13 +100,31 @@ def run(
     for problem in undecidable_with(config, dataset):
         say(problem)
     earlier = earlier_results(config, dataset, folder, anyway=anyway)
+    recording = Recording(
+        dataset, config.resolved_profile, _specs(config), matchers, config.secrets
+    )
     written = [*_written(config, folder)]
     git = None if config.file is None else checkout(config.file, *written)
     keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
     runs, kept = retrieve_all(config.retrievers, dataset, progress=progress, keeping=keeping)
     with _failures_first(runs, dataset, config.max_failed):
-        report = _evaluated(config, dataset, runs, corpus, matchers, earlier, anyway=anyway)
-    return replace(report, record=clock.record(config.file, git, kept))
+        report = _evaluated(config, dataset, runs, corpus, matchers, recording)
+    records = list(recording.records(runs))
+    # Whoever looks at the report asks no code and no model once more.
+    scores = RecordedScores(records, dataset)
+    said = _named_matchers(config, scores) if records else {}
+    return replace(
+        report,
+        matchers={
+            name: said[name] if name in scores.matchers else known
+            for name, known in report.matchers.items()
+        },
+        records=records,
+        earlier=earlier and earlier.results,
+        earlier_record=earlier and earlier.record,
+        anyway=anyway,
+        record=clock.record(config.file, git, kept),
+    )
 
 
 def load_dataset(config: RunConfig) -> GoldDataset:
@@ -125,40 +152,50 @@ def corpus_of(config: RunConfig) -> Corpus:
         raise error.within("dataset.corpus") from None
 
 
-def corpus_left(config: RunConfig) -> Corpus:
-    """The corpus of a folder's config, if it is still there: what was found has its texts."""
-    path = config.dataset.corpus
-    return NO_CORPUS if path is None or not path.exists() else as_corpus(path)
-
-
 def recompute(
     folder: Path,
     *,
     earlier: Path | None = None,
     anyway: bool = False,
     settings: Sequence[str] = (),
+    trust: bool = False,
 ) -> RunReport:
     """Every number of a result folder once more, from what it holds; nothing is retrieved.
+
+    Nothing that it names is run, asked or read elsewhere, unless its author is trusted: matchers
+    that need code or a model give the scores that the run has recorded.
 
     Args:
         folder: that `kragx run` has written.
         earlier: a folder to compare with; None for the one that the config names.
         anyway: as for `run`.
         settings: values that win over the config's, as ``max_failed=0.1``.
+        trust: run the code, ask the models and read the files that the config names.
 
     Raises:
         DataError: the folder lacks a file, or one is broken.
+        UntrustedError: a number needs code that may not run.
     """
-    with opened(folder) as content:
-        config, dataset, runs = content.contents(settings)
-        record = content.record
-    if earlier is not None:
-        config = configs.with_earlier(config, earlier)
-    before = earlier_results(config, dataset, folder, anyway=anyway)
-    corpus, matchers = corpus_left(config), _named_matchers(config)
-    report = _evaluated(config, dataset, runs, corpus, matchers, before, anyway=anyway)
-    evaluations = content.as_read(report.evaluations)
-    return replace(report, evaluations=evaluations, record=record)
+    with data_alone(trust=trust):
+        with opened(folder, trust=trust) as content:
+            left = content.contents(settings)
+            config, record = left.config, content.record
+            before = content.earlier(config) if earlier is None else None
+        if not trust:
+            configs.check_whole(config)
+        if earlier is not None:
+            config = configs.with_earlier(config, earlier)
+        before = earlier_results(config, left.dataset, folder, anyway=anyway, known=before)
+        matchers = _named_matchers(config, left.scores)
+        report = _evaluated(config, left.dataset, left.runs, left.corpus, matchers)
+        return replace(
+            report,
+            evaluations=content.as_read(report.evaluations, left.scores),
+            earlier=before and before.results,
+            earlier_record=before and before.record,
+            anyway=anyway,
+            record=record,
+        )
 
 
 def evaluate_folder(
@@ -167,6 +204,7 @@ def evaluate_folder(
     match: object = None,
     metrics: Sequence[str] | None = None,
     corpus: Path | None = None,
+    trust: bool = False,
 ) -> tuple[Evaluation, ...]:
     """The evaluations of a result folder by other matchers and metrics; nothing is retrieved.
 
@@ -175,20 +213,23 @@ def evaluate_folder(
         match: a match spec instead of the config's.
         metrics: metric strings instead of the config's.
         corpus: has the texts of ids; None for the config's.
+        trust: as for `recompute`; what `match` and `metrics` name may be code all the same.
 
     Raises:
         UsageError: the spec or a metric is wrong.
         DataError: the folder lacks a file, or one is broken.
+        UntrustedError: a number needs code that may not run.
     """
-    config, dataset, runs = read_folder(folder)
-    changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
-    if metrics:
-        changed["metrics"] = list(metrics)
-    config = config.model_copy(update=changed)
-    known = corpus_left(config) if corpus is None else as_corpus(corpus)
-    matchers = _named_matchers(config)
-    dataset = _with_texts(dataset, config, known, matchers)
-    return _evaluated(config, dataset, runs, known, matchers).evaluations
+    with data_alone(match, metrics, trust=trust):
+        left = read_folder(folder, trust=trust)
+        changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
+        if metrics:
+            changed["metrics"] = list(metrics)
+        config = left.config.model_copy(update=changed)
+        known = left.corpus if corpus is None else as_corpus(corpus)
+        matchers = _named_matchers(config, left.scores, own=match is not None)
+        dataset = _with_texts(left.dataset, config, known, matchers)
+        return _evaluated(config, dataset, left.runs, known, matchers).evaluations
 
 
 def explain_folder(
@@ -198,6 +239,7 @@ def explain_folder(
     match: object = None,
     retriever: str | None = None,
     corpus: Path | None = None,
+    trust: bool = False,
 ) -> list[Explanation]:
     """Why each retriever of a result folder did or did not find a query's gold.
 
@@ -208,32 +250,40 @@ def explain_folder(
             the scores of all of them are shown.
         retriever: only this one.
         corpus: has the texts of ids; None for the config's.
+        trust: as for `recompute`; what `match` names may be code all the same.
 
     Raises:
         UsageError: there is no such query or retriever.
         DataError: the folder lacks a file, or one is broken.
+        UntrustedError: a score needs code that may not run.
     """
-    config, dataset, runs = read_folder(folder)
-    if retriever is not None and retriever not in runs:
-        raise UsageError(f"--retriever: {folder} has no {retriever!r}; {nearest(retriever, runs)}")
-    read = _match_reader(config)
-    named = {name: read(spec) for name, spec in config.named_matchers.items()}
-    deciding = next(iter(named.values())) if match is None else read(match)
-    panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
-    known = corpus_left(config) if corpus is None else as_corpus(corpus)
-    return [
-        explain(
-            dataset,
-            run,
-            query_id=query_id,
-            match=deciding,
-            panel=panel,
-            profile=config.profile,
-            corpus=known,
-        )
-        for name, run in runs.items()
-        if retriever in (None, name)
-    ]
+    with data_alone(match, trust=trust):
+        left = read_folder(folder, trust=trust)
+        config, runs = left.config, left.runs
+        if retriever is not None and retriever not in runs:
+            hint = nearest(retriever, runs)
+            raise UsageError(f"--retriever: {folder} has no {retriever!r}; {hint}")
+        read = _match_reader(config, left.scores)
+        named = {}
+        for name, spec in config.named_matchers.items():
+            with suppress(*(() if match is None else (UntrustedError,))):  # shown besides
+                named[name] = read(spec, name)
+        deciding = next(iter(named.values())) if match is None else read(match, None)
+        panel = {**(named if len(named) > 1 else {}), **standard_panel(deciding)}
+        known = left.corpus if corpus is None else as_corpus(corpus)
+        return [
+            explain(
+                left.dataset,
+                run,
+                query_id=query_id,
+                match=deciding,
+                panel=panel,
+                profile=config.profile,
+                corpus=known,
+            )
+            for name, run in runs.items()
+            if retriever in (None, name)
+        ]
 
 
 def _written(config: RunConfig, folder: Path | None) -> Iterator[Path]:
@@ -258,11 +308,30 @@ def _keeping(
     return Keeping(folder, Fingerprints(here, [*written, *own]), fresh, say)
 
 
-def _named_matchers(config: RunConfig) -> dict[str, BaseMatcher]:
-    """The matchers of a config by name, and the one of facts, if there is one, under no name."""
-    read = _match_reader(config)
-    named = {name: read(spec) for name, spec in config.named_matchers.items()}
-    return named if config.facts_match is None else {**named, "": read(config.facts_match)}
+def _named_matchers(
+    config: RunConfig, scores: RecordedScores | None = None, *, own: bool = False
+) -> dict[str, BaseMatcher]:
+    """The matchers of a config by name, and the one of facts, if there is one, under no name.
+
+    Args:
+        config: has the specs.
+        scores: stand in for what would be asked; None to ask.
+        own: whether the user has named the matchers that decide.
+    """
+    read = _match_reader(config, scores)
+    return {
+        name: read(spec, None if own and name else name) for name, spec in _specs(config).items()
+    }
+
+
+def _specs(config: RunConfig) -> dict[str, object]:
+    """The match specs of a config by name; under no name that of facts, if a metric reads any."""
+    metrics = parse_all(config.metrics, config.resolved_profile)
+    reads_facts = any(spec.metric.reads_facts for spec in metrics)
+    named = config.named_matchers
+    if config.facts_match is None or not reads_facts:
+        return named
+    return {**named, "": config.facts_match}
 
 
 def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
@@ -290,17 +359,19 @@ def _evaluated(
     runs: Mapping[str, Run],
     corpus: Corpus,
     of_config: Mapping[str, BaseMatcher],
-    earlier: Results | None = None,
-    *,
-    anyway: bool = False,
+    recording: Recording | None = None,
 ) -> RunReport:
-    """Each run evaluated under each matcher of a config."""
+    """Each run evaluated under each matcher of a config; what was said is recorded."""
     matchers = {name: named for name, named in of_config.items() if name}
     facts = of_config.get("")
     if any(texts.corpus is corpus for texts in _texts(config, corpus, matchers)):
         # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
         runs = {name: corpus.run(run) for name, run in runs.items()}
     evaluations = []
+
+    def hear(name: str, run: str) -> Heard | None:
+        return None if recording is None else recording.heard(name, run)
+
     for name, named in matchers.items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         deciding = named
@@ -324,12 +395,13 @@ def _evaluated(
                     facts_match=facts,
                     budget_tokenizer=config.budget_tokenizer,
                     corpus=corpus,
+                    heard=hear(name, run.name),
                 )
             except DataError as error:
                 raise error.within(f"retrievers.{run.name}") from None
             settings = config.secrets.masked(evaluation.settings)
             evaluations.append(replace(evaluation, match_name=name, settings=settings))
-    return RunReport(config, dataset, runs, tuple(evaluations), earlier, anyway, matchers)
+    return RunReport(config, dataset, runs, tuple(evaluations), matchers=matchers, corpus=corpus)
 
 
 @contextmanager
@@ -351,10 +423,22 @@ def _failures_first(
         raise RetrieverError(f"{'; '.join(lost)}; and judging: {error}") from error
 
 
-def _match_reader(config: RunConfig) -> Callable[[object], BaseMatcher]:
-    """Makes matchers of specs, with the profile's options and the config's judge."""
+def _match_reader(
+    config: RunConfig, scores: RecordedScores | None = None
+) -> Callable[[object, str | None], BaseMatcher]:
+    """Makes matchers of specs, with the profile's options and the config's judge.
+
+    What a folder has recorded under the name of a spec stands in for what would be asked; a spec
+    without one is the user's own.
+    """
     options = dict(config.resolved_profile.match_options)
-    if config.judge is not None:
+    if config.judge is not None and scores is None:
         judge = read_judge(filled(config.judge))
         options["judge"] = adjusted(judge, mask=config.secrets.masked)
-    return lambda spec: matcher(filled(spec), options)
+
+    def read(spec: object, name: str | None) -> BaseMatcher:
+        if scores is not None and name is not None:
+            return matcher(scores.spec(name, spec), options)
+        return matcher(filled(spec), options)
+
+    return read

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kragx.app.config import RunConfig
-from kragx.app.opened_folder import opened
+from kragx.app.opened_folder import Earlier, read_earlier
 from kragx.comparison import (
     NEEDS_EARLIER,
     NO_VALUE,
     REMEDY,
-    Results,
     direction,
     gold_differs,
     sliced,
@@ -71,8 +70,13 @@ def check_slices(config: RunConfig, dataset: GoldDataset) -> None:
 
 
 def earlier_results(
-    config: RunConfig, dataset: GoldDataset, folder: Path | None, *, anyway: bool
-) -> Results | None:
+    config: RunConfig,
+    dataset: GoldDataset,
+    folder: Path | None,
+    *,
+    anyway: bool,
+    known: Earlier | None = None,
+) -> Earlier | None:
     """The earlier results, if there are any, before any work.
 
     Args:
@@ -80,6 +84,7 @@ def earlier_results(
         dataset: the gold set, which must be theirs.
         folder: what this run writes, which must not be theirs.
         anyway: take those of another gold set too.
+        known: them, where they were read already.
 
     Raises:
         UsageError: there are none and a gate needs some; or they are of other retrievers, of
@@ -96,8 +101,8 @@ def earlier_results(
             f"earlier: {config.earlier} is the folder that this run writes; copy what it holds to "
             "another one first, or give another output"
         )
-    with opened(config.earlier) as content:
-        earlier = content.results
+    found = known or read_earlier(config.earlier)
+    earlier = found.results
     if not set(earlier.retrievers) & set(config.retrievers):
         raise UsageError(
             f"earlier: {earlier.name} has no retriever of this config; it has "
@@ -108,4 +113,4 @@ def earlier_results(
         raise UsageError(
             f"earlier: {earlier.name} cannot be compared with this config: {differing} ({REMEDY})"
         )
-    return earlier
+    return found

@@ -26,6 +26,7 @@ def assert_gates(
     gates: Mapping[str, Any] | None = None,
     *,
     earlier: str | Path | None = None,
+    trust: bool = False,
 ) -> tuple[GateResult, ...]:
     """Fail a test with a line for each gate that does not hold, and for who failed.
 
@@ -34,6 +35,7 @@ def assert_gates(
             `kragx.app.pipeline.run`, `kragx.compare` or `kragx.evaluate` returned.
         gates: as in a config; None for the config's own.
         earlier: a result folder that ``no worse than earlier`` looks at.
+        trust: of a result folder: run the code that its config names, if numbers need it.
 
     Returns:
         Every gate with what was found.
@@ -43,7 +45,9 @@ def assert_gates(
         UsageError: there are no gates, or they hold a mistake.
     """
     __tracebackhide__ = True  # pytest shows the caller's line
-    checked, failures = _results(results, gates, None if earlier is None else Path(earlier))
+    checked, failures = _results(
+        results, gates, None if earlier is None else Path(earlier), trust=trust
+    )
     if not checked:
         raise UsageError("gates: none is given; pass gates={'ndcg@10': '>= 0.75'}")
     bad = failed(checked)
@@ -54,7 +58,7 @@ def assert_gates(
 
 
 def _results(
-    results: object, gates: Mapping[str, Any] | None, earlier: Path | None
+    results: object, gates: Mapping[str, Any] | None, earlier: Path | None, *, trust: bool
 ) -> tuple[tuple[GateResult, ...], list[Failures]]:
     """The gates, and whose failures are more than is tolerated."""
     match results:
@@ -68,7 +72,7 @@ def _results(
         case RunReport():
             report = results
         case str() | Path() if Path(results).is_dir():
-            report = pipeline.recompute(Path(results), earlier=earlier)
+            report = pipeline.recompute(Path(results), earlier=earlier, trust=trust)
         case str() | Path():
             loaded = config.load(results)
             if earlier is not None:

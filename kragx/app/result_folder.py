@@ -6,6 +6,7 @@
     queries.csv    a line for each query besides          report.html all of it, to look into
     manifest.json  the size and hash of each of them
 
+Of what stands elsewhere it keeps what its numbers need (`kragx.app.kept_inputs`).
 With pyarrow (extra `parquet`) queries.parquet and results/*.parquet stand beside them. While a run
 goes on, each answer is added to ``.unfinished/answers/<retriever>.jsonl`` as it comes. All files
 appear together when the run has ended (`kragx.app.sealed`).
@@ -21,8 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig
+from kragx.app.kept_inputs import write_inputs
 from kragx.app.lock import locked
-from kragx.app.opened_folder import KEPT_BEFORE, kept_before
+from kragx.app.opened_folder import INPUTS, KEPT_BEFORE, kept_before
 from kragx.app.partial_answers import partial_path
 from kragx.app.record import UNFINISHED
 from kragx.app.sealed import (
@@ -75,7 +77,7 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
             allowed = _replaceable(folder)
             if allowed is not None:
                 results = [f"results/{name}.jsonl" for name in file_names(config.retrievers)]
-                check_free(folder, (*_FILES, *_REPORTS, *results), allowed)
+                check_free(folder, (*_FILES, *INPUTS, *_REPORTS, *results), allowed)
             with refused(work, "written"):
                 (work / ".gitignore").write_text("*\n", encoding="utf-8")
                 _take_over(folder)
@@ -146,6 +148,7 @@ def _write(report: RunReport, folder: Path) -> None:
         columns |= dict.fromkeys(metric_names(report.evaluations), "float64")
         columns["failure"] = "string"
         _write_parquet(folder / "queries.parquet", query_rows(report.evaluations), columns)
+    write_inputs(report, folder)
     write_text(folder / "means.csv", means_csv(report.evaluations, report.comparisons))
     write_text(folder / "queries.csv", queries_csv(report.evaluations, report.dataset))
     write_text(folder / "config.yaml", report.config.to_yaml())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
-from kragx.app.opened_folder import opened
 from kragx.app.record import Record, record_lines
 from kragx.app.report_json import EvaluationJson, ReportJson
 from kragx.app.screen import by_matcher, dataset_line, screen
@@ -28,7 +27,7 @@ from kragx.comparison import (
     gates_parts,
 )
 from kragx.comparison.side_by_side import remarks_on
-from kragx.data import Doc, GoldDataset, Run, as_corpus
+from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.inputs import arranged
 from kragx.matchers import BaseMatcher, MatchItem
@@ -53,6 +52,9 @@ class RunReport(Result):
         anyway: compare with them even if they cannot be compared.
         matchers: those that decided, by the name that evaluations give them.
         record: how the run came about; None where an earlier version did not write it down.
+        corpus: has the texts of ids.
+        earlier_record: how the earlier run came about, if it is recorded.
+        records: what code and models said in this run; none for a folder that is only read.
     """
 
     config: RunConfig
@@ -63,6 +65,9 @@ class RunReport(Result):
     anyway: bool = False
     matchers: Mapping[str, BaseMatcher] = field(default_factory=dict, repr=False, compare=False)
     record: Record | None = None
+    corpus: Corpus = field(default=NO_CORPUS, repr=False, compare=False)
+    earlier_record: Record | None = None
+    records: Sequence[Mapping[str, Any]] = field(default=(), repr=False, compare=False)
 
     @property
     def slices(self) -> tuple[str, ...]:
@@ -186,7 +191,7 @@ class RunReport(Result):
             dataset=self.dataset,
             runs=self.runs,
             comparisons=self.comparisons,
-            corpus=self._corpus,
+            corpus=self.corpus.docs,
             reasons=self._reasons,
             matchers=self.matchers,
             record=plain(self.record),
@@ -214,16 +219,9 @@ class RunReport(Result):
     def _record_lines(self) -> list[Line]:
         """How the run came about, and the earlier one that it is compared with."""
         lines = record_lines(self.record)
-        if self.earlier is not None and self.config.earlier is not None:
-            with opened(self.config.earlier) as earlier:
-                lines += record_lines(earlier.record, f"earlier, {self.earlier.name}")
+        if self.earlier is not None:
+            lines += record_lines(self.earlier_record, f"earlier, {self.earlier.name}")
         return lines
-
-    @property
-    def _corpus(self) -> dict[str, Doc]:
-        """The documents of the corpus by id, where the config names one that is still there."""
-        path = self.config.dataset.corpus
-        return {} if path is None or not path.exists() else dict(as_corpus(path).docs)
 
     @property
     def _reasons(self) -> dict[str, Reasons]:
@@ -234,17 +232,15 @@ class RunReport(Result):
             for evaluation in self.evaluations
             if "pool" in evaluation.settings
         }
-        return {
-            name: matcher.said(
-                (
-                    arranged(MatchItem(query, retrieved.documents), profile)
-                    for run in self.runs.values()
-                    for query in self.dataset
-                    if (retrieved := run.results.get(query.id)) is not None
-                    and retrieved.error is None
-                ),
-                relevance=name in pooled,
-            )
-            for name, matcher in self.matchers.items()
-            if matcher.judges
-        }
+        said: dict[str, Reasons] = {}
+        for name, matcher in self.matchers.items():
+            for run in self.runs.values() if matcher.judges else ():
+                answers = ((query, run.results.get(query.id)) for query in self.dataset)
+                items = (
+                    arranged(MatchItem(query, answer.documents), profile)
+                    for query, answer in answers
+                    if answer is not None and answer.error is None
+                )
+                own = matcher.for_run(run.name).said(items, relevance=name in pooled)
+                said[name] = {**said.get(name, {}), **own}
+        return said

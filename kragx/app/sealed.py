@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -55,20 +56,28 @@ class Sealed:
     Attributes:
         folder: the folder.
         manifest: what belongs to it; None where it has no manifest.
+        trust: whether links in it may lead anywhere.
     """
 
     folder: Path
     manifest: Manifest | None
+    trust: bool = False
 
     def path(self, name: str) -> Path:
         """Where a file stands.
 
         Raises:
-            DataError: the folder has a manifest, which does not name it.
+            DataError: the folder has a manifest, which does not name it; or it is no plain file.
         """
         if self.manifest is not None and name not in self.manifest:
             raise DataError(f"{self.folder}: {name} does not belong to it, says its {MANIFEST}")
-        return _where(self.folder, name)
+        return inside(self.folder, _where(self.folder, name), trust=self.trust)
+
+    def has(self, name: str) -> bool:
+        """Whether a file belongs to it."""
+        if self.manifest is not None:
+            return name in self.manifest
+        return _where(self.folder, name).exists()
 
     def check(self) -> None:
         """See to it that the files are those that the manifest names.
@@ -99,20 +108,41 @@ class Sealed:
             )
 
 
+def inside(folder: Path, path: Path, *, trust: bool = False) -> Path:
+    """A file of a folder that somebody may have made: a plain one, and no link that leads out.
+
+    Raises:
+        DataError: it is something else; that it is not there is no error.
+    """
+    try:
+        if not trust and not path.resolve().is_relative_to(folder.resolve()):
+            remedy = "if you trust its author, --trust follows it"
+            raise DataError("leads out of the folder", path=str(path), remedy=remedy)
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            raise DataError("no plain file", path=str(path))
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise DataError(f"cannot be read: {error}", path=str(path)) from None
+    return path
+
+
 @contextmanager
-def reading(folder: Path) -> Iterator[Sealed]:
+def reading(folder: Path, *, trust: bool = False) -> Iterator[Sealed]:
     """A folder to read: checked first, and what is read is all of one writing.
+
+    Args:
+        folder: the folder.
+        trust: whether links in it may lead anywhere.
 
     Raises:
         DataError: it does not fit its manifest, or was written anew in the meantime.
     """
     if (folder / UNFINISHED / "complete").is_dir():
         with suppress(UsageError):  # read-only, or just being written: it is read as it is
-            with locked(folder / UNFINISHED / "lock"):
+            with locked(inside(folder, folder / UNFINISHED / "lock")):
                 finish(folder)
             tidy(folder)
     problem = None
-    sealed = Sealed(folder, _current(folder))
+    sealed = Sealed(folder, _current(folder), trust)
     try:
         sealed.check()
         yield sealed
@@ -130,7 +160,7 @@ def manifest_of(folder: Path) -> Manifest | None:
     Raises:
         DataError: what is there is none that kragx has written.
     """
-    path = folder / MANIFEST
+    path = inside(folder, folder / MANIFEST)
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
         if value["written_by"] != "kragx":

@@ -94,8 +94,12 @@ def evaluate_run(
     facts_match: object = None,
     budget_tokenizer: object = None,
     corpus: object = None,
+    heard: matchers.Heard | None = None,
 ) -> Evaluation:
-    """`evaluate`, but where every question failed an evaluation in which nothing has a value."""
+    """`evaluate`, but where every question failed an evaluation in which nothing has a value.
+
+    `heard` is told what the matchers were asked for each query, and said (`matching.match`).
+    """
     metrics = None if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     named = profile_for(profile, metrics)
     match_spec = named.match if match is None else match
@@ -111,13 +115,18 @@ def evaluate_run(
                 f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match llm"
             )
     facts_by = facts_matcher(specs, facts_match, matcher, named)
-    sizes = Sizes() if budget_tokenizer is None else Sizes(tokenizer(budget_tokenizer))
+    sizes = (
+        Sizes()
+        if budget_tokenizer is None
+        else Sizes(tokenizer(budget_tokenizer, field="budget_tokenizer"))
+    )
 
     looks = any(spec.needs_evidence for spec in specs)
     by_id = matcher == matchers.IdMatcher() and not looks
     texts = Texts.of(corpus, matcher, looks=looks)
     source = source_of(dataset, run, meant, by_id=by_id, texts=texts)
     source.lists = [] if looks else None
+    matcher = matcher.for_run(source.name)
     notes = matchers.Notes()
     if matcher.judges:
         items = list(source.items(meant, leave_out_missing=meant.missing == "left_out"))
@@ -129,9 +138,9 @@ def evaluate_run(
                 spec.with_options(rel=meant.rel) if not spec.options.get("rel", True) else spec
                 for spec in specs
             )
-        table = matcher.graded(matching.match(items, matcher, notes), items)
+        table = matcher.graded(matching.match(items, matcher, notes, heard), items)
     else:
-        table = source.match(matcher, meant, notes)
+        table = source.match(matcher, meant, notes, heard)
     n_lost = notes.pop(ALL_LOST, 0)
     of_kragx = named.name == KRAGX.name and not matcher.members
     if of_kragx and n_lost and n_lost == len(np.unique(table.gold_query)):
@@ -143,7 +152,9 @@ def evaluate_run(
     if source.lists is not None:
         facts = None
         if facts_by is not None:
-            facts = Facts.matched(source.lists, specs, facts_by, follows=facts_match is None)
+            facts_by = facts_by.for_run(source.name)
+            follows = facts_match is None
+            facts = Facts.matched(source.lists, specs, facts_by, follows=follows, heard=heard)
             counts |= facts.judging
         concurrency = int(source.run_settings.get("concurrency", 1))
         evidence = GatheredEvidence(source.lists, table, concurrency, facts, sizes)

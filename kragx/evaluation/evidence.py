@@ -153,19 +153,23 @@ class Facts:
         matcher: matchers.BaseMatcher,
         *,
         follows: bool,
+        heard: matchers.Heard | None = None,
     ) -> Facts:
-        """Match the facts with the documents, as far down a list as some metric looks."""
+        """Match the facts with the documents, as far down a list as some metric looks.
+
+        `heard` is told as by `matching.match`.
+        """
         ks = [spec.k for spec in specs if spec.metric.reads_facts]
         ranks = [k for k in ks if isinstance(k, int)]
         depth = max(ranks) if len(ranks) == len(ks) else None
         items = {
-            row: MatchItem(replace(ranked.query, gold=facts), ranked.top(depth), ranked.status)
+            row: MatchItem(query, ranked.top(depth), ranked.status)
             for row, ranked in enumerate(lists)
-            for facts in [tuple(Gold(text=fact) for fact in facts_of(ranked.query))]
-            if facts
+            for query in [with_facts(ranked.query)]
+            if query.gold
         }
         notes = matchers.Notes()
-        table = matching.match(items.values(), matcher, notes)
+        table = matching.match(items.values(), matcher, notes, heard)
         judging = {f"{name}_facts": n for name, n in judging_counts(matcher, notes).items()}
         return cls(np.array(list(items), np.int64), table, follows, judging)
 
@@ -188,6 +192,15 @@ class Facts:
 def judging_counts(matcher: matchers.BaseMatcher, notes: matchers.Notes) -> dict[str, Any]:
     """What judging took: ``{"judging": {...}}``, nothing without a judge."""
     return {"judging": matcher.summary(notes.judging)} if matcher.judges else {}
+
+
+def with_facts(query: Query) -> Query:
+    """A query whose gold are its facts.
+
+    Raises:
+        DataError: they are no list of texts.
+    """
+    return replace(query, gold=tuple(Gold(text=fact) for fact in facts_of(query)))
 
 
 def facts_of(query: Query) -> list[str]:

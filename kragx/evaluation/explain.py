@@ -88,13 +88,16 @@ def explain(
     matcher = matchers.matcher(resolved.match if match is None else match, defaults)
     # Of other queries ids may lack texts.
     source = source_of(dataset, run, resolved, texts=Texts(as_corpus(corpus)))
-    item = arranged(_item(source, query_id), resolved)
+    item, matcher = arranged(_item(source, query_id), resolved), matcher.for_run(source.name)
     query = (source.name, item.query.id, item.query.text, item.status)
     if matcher.needs_pool([item]):
         judge = {**matcher.settings, "judges": "relevance"}
         return Explanation(*query, judge, gold=(), retrieved=_graded_docs(item, matcher), pairs=())
+    matcher = matcher.against_gold()
     specs = standard_panel(matcher) if panel is None else panel
-    others = {name: matchers.matcher(spec, defaults) for name, spec in specs.items()}
+    others = {
+        name: matchers.matcher(spec, defaults).for_run(source.name) for name, spec in specs.items()
+    }
     pairs = _pairs(item, matcher, others, near)
     return Explanation(*query, matcher.settings, *_found(item, pairs), pairs)
 

@@ -29,7 +29,7 @@ from kragx.data import (
 )
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.matchers import METHODS, BaseMatcher, MatchItem, Notes, matching
+from kragx.matchers import METHODS, BaseMatcher, Heard, MatchItem, Notes, matching
 from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
 from kragx.metrics import MatchTable, Profile, RankedList
 
@@ -163,10 +163,12 @@ class Source:
         encoding = None if self.reading is None else self.reading.problems.encoding
         return settings if encoding is None else settings | {"encoding": encoding}
 
-    def match(self, matcher: BaseMatcher, profile: Profile, notes: Notes) -> MatchTable:
-        """Match the whole stream."""
+    def match(
+        self, matcher: BaseMatcher, profile: Profile, notes: Notes, heard: Heard | None = None
+    ) -> MatchTable:
+        """Match the whole stream; `heard` is told as by `matching.match`."""
         items = self.items(profile, leave_out_missing=profile.missing == "left_out")
-        return matching.match(items, matcher, notes)
+        return matching.match(items, matcher, notes, heard)
 
 
 class _ById(Source):
@@ -183,7 +185,9 @@ class _ById(Source):
     def dataset_settings(self) -> Mapping[str, Any]:
         return _IdArraysSettings(self.dataset_name, self._read)
 
-    def match(self, matcher: BaseMatcher, profile: Profile, notes: Notes) -> MatchTable:
+    def match(
+        self, matcher: BaseMatcher, profile: Profile, notes: Notes, heard: Heard | None = None
+    ) -> MatchTable:
         return match_id_arrays(self._read)
 
 

@@ -7,10 +7,12 @@ overlap, accept: 0.8, reject: 0.2}, {method: llm}]}``.
 
 from kragx.matchers.base import (
     BaseMatcher,
+    Heard,
     Matcher,
     MatchItem,
     MatchWarning,
     Notes,
+    Place,
     Target,
     Trace,
     adapted,
@@ -20,7 +22,15 @@ from kragx.matchers.combine import CombinedMatcher, Step
 from kragx.matchers.embedding import EmbeddingMatcher
 from kragx.matchers.ids import IdMatcher
 from kragx.matchers.judge import JudgeMatcher, PoolMatcher
-from kragx.matchers.registry import METHODS, label, matcher, method_class, option_names
+from kragx.matchers.recorded import RecordedMatcher
+from kragx.matchers.registry import (
+    METHODS,
+    label,
+    matcher,
+    method_class,
+    option_names,
+    standing_in,
+)
 from kragx.matchers.rouge import RougeMatcher
 from kragx.matchers.span import SpanMatcher
 from kragx.matchers.texts import ContainsMatcher, ExactMatcher, TextMatcher
@@ -32,13 +42,16 @@ __all__ = [
     "ContainsMatcher",
     "EmbeddingMatcher",
     "ExactMatcher",
+    "Heard",
     "IdMatcher",
     "JudgeMatcher",
     "MatchItem",
     "MatchWarning",
     "Matcher",
     "Notes",
+    "Place",
     "PoolMatcher",
+    "RecordedMatcher",
     "RougeMatcher",
     "SpanMatcher",
     "Step",
@@ -51,4 +64,5 @@ __all__ = [
     "matcher",
     "method_class",
     "option_names",
+    "standing_in",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, runtime_checkable
@@ -178,6 +178,20 @@ class Trace:
     limits: tuple[float | None, float | None] | None = None
     members: tuple[Trace, ...] = ()
 
+    def leaves(self, place: Place = ()) -> Iterator[tuple[Place, Trace]]:
+        """Of a combination the traces of its members that are none, by where each stands."""
+        if not self.matcher.members:
+            yield place, self
+        for number, member in zip(self.matcher.places, self.members):
+            yield from member.leaves((*place, number))
+
+
+Place = tuple[int, ...]
+"""Where a member stands in a spec of combinations: the second of the first; a matcher alone: ()."""
+
+Heard = Callable[[MatchItem, Trace], object]
+"""Is told what a matcher was asked for a query, and said."""
+
 
 class BaseMatcher:
     """A matcher, with everything that one may also be able to do; derive from it to say so.
@@ -199,6 +213,7 @@ class BaseMatcher:
         pool: the judged documents that are the gold instead.
         tokenizer: what cuts texts into tokens, if anything does.
         members: of a combination, in the order in which they are asked.
+        places: of a combination: where each of them stands in the spec, from 0.
         inner: the object that this one adapts.
     """
 
@@ -215,6 +230,7 @@ class BaseMatcher:
     pool: Pool | None = None
     tokenizer: Tokenizer | None = None
     members: tuple[BaseMatcher, ...] = ()
+    places: tuple[int, ...] = ()
     inner: Any = None
 
     @classmethod
@@ -257,6 +273,10 @@ class BaseMatcher:
         """This matcher with judges that answer from their store alone, so that asking is free."""
         return self
 
+    def for_run(self, name: str) -> Self:
+        """This matcher for what one run retrieved; recorded scores differ from run to run."""
+        return self
+
     def sharing(self, corpora: dict[Tokenizer, TokenCorpus]) -> Self:
         """This matcher with the tokens of another one with the same tokenizer, where it can."""
         return self
@@ -290,7 +310,7 @@ class BaseMatcher:
         """
         return {}
 
-    def against_gold(self) -> Self:
+    def against_gold(self) -> BaseMatcher:
         """This matcher as it is asked where there is gold for sure."""
         return self
 

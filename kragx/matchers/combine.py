@@ -35,11 +35,13 @@ class Step:
         matcher: scores the pairs that are still open.
         accept: at or above it a pair is a match; None if this step makes no match.
         reject: below it a pair is none; None if this step rules nothing out.
+        place: where the matcher stands in the spec, from 0.
     """
 
     matcher: BaseMatcher
     accept: float | None = None
     reject: float | None = None
+    place: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class CombinedMatcher(BaseMatcher):
         self._set(
             name=self.kind,
             members=members,
+            places=tuple(step.place for step in self.steps),
             judges=any(member.judges for member in members),
             reads="texts" if any(member.reads == "texts" for member in members) else "ids",
             yes_or_no=not filters,
@@ -92,6 +95,11 @@ class CombinedMatcher(BaseMatcher):
     def offline(self) -> Self:
         """The same with every member offline."""
         steps = (replace(step, matcher=step.matcher.offline()) for step in self.steps)
+        return replace(self, steps=tuple(steps))
+
+    def for_run(self, name: str) -> Self:
+        """The same with every member for this run."""
+        steps = (replace(step, matcher=step.matcher.for_run(name)) for step in self.steps)
         return replace(self, steps=tuple(steps))
 
     def profile_for(self, profile: Profile) -> Profile:

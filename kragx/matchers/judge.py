@@ -259,12 +259,12 @@ class PoolMatcher(BaseMatcher):
     """Matches a document with the pool's judgement of the same text.
 
     Attributes:
-        judge: the matcher that judged.
+        judge: the matcher that judged, or that has recorded what was said.
         pool: what it judged; `top` is the highest grade that a document without a judgement may
             have.
     """
 
-    judge: JudgeMatcher
+    judge: BaseMatcher
     pool: Pool
     judges = True
     may_not_know = True
@@ -280,6 +280,10 @@ class PoolMatcher(BaseMatcher):
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As the judge's."""
         return self.judge.summary(tally)
+
+    def against_gold(self) -> BaseMatcher:
+        """The judge, of what is no pool: facts."""
+        return self.judge.against_gold()
 
     def with_gold(self, item: MatchItem) -> MatchItem:
         """The query with the pool's documents as its gold."""

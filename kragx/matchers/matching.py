@@ -2,7 +2,7 @@
 
 from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -10,18 +10,30 @@ from numpy.typing import ArrayLike
 
 from kragx.data import NO_CORPUS, Doc, Lacking
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, Matcher, MatchItem, Notes, TextlessError, adapted
+from kragx.matchers.base import (
+    BaseMatcher,
+    Heard,
+    Matcher,
+    MatchItem,
+    Notes,
+    TextlessError,
+    Trace,
+    adapted,
+)
 from kragx.metrics import Floats, Ints, MatchTable
 from kragx.metrics.threshold import matches
 
 
-def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTable:
+def match(
+    items: Iterable[MatchItem], matcher: Matcher, notes: Notes, heard: Heard | None = None
+) -> MatchTable:
     """Match a stream of queries; no text is kept.
 
     Args:
         items: the queries with their documents, in the order of the table's rows.
         matcher: scores them.
         notes: the matcher adds its counts here.
+        heard: is told of each query what the matcher, and of a combination each member, said.
 
     Raises:
         DataError: what the matcher gave does not fit the items, or it compares texts and ids have
@@ -51,11 +63,17 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTa
             f"{matcher.class_name}.threshold: {matcher.threshold!r} must be a number above 0"
         )
     stream = handed_out()
-    for matrix in _counting(matcher.scores(stream, notes), chain(waiting, stream), matcher):
+    answers: Iterable[ArrayLike] = matcher.scores(stream, notes)
+    if heard is not None and matcher.members:
+        answers = _told(matcher.traces(((item, None) for item in stream), notes), waiting, heard)
+    for matrix in _counting(answers, chain(waiting, stream), matcher):
         if not waiting:
             raise DataError(f"{matcher.class_name}.scores gave more answers than queries")
         item = waiting.popleft()
-        scores = _by_gold(_checked(matrix, item, matcher), item, matcher.threshold)
+        of_targets = _checked(matrix, item, matcher)
+        if heard is not None and not matcher.members:
+            heard(item, Trace(matcher, of_targets, np.ones(item.shape, bool)))
+        scores = _by_gold(of_targets, item, matcher.threshold)
         rows, columns = np.nonzero(scores)
         pair_doc.frombytes((rows + doc_offset).astype(np.intc).tobytes())
         pair_gold.frombytes((columns + gold_offset).astype(np.intc).tobytes())
@@ -83,6 +101,15 @@ def match(items: Iterable[MatchItem], matcher: Matcher, notes: Notes) -> MatchTa
         threshold=matcher.threshold,
         top=1.0 if matcher.top is None else float(matcher.top),
     )
+
+
+def _told(
+    traces: Iterable[Trace], waiting: Sequence[MatchItem], heard: Heard
+) -> Iterator[ArrayLike]:
+    """The scores in what the members of a combination were asked, of which somebody is told."""
+    for trace in traces:
+        heard(waiting[0], trace)
+        yield trace.scores
 
 
 def _counting(

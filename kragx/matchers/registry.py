@@ -14,7 +14,7 @@ from typing import Any
 
 from kragx import plugins
 from kragx.errors import UsageError, inside, nearest
-from kragx.matchers.base import BaseMatcher, Matcher, adapted
+from kragx.matchers.base import BaseMatcher, Matcher, Place, adapted
 from kragx.matchers.combine import KINDS, CombinedMatcher, Kind, Step
 from kragx.plugins import above_zero
 
@@ -89,6 +89,43 @@ def method_class(method: str) -> type[BaseMatcher]:
     return getattr(factory, "func", factory)  # type: ignore[no-any-return]  # of a partial
 
 
+def standing_in(
+    spec: object, recorded: Callable[[Place, str], BaseMatcher], place: Place = ()
+) -> object:
+    """A spec with another matcher in place of each member that code or a model would answer for.
+
+    Args:
+        spec: as in a config.
+        recorded: makes the other matcher: told where the member stands, and what it needs.
+        place: where the spec stands itself.
+    """
+    kind = _kind(spec) if isinstance(spec, Mapping) else None
+    options = spec if isinstance(spec, Mapping) else {"method": spec}
+    if kind is not None:
+        members: Any = options[kind]
+        if not isinstance(members, (list, tuple)):
+            return spec
+        numbered = enumerate(members)
+        others = [standing_in(member, recorded, (*place, number)) for number, member in numbered]
+        return {**options, kind: others}
+    needed = _asked_for(options)
+    if needed is None:
+        return spec
+    limits = {name: options[name] for name in ("accept", "reject") if name in options}
+    return {"method": recorded(place, needed), **limits}
+
+
+def _asked_for(options: Mapping[str, Any]) -> str | None:
+    """Which code or model a member's scores come from; None for kragx alone."""
+    method, tokenizer = options.get("method"), options.get("tokenizer")
+    cuts = tokenizer.get("name") if isinstance(tokenizer, Mapping) else tokenizer
+    if isinstance(method, str) and method_class(method).asks:
+        return str(options.get("embeddings", "a judge"))
+    if isinstance(method, str) and ":" in method:
+        return method
+    return cuts if isinstance(cuts, str) and ":" in cuts else None
+
+
 def option_names(method: str) -> tuple[str, ...]:
     """The options that a built-in method takes."""
     factory, kind = METHODS[method], method_class(method)
@@ -110,6 +147,8 @@ def _matcher(spec: object, defaults: Mapping[str, Any]) -> BaseMatcher:
                 return _combined(kind, spec, lambda member: _matcher(member, defaults))
             options = {str(key): value for key, value in spec.items()}
             method = options.pop("method", None)
+            if isinstance(method, BaseMatcher) and not options:
+                return method
             if not isinstance(method, str):
                 raise UsageError(
                     f"{dict(spec)!r} has no 'method'",
@@ -187,14 +226,14 @@ def _combined(
                 step = _cascade_step(member, build, last=position == len(members) - 1)
             else:
                 single = build(member)
-                limit = {"accept" if kind == "any" else "reject": single.threshold}
-                step = Step(single, **limit)
+                limit = single.threshold
+                step = Step(single, *((limit, None) if kind == "any" else (None, limit)))
             if not step.matcher.uses_gold:
                 raise UsageError(
                     "a judge of relevance uses no gold, and the other matchers do",
                     remedy="use mode 'support', or the judge alone",
                 )
-        steps.append(replace(step, matcher=step.matcher.against_gold()))
+        steps.append(replace(step, matcher=step.matcher.against_gold(), place=position))
     if kind != "cascade":  # in any order the answer is the same, so the dear ones come last
         steps.sort(key=lambda step: step.matcher.judges)
     return CombinedMatcher(kind, tuple(steps))

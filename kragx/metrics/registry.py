@@ -63,11 +63,18 @@ def _named(name: str) -> Metric:
 
 
 def known_metric(text: str) -> Metric | None:
-    """The same; None for one that cannot be loaded, which results from elsewhere may hold."""
+    """The same; None for one that is not known here, which results from elsewhere may hold.
+
+    Nothing is imported for it.
+    """
     try:
-        return metric(text)
+        name = split(in_kragx_words(text))[0]
+        if ":" not in name:
+            return _named(name)
     except UsageError:
         return None
+    value = plugins.imported(name)
+    return replace(value, name=name) if isinstance(value, Metric) else None
 
 
 def parse(text: str | MetricSpec, within: Profile = KRAGX) -> MetricSpec:

@@ -21,6 +21,7 @@ TWINS = {
     "docs/metrics.md": "docs/metrics.ko.md",
     "docs/report.md": "docs/report.ko.md",
     "docs/evaluation.md": "docs/evaluation.ko.md",
+    "docs/security.md": "docs/security.ko.md",
 }
 """Each English document with its Korean one."""
 

@@ -24,6 +24,7 @@ def explain(
         str | None, typer.Option(help="Of a folder: only this retriever (default: each).")
     ] = None,
     corpus: opt.Corpus = None,
+    trust: opt.Trust = False,
     full: Annotated[bool, typer.Option("--full", help="Whole texts, however long.")] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
@@ -31,8 +32,10 @@ def explain(
     spec = match_spec(match)
     if results.is_dir():
         explanations = pipeline.explain_folder(
-            results, query, match=spec, retriever=retriever, corpus=corpus
+            results, query, match=spec, retriever=retriever, corpus=corpus, trust=trust
         )
+    elif trust:
+        raise UsageError("--trust: belongs to a folder; a results file names no code")
     elif retriever is not None:
         raise UsageError("--retriever: belongs to a folder; a results file is of one retriever")
     else:

@@ -51,9 +51,9 @@ def validate(
     """
     options: dict[str, Any] = {}
     if file.suffix in (".yaml", ".yml"):
-        from kragx.app.config import load  # takes longer than all the rest
+        from kragx.app.config import load_dataset_config  # takes longer than all the rest
 
-        dataset = load(file, needs_env=False).dataset
+        dataset = load_dataset_config(file)
         options = dataset.model_dump(include={"format", "columns", "encoding", "targets"})
         file, corpus = dataset.path, corpus or dataset.corpus
     options |= opt.given(

@@ -6,11 +6,11 @@ other does.
 
 import atexit
 import signal
-import sys
 import warnings
 from contextlib import suppress
 from pathlib import Path
 
+from kragx import plugins
 from kragx.app.commands.process import ended_by_signals, ending, open_streams, show_warning
 
 
@@ -20,14 +20,15 @@ def main() -> None:
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with ended_by_signals(), ending():
         open_streams()
-        # A user's own retrievers and matchers are found in the folder where kragx was started.
-        with suppress(FileNotFoundError):  # it was removed meanwhile
-            if str(Path.cwd()) not in sys.path:
-                sys.path.insert(0, str(Path.cwd()))
         warnings.showwarning = show_warning
         from kragx.app.commands.root import app
 
-        app()
+        here = None
+        with suppress(FileNotFoundError):  # it was removed meanwhile
+            here = Path.cwd()
+        # A user's own retrievers and matchers are found in the folder where kragx was started.
+        with plugins.looking_in(here):
+            app()
 
 
 if __name__ == "__main__":

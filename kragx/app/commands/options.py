@@ -70,6 +70,14 @@ Anyway = Annotated[
     bool, typer.Option("--anyway", help="Compare what cannot be compared, and say so.")
 ]
 
+Trust = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Of a folder whose author you trust: run the code, ask the models and read the files "
+        "that its config names (default: read what stands in the folder).",
+    ),
+]
 MaxFailed = Annotated[
     float | None,
     typer.Option(

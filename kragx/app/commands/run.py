@@ -14,6 +14,7 @@ from kragx.app.commands.output import show, written
 from kragx.app.compare_folders import compare_folders
 from kragx.app.result_folder import claimed
 from kragx.app.screen import judging_plan
+from kragx.app.sealed import inside
 from kragx.comparison import Change, Comparison, GateResult, failed
 from kragx.errors import RetrieverError, UsageError
 from kragx.report.csv_files import means_csv, write_text
@@ -87,6 +88,7 @@ def report(
     max_failed: opt.MaxFailed = None,
     earlier: opt.Earlier = None,
     anyway: opt.Anyway = False,
+    trust: opt.Trust = False,
     summary: opt.Summary = None,
     figures: Annotated[
         Path | None, typer.Option(help="Also draw figures into this folder, as PNG and SVG.")
@@ -117,10 +119,10 @@ def report(
     if language is not None and figures is None:
         raise UsageError("--language: belongs to --figures")
     outcome = pipeline.recompute(
-        folder, earlier=earlier, anyway=anyway, settings=_tolerating(max_failed)
+        folder, earlier=earlier, anyway=anyway, settings=_tolerating(max_failed), trust=trust
     )
     if format == "html":
-        page = out or folder / "report.html"
+        page = out or inside(folder, folder / "report.html", trust=trust)
         outcome.to_html(page, max_docs=max_docs, max_chars=max_chars)
         written([page])
     else:
@@ -163,6 +165,7 @@ def compare(
     ] = None,
     max_failed: opt.MaxFailed = None,
     anyway: opt.Anyway = False,
+    trust: opt.Trust = False,
     summary: opt.Summary = None,
     format: Annotated[  # noqa: A002
         Literal["table", "json", "markdown"], typer.Option(help="How to print.")
@@ -181,6 +184,7 @@ def compare(
         slices=slice_by,
         anyway=anyway,
         settings=_tolerating(max_failed),
+        trust=trust,
     )
     show(
         format,

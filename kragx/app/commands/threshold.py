@@ -39,6 +39,7 @@ def sweep(
     metric: opt.Metrics = None,
     match: MatchSpec = None,
     corpus: opt.Corpus = None,
+    trust: opt.Trust = False,
     from_: Annotated[float, typer.Option("--from", help="The least threshold.")] = FIRST,
     to: Annotated[float, typer.Option(help="The greatest threshold.")] = LAST,
     step: Annotated[float, typer.Option(help="From one threshold to the next.")] = STEP,
@@ -56,7 +57,7 @@ def sweep(
     """Show metrics against the threshold, and where values and order of retrievers hold."""
     if not tolerance >= 0:
         raise UsageError(f"--tolerance: {tolerance!r} is below 0")
-    of_all = _evaluations(results, match_spec(match), metric, corpus)
+    of_all = _evaluations(results, match_spec(match), metric, corpus, trust=trust)
     # A results file is no comparison; what failed in it counts as empty lists, and is said.
     lost = _failed(results, of_all) if results.is_dir() else {}
     evaluations = _varying([own for own in of_all if own.name not in lost])
@@ -90,7 +91,7 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, Failur
     Raises:
         RetrieverError: all of them are.
     """
-    max_failed = configs.load(folder / "config.yaml", needs_env=False).max_failed
+    max_failed = configs.load(folder / "config.yaml", trust=False).max_failed
     failures = {own.name: Failures.of(own, max_failed) for own in evaluations}
     lost = {name: own for name, own in failures.items() if not own.tolerated}
     if len(lost) == len(failures):
@@ -101,12 +102,19 @@ def _failed(folder: Path, evaluations: Iterable[Evaluation]) -> dict[str, Failur
 
 
 def _evaluations(
-    results: Path, spec: object, metrics: list[str] | None, corpus: Path | None
+    results: Path,
+    spec: object,
+    metrics: list[str] | None,
+    corpus: Path | None,
+    *,
+    trust: bool,
 ) -> list[Evaluation]:
     """The evaluations of a results file, or of a folder, by another matcher if one is named."""
     if not results.is_dir():
+        if trust:
+            raise UsageError("--trust: belongs to a folder; a results file names no code")
         return [evaluate(str(results), match=spec, metrics=metrics, corpus=corpus)]
-    return list(evaluate_folder(results, match=spec, metrics=metrics, corpus=corpus))
+    return list(evaluate_folder(results, match=spec, metrics=metrics, corpus=corpus, trust=trust))
 
 
 def _varying(evaluations: list[Evaluation]) -> list[Evaluation]:

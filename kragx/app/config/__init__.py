@@ -2,7 +2,9 @@
 
 from kragx.app.config.loading import (
     ConfigWarning,
+    check_whole,
     load,
+    load_dataset_config,
     match_spec,
     parse_config,
     with_earlier,
@@ -23,9 +25,11 @@ __all__ = [
     "RetrieverConfig",
     "RunConfig",
     "StatisticsConfig",
+    "check_whole",
     "filled",
     "is_import_path",
     "load",
+    "load_dataset_config",
     "match_spec",
     "override",
     "parse_config",

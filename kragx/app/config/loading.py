@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from kragx.app.config.models import RunConfig, anchored
+from kragx.app.config.models import DatasetConfig, GoldConfig, RunConfig, anchored
 from kragx.app.config.problems import of_gates, of_whole, readable, semantic
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
@@ -24,7 +24,13 @@ class ConfigWarning(UserWarning):
     """Something in a config is read as something else."""
 
 
-def load(path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = True) -> RunConfig:
+def load(
+    path: str | Path,
+    overrides: Iterable[str] = (),
+    *,
+    needs_env: bool = True,
+    trust: bool = True,
+) -> RunConfig:
     """Read and check a config file.
 
     Args:
@@ -32,6 +38,9 @@ def load(path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = T
         overrides: values that win over the file's, as ``match.threshold=0.4``.
         needs_env: whether an environment variable that is not set is a mistake; without, it is
             read as its own name, which is enough to look at a finished run.
+        trust: whether its author's code may run. Without, the config is data: nothing is imported,
+            no ``.env`` is read, variables stay as they stand, and what only code can tell (import
+            paths, matchers, gates) is not checked.
 
     ``${here}`` stands for the config file's folder and ``${NAME}`` for an environment variable,
     anywhere in a value. In a retriever's ``args`` variables stay as they are until the retriever
@@ -41,15 +50,54 @@ def load(path: str | Path, overrides: Iterable[str] = (), *, needs_env: bool = T
         DataError: the file cannot be read.
         ConfigError: it is not YAML, or holds mistakes; all of them are listed, each with its path.
     """
+    text, file = _read(path), Path(path).resolve()
+    if trust:
+        load_env(file.parent)
+    return parse_config(
+        text, str(path), file.parent, overrides, needs_env=needs_env, file=file, trust=trust
+    )
+
+
+def load_dataset_config(path: str | Path) -> DatasetConfig:
+    """The ``dataset`` of a config file; the rest is not looked at, and no ``.env`` is read.
+
+    Raises:
+        DataError: the file cannot be read.
+        ConfigError: it is not YAML, or this part of it holds mistakes.
+    """
+    raw, here = _mapping(_read(path), str(path)), Path(path).resolve().parent
+    unset: list[str] = []
+    part = {key: fill(value, here, key, unset) for key, value in raw.items() if key == "dataset"}
+    if unset:
+        raise ConfigError(str(path), [f"{line}; no .env is read for this" for line in unset])
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        dataset = GoldConfig.model_validate(part, context={"here": here}).dataset
+    except ValidationError as error:
+        raise ConfigError(str(path), list(readable(error, part))) from None
+    for name, source in {"path": dataset.path, "corpus": dataset.corpus}.items():
+        if source is not None and source.exists() and not (source.is_file() or source.is_dir()):
+            # A pipe or a device, at which a reader may wait for ever.
+            raise DataError("no plain file", path=str(source), field=f"dataset.{name}")
+    return dataset
+
+
+def _read(path: str | Path) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: not UTF-8; save the file as UTF-8") from None
-    file = Path(path).resolve()
-    load_env(file.parent)
-    return parse_config(text, str(path), file.parent, overrides, needs_env=needs_env, file=file)
+
+
+def _mapping(text: str, name: str) -> dict[str, Any]:
+    try:
+        raw = yaml.load(text, Loader=Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(name, [yaml_problem(error)]) from None
+    if not isinstance(raw, dict):
+        raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
+    return raw
 
 
 def parse_config(
@@ -60,31 +108,27 @@ def parse_config(
     *,
     needs_env: bool = True,
     file: Path | None = None,
+    trust: bool = True,
 ) -> RunConfig:
     """`load` for a text; `name` stands for the file in messages, `here` for its folder."""
-    try:
-        raw = yaml.load(text, Loader=Loader)
-    except yaml.YAMLError as error:
-        raise ConfigError(name, [yaml_problem(error)]) from None
-    if not isinstance(raw, dict):
-        raise ConfigError(name, ["a mapping with 'dataset' and 'retrievers' is expected"])
+    raw = _mapping(text, name)
     unset: list[str] = []
     raw = override(raw, overrides)
-    secrets = Secrets.of(raw)
-    raw = _renewed(fill(raw, here, "", unset), name)
+    secrets = Secrets.of(raw) if trust else Secrets()
+    raw = _renewed(fill(raw, here, "", unset, late=not trust), name)
     if isinstance(judge := raw.get("judge"), dict):
         for key in ("store", "rubric"):
             if isinstance(judge.get(key), str):
                 judge[key] = str(anchored(judge[key], here))
-    problems = [*(unset if needs_env else []), *semantic(raw)]
+    problems = [*(unset if needs_env and trust else []), *semantic(raw, trust=trust)]
     try:
         context = {"here": here, "file": file, "secrets": secrets}
         config = RunConfig.model_validate(raw, context=context)
     except ValidationError as error:
         raise ConfigError(name, secrets.masked([*readable(error, raw), *problems])) from None
-    if problems := problems or list(of_whole(config)):
+    if problems := problems or (list(of_whole(config)) if trust else []):
         raise ConfigError(name, secrets.masked(problems))
-    if needs_env and secrets.literal:
+    if needs_env and trust and secrets.literal:
         text = (
             f"{name}: {', '.join(secrets.literal)}: a secret in so many letters; write ${{NAME}} "
             "instead and set the variable, in the environment or in a .env file beside the config"
@@ -140,6 +184,17 @@ def match_spec(text: str | None, option: str = "--match") -> object:
             raise UsageError(f"{option} {text}: the file has no 'match:'")
         spec = spec["match"]
     return filled(spec)
+
+
+def check_whole(config: RunConfig) -> None:
+    """Check what `load` has left out of a config that was read as data.
+
+    Raises:
+        ConfigError: there are mistakes.
+        UntrustedError: a metric is code.
+    """
+    if problems := list(of_whole(config)):
+        raise ConfigError("config.yaml", problems)
 
 
 def with_earlier(config: RunConfig, earlier: Path) -> RunConfig:

@@ -132,6 +132,12 @@ Dataset = Annotated[
 ]
 
 
+class GoldConfig(_Model):
+    """The part of a config that says what the gold set is."""
+
+    dataset: Dataset
+
+
 class CallbackConfig(_Model):
     """A LangChain callback handler with arguments."""
 

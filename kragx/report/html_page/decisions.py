@@ -33,9 +33,9 @@ class Decisions:
         """``[name, accept, reject]`` of each member that was asked, by number."""
         return list(map(list, self._members))
 
-    def of(self, items: Iterable[MatchItem]) -> Iterator[list[Decision]]:
-        """For each list the pairs for which any member found something."""
-        for reasons in decisions(self._matcher, items):
+    def of(self, run: str, items: Iterable[MatchItem]) -> Iterator[list[Decision]]:
+        """For each list of a run the pairs for which any member found something."""
+        for reasons in decisions(self._matcher.for_run(run), items):
             yield [
                 [*pair, _LETTERS[reason.verdict], *self._steps(reason, decides=True)]
                 for pair, reason in reasons.items()

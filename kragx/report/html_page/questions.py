@@ -170,7 +170,7 @@ class Questions:
         items = (MatchItem(ranked.query, ranked.docs[:most]) for ranked in cell.lists or ())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
-            return dict(enumerate(decisions.of(items)))
+            return dict(enumerate(decisions.of(cell.evaluation.name, items)))
 
 
 def _grade(reason: tuple[int | None, str]) -> int:

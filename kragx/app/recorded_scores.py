@@ -1,0 +1,295 @@
+"""The scores that code or a model gave in a run, kept in its folder: so reading it runs neither.
+
+``scores.jsonl`` has for each matcher that kragx alone cannot ask again (by import path, with a
+tokenizer by import path, embeddings, a judge), as a member of a combination too:
+
+- a line with its ``contract``, and of a judge of relevance the ``pool``;
+- a line for each query of each run with the n x t ``scores``, null where they are not known, and
+  what a judge ``said``;
+- of a pool a line for each query with its ``judged`` documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from kragx.app.secrets import Secrets
+from kragx.data import GoldDataset, Query, Run
+from kragx.data.formats.jsonl import read_records
+from kragx.errors import DataError, KragxError, UntrustedError
+from kragx.evaluation.evidence import with_facts
+from kragx.evaluation.inputs import arranged, match_item
+from kragx.judging import Judgement
+from kragx.judging.pool import Pool
+from kragx.matchers import (
+    BaseMatcher,
+    Heard,
+    MatchItem,
+    Place,
+    RecordedMatcher,
+    Trace,
+    standing_in,
+)
+from kragx.matchers.recorded import Answer, Contract, Key, key_of
+from kragx.metrics import Floats, Profile
+from kragx.plugins import from_options
+
+_POOL = ("depth", "cut", "top")
+_JUDGED = ("grade", "reason", "failure", "detail", "source")
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What a member said of a query of a run."""
+
+    matcher: str
+    member: Place
+    run: str
+    query_id: str
+    facts: bool
+    scores: Floats
+
+
+@dataclass
+class Recording:
+    """Listens to the matchers of a run that kragx alone cannot ask again.
+
+    Attributes:
+        dataset: the gold set.
+        profile: of the run.
+        specs: all match specs of the config by name; that of facts, if any, under no name.
+        matchers: made of them.
+        secrets: what no file may hold.
+    """
+
+    dataset: GoldDataset
+    profile: Profile
+    specs: Mapping[str, object]
+    matchers: Mapping[str, BaseMatcher]
+    secrets: Secrets = field(default_factory=Secrets)
+    _rows: list[_Row] = field(default_factory=list)
+    _members: dict[tuple[str, Place, bool], BaseMatcher] = field(default_factory=dict)
+
+    @cached_property
+    def _places(self) -> dict[str, list[Place]]:
+        return {name: _places(spec) for name, spec in self.specs.items()}
+
+    def heard(self, name: str, run: str) -> Heard | None:
+        """What listens to a matcher for a run; None if kragx can ask all of it again.
+
+        Args:
+            name: the matcher's.
+            run: whose documents are matched.
+        """
+        places = {of: self._places[of] for of in (name, "") if of in self.specs}
+
+        def note(item: MatchItem, trace: Trace) -> None:
+            of_facts = item.query.gold != self.dataset[item.query.id].gold
+            for place, leaf in trace.leaves():
+                pool = leaf.matcher.pool
+                facts = of_facts and pool is None
+                matcher = "" if facts and "" in places else name
+                if place not in places[matcher]:
+                    continue
+                self._members.setdefault((matcher, place, facts), leaf.matcher)
+                if pool is None and 0 not in item.shape:
+                    scores = np.where(leaf.open, leaf.scores, 0.0)
+                    self._rows.append(_Row(matcher, place, run, item.query.id, facts, scores))
+
+        return note if any(places.values()) else None
+
+    def records(self, runs: Mapping[str, Run]) -> Iterator[dict[str, Any]]:
+        """The lines of the file; none where nothing was heard.
+
+        Args:
+            runs: what each retriever returned.
+        """
+        for name, places in self._places.items():
+            for place in places:  # also where there was nothing to match
+                member = _member(self.matchers[name], place)
+                if not {(name, place, False), (name, place, True)} & self._members.keys():
+                    self._members[name, place, not name] = member
+        said = {}
+        for (name, place, of_facts), matcher in self._members.items():
+            where = {"matcher": name, "member": place, "facts": of_facts}
+            texts = {target.text or "" for query in self.dataset for target in _item(query).targets}
+            remarks = {text: remark for text in sorted(texts) if (remark := matcher.remark(text))}
+            contract = self.secrets.masked(asdict(Contract.of(matcher, self.profile)))
+            pool = matcher.pool
+            yield {
+                **where,
+                "contract": contract,
+                **({"remarks": remarks} if remarks else {}),
+                **({} if pool is None else {"pool": {n: getattr(pool, n) for n in _POOL}}),
+            }
+            if pool is not None:
+                for query_id, judged in pool.judgements.items():
+                    documents = [
+                        [text, *(getattr(judgement, name) for name in _JUDGED)]
+                        for text, judgement in judged.items()
+                    ]
+                    yield {**where, "query_id": query_id, "judged": documents}
+            elif matcher.judges:
+                items = (self._asked(query, run) for run in runs.values() for query in self.dataset)
+                said[name, place, of_facts] = matcher.said(items)
+        for row in self._rows:
+            words = said.get((row.matcher, row.member, row.facts))
+            known = {} if words is None else {"said": self._said(row, runs[row.run], words)}
+            unknown = np.isnan(row.scores)
+            scores = np.where(unknown, np.array(None), row.scores).tolist()
+            yield {**asdict(row), "scores": scores, **known}
+
+    def _said(
+        self, row: _Row, run: Run, words: Mapping[tuple[str, str, str], tuple[int | None, str]]
+    ) -> list[list[Any]]:
+        """Document, target, grade and reason of each pair of which something was said."""
+        if row.facts:
+            return []
+        item = self._asked(self.dataset[row.query_id], run)
+        return [
+            [number, column, *entry]
+            for number, doc in enumerate(item.docs)
+            for column, target in enumerate(item.targets)
+            if (entry := words.get((row.query_id, doc.text or "", target.text or ""))) is not None
+        ]
+
+    def _asked(self, query: Query, run: Run) -> MatchItem:
+        return arranged(match_item(query, run.results.get(query.id)), self.profile)
+
+
+def _item(query: Query) -> MatchItem:
+    return MatchItem(query, ())
+
+
+def _places(spec: object) -> list[Place]:
+    """Where the members of a spec stand that code or a model answers for."""
+    places: list[Place] = []
+
+    def noted(place: Place, needed: str) -> BaseMatcher:
+        places.append(place)
+        return BaseMatcher()
+
+    standing_in(spec, noted)
+    return places
+
+
+def _member(matcher: BaseMatcher, place: Place) -> BaseMatcher:
+    """The member of a combination that stands at a place of its spec."""
+    for number in place:
+        matcher = matcher.members[matcher.places.index(number)]
+    return matcher
+
+
+@dataclass
+class _Member:
+    """What a folder has recorded of one."""
+
+    contracts: dict[bool, Contract] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    answers: dict[tuple[str, Key], Answer] = field(default_factory=dict)
+    pool: Mapping[str, Any] | None = None
+    judged: dict[str, dict[str, Judgement]] = field(default_factory=dict)
+
+    def matcher(self) -> RecordedMatcher:
+        """The matcher that gives it."""
+        pool = None if self.pool is None else Pool(self.judged, **self.pool)
+        contract = self.contracts.get(False) or self.contracts[True]
+        of_facts = self.contracts.get(True)
+        return RecordedMatcher(contract, of_facts, self.answers, self.remarks, pool)
+
+
+class RecordedScores:
+    """The scores that a run has recorded, as matchers.
+
+    Args:
+        records: as `Recording.records`.
+        dataset: the gold set.
+    """
+
+    def __init__(self, records: Iterable[Mapping[str, Any]], dataset: GoldDataset) -> None:
+        self._dataset = dataset
+        self._members: dict[tuple[str, Place], _Member] = {}
+        for record in records:
+            self._add(record)
+
+    @classmethod
+    def read(cls, path: Path, dataset: GoldDataset) -> Self:
+        """Those of a folder's file.
+
+        Raises:
+            DataError: the file is broken.
+        """
+        scores = cls((), dataset)
+        for line, record in read_records(path):
+            try:
+                scores._add(record)
+            except KragxError as error:
+                raise DataError(f"not what kragx writes: {error}", path=f"{path}:{line}") from None
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                problem = f"not what kragx writes: {error!r}"
+                raise DataError(problem, path=f"{path}:{line}") from None
+        return scores
+
+    def spec(self, name: str, spec: object) -> object:
+        """A spec with what is recorded under a matcher's name in place of what would be asked.
+
+        Raises:
+            UntrustedError: something of it is not recorded, as an earlier version wrote the folder.
+        """
+
+        def recorded(place: Place, needed: str) -> BaseMatcher:
+            member = self._members.get((name, place))
+            if member is None or not member.contracts:
+                raise UntrustedError(
+                    f"matcher {name or 'facts_match'}: its scores come from {needed}, and none "
+                    "are recorded in the folder"
+                )
+            return member.matcher()
+
+        return standing_in(spec, recorded)
+
+    @property
+    def matchers(self) -> set[str]:
+        """The names of the matchers of which something is recorded."""
+        return {name for name, _ in self._members}
+
+    def _add(self, record: Mapping[str, Any]) -> None:
+        place = str(record["matcher"]), tuple(map(int, record["member"]))
+        member = self._members.setdefault(place, _Member())
+        if "contract" in record:
+            of_facts = bool(record["facts"])
+            member.contracts[of_facts] = from_options(Contract, record["contract"])
+            member.remarks = dict(record.get("remarks", {}))
+            if "pool" in record:
+                member.pool = {name: record["pool"][name] for name in _POOL}
+            return
+        query_id = str(record["query_id"])
+        if "judged" in record:
+            member.judged[query_id] = {
+                text: Judgement("", **dict(zip(_JUDGED, values, strict=True)))
+                for text, *values in record["judged"]
+            }
+            return
+        query = self._dataset[query_id]
+        item = _item(with_facts(query) if record["facts"] else query)
+        scores = np.array(record["scores"], np.float64)
+        if scores.ndim != 2 or scores.shape[1] != len(item.targets):
+            raise DataError(f"scores of shape {scores.shape} for {len(item.targets)} targets")
+        said = {
+            (int(row), int(column)): (grade, str(text))
+            for row, column, grade, text in _within(record.get("said", ()), scores.shape)
+        }
+        member.answers[str(record["run"]), key_of(item)] = Answer(scores, said)
+
+
+def _within(said: Iterable[Any], shape: tuple[int, ...]) -> Iterator[Any]:
+    for words in said:
+        if not (0 <= words[0] < shape[0] and 0 <= words[1] < shape[1]):
+            raise DataError(f"nothing stands at {words[:2]}")
+        yield words

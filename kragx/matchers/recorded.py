@@ -1,0 +1,173 @@
+"""A matcher that code or a model answered for, as it did in a run: its scores, read as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+
+from kragx.data import normalise
+from kragx.errors import UntrustedError
+from kragx.matchers.base import BaseMatcher, MatchItem, Notes
+from kragx.matchers.judge import PoolMatcher
+from kragx.metrics import Bools, Floats, Profile
+from kragx.plain import plain
+from kragx.plugins import above_zero, check_options, optional
+
+if TYPE_CHECKING:
+    from kragx.judging.pool import Pool
+
+Key = tuple[str, tuple[tuple[str | None, str | None], ...]]
+"""A query's id, with id and text of each target."""
+
+
+def key_of(item: MatchItem) -> Key:
+    """Which answer is meant: of gold and of facts there are two."""
+    return item.query.id, tuple((target.id, target.text) for target in item.targets)
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What results and combinations ask of a matcher besides its scores; as `BaseMatcher` has it.
+
+    Attributes:
+        graded: whether a profile's numbers mean another thing for it (`BaseMatcher.profile_for`).
+    """
+
+    settings: Mapping[str, Any]
+    threshold: Annotated[float, above_zero]
+    top: Annotated[float | None, optional(above_zero)]
+    reads: Literal["ids", "texts"]
+    yes_or_no: bool
+    may_not_know: bool
+    judges: bool
+    graded: bool
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    @classmethod
+    def of(cls, matcher: BaseMatcher, profile: Profile) -> Self:
+        """A matcher's, where this profile is asked for."""
+        return cls(
+            settings=plain(matcher.settings),
+            threshold=float(matcher.threshold),
+            top=matcher.top,
+            reads=matcher.reads,
+            yes_or_no=matcher.yes_or_no,
+            may_not_know=matcher.may_not_know,
+            judges=matcher.judges,
+            graded=matcher.profile_for(profile) != profile,
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was said of a query with n documents and t targets.
+
+    Attributes:
+        scores: (n x t).
+        said: by document and target, grade and reason of a judge.
+    """
+
+    scores: Floats
+    said: Mapping[tuple[int, int], tuple[int | None, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedMatcher(BaseMatcher):
+    """Gives the scores that were recorded in a run; asks nobody.
+
+    Attributes:
+        contract: of the matcher that answered.
+        of_facts: of the same where it matched facts, which have no pool.
+        answers: by the run's name and `key_of` a query.
+        remarks: by gold text what `BaseMatcher.remark` said.
+        judged: the pool, where relevance was judged.
+        run: whose answers are given.
+    """
+
+    contract: Contract
+    of_facts: Contract | None = None
+    answers: Mapping[tuple[str, Key], Answer] = field(default_factory=dict, repr=False)
+    remarks: Mapping[str, str] = field(default_factory=dict, repr=False)
+    judged: Pool | None = field(default=None, repr=False)
+    run: str = ""
+
+    def __post_init__(self) -> None:
+        own = self.contract
+        self._set(threshold=own.threshold, top=own.top, reads=own.reads, judges=own.judges)
+        self._set(yes_or_no=own.yes_or_no, may_not_know=own.may_not_know)
+        self._set(uses_gold=self.judged is None)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """As they were."""
+        return dict(self.contract.settings)
+
+    def for_run(self, name: str) -> Self:
+        """The same with the answers for this run."""
+        return replace(self, run=name)
+
+    def against_gold(self) -> Self:
+        """As it matched what is no pool."""
+        return replace(self, contract=self.of_facts or self.contract, judged=None)
+
+    def profile_for(self, profile: Profile) -> Profile:
+        """As it was."""
+        return profile.for_scores() if self.contract.graded else profile
+
+    def remark(self, gold: str) -> str:
+        """As it was."""
+        return self.remarks.get(gold, "")
+
+    def scores_where(
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
+    ) -> Iterator[Floats]:
+        """Yield the recorded n x t scores of each query.
+
+        Raises:
+            UntrustedError: there are none.
+        """
+        return (self._answer(item).scores[: len(item.docs)] for item, _ in items)
+
+    def _answer(self, item: MatchItem) -> Answer:
+        if 0 in item.shape:
+            return Answer(np.zeros(item.shape))
+        answer = self.answers.get((self.run, key_of(item)))
+        if answer is None or len(answer.scores) < len(item.docs):
+            raise UntrustedError(
+                f"no scores by {self.settings.get('method')!r} are recorded for query "
+                f"{item.query.id!r}"
+            )
+        return answer
+
+    def needs_pool(self, items: Iterable[MatchItem]) -> bool:
+        """Whether there was one."""
+        return self.judged is not None
+
+    def pooled(self, runs: Iterable[Iterable[MatchItem]]) -> BaseMatcher:
+        """The matcher with the pool that there was."""
+        return super().pooled(runs) if self.judged is None else PoolMatcher(self, self.judged)
+
+    def said(
+        self, items: Iterable[MatchItem], *, relevance: bool = False
+    ) -> dict[tuple[str, str, str], tuple[int | None, str]]:
+        """What the judge had said of these pairs."""
+        said: dict[tuple[str, str, str], tuple[int | None, str]] = {}
+        for item in items:
+            query_id = item.query.id
+            if relevance:
+                judgements = {} if self.judged is None else self.judged.judgements.get(query_id, {})
+                for doc in item.docs:
+                    judgement = judgements.get(normalise(doc.text or ""))
+                    if judgement is not None:
+                        said[query_id, doc.text or "", ""] = judgement.grade, judgement.text
+                continue
+            for (row, column), words in self._answer(item).said.items():
+                if row < len(item.docs):
+                    texts = item.docs[row].text or "", item.targets[column].text or ""
+                    said[query_id, *texts] = words
+        return said

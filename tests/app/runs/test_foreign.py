@@ -1,0 +1,438 @@
+"""Folders that somebody else has made: read as data, with the numbers of the run."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import shutil
+import sys
+import zlib
+from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+import yaml
+
+from kragx.app import config, pipeline
+from kragx.app.result_folder import claimed
+
+GOLD = [
+    {
+        "query_id": f"q{number}",
+        "query": f"question {number}",
+        "gold": [
+            {"id": f"g{number}", "text": f"the gold text number {number} is here"},
+            {"text": "another one", "alternatives": [{"text": f"text {number}"}]},
+        ],
+        "metadata": {"facts": [f"number {number}", "nothing of it"]},
+    }
+    for number in range(1, 7)
+]
+CODE = '''
+import json
+import random
+from kragx.judging import Answer, Failure, Usage
+
+def one(question):
+    number = question.split()[1]
+    return [f"the gold text number {n} is here, said {n} times" for n in (number, 3, number, 9)]
+
+def two(question):
+    return [f"another text {n} of the gold" for n in range(int(question.split()[1]))]
+
+class Lottery:
+    """Never says the same twice, and looks at the whole list."""
+    threshold = 0.25
+    may_not_know = True
+
+    def scores(self, items, notes):
+        for item in items:
+            notes["n_drawn"] += 1
+            n, t = item.shape
+            yield [[random.choice((0.0, float("nan"), random.random())) for _ in range(t)]
+                   for _ in range(n)]
+
+def letters(text):
+    return [letter for letter in text if letter.isalnum()]
+
+class Vectors:
+    def embed_documents(self, texts):
+        return [[text.count(letter) / 3 for letter in "aeiou6"] for text in texts]
+
+class Client:
+    settings = {"provider": "toy", "base_url": None, "model": "toy"}
+
+    async def ask(self, request):
+        text = request.messages[-1][1]
+        if text.count("3") > 2:
+            return Failure("refusal", "not three")
+        return Answer(json.dumps({"reason": f"{len(text)} long", "grade": len(text) % 4}), Usage(9))
+'''
+MATCHES = {
+    "matcher": "match: 'toy_foreign:Lottery'",
+    "tokenizer": "match: {method: overlap, tokenizer: 'toy_foreign:letters', short: 20}",
+    "embedding": "match: {method: embedding, embeddings: 'toy_foreign:Vectors', threshold: 0.98}",
+    "judge": "match: llm",
+    "judge without gold": "match: {method: llm, mode: relevance}",
+    "any": "match: {any: ['toy_foreign:Lottery', exact, llm]}",
+    "all": "match: {all: [llm, overlap, 'toy_foreign:Lottery', {any: [exact, llm]}]}",
+    "cascade": "match: {cascade: [{method: overlap, accept: 0.9, reject: 0.2}, "
+    "{method: 'toy_foreign:Lottery', accept: 0.7}, {method: llm, threshold: 3}]}",
+    "steps": "match: {cascade: [{method: overlap, accept: 0.9, reject: 0.2}, {method: embedding, "
+    "embeddings: 'toy_foreign:Vectors', accept: 0.99}, {method: llm, threshold: 3}]}",
+    "filters": "match: {cascade: [{method: rouge1, reject: 0.3}, 'toy_foreign:Lottery']}",
+    "several": "matchers: {mine: 'toy_foreign:Lottery', theirs: overlap, more: llm}",
+    "facts": "match: overlap\nfacts_match: 'toy_foreign:Lottery'",
+}
+CONFIG = """
+dataset: gold.jsonl
+retrievers: {one: 'toy_foreign:one', two: 'toy_foreign:two'}
+judge: {client: 'toy_foreign:Client', max_missing: 1, progress: false}
+metrics: [mrr@5, 'recall@5(rel=1)', ndcg@3, precision@2, judged@5, context_completeness@2,
+          context_completeness]
+statistics: {resamples: 100}
+output: out
+"""
+
+
+def blocks(folder):
+    """What the page of a folder holds, block by block."""
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    packed = re.findall(r'<script type="application/octet-stream" id="(.*?)">(.*?)</script>', text)
+    return {name: json.loads(zlib.decompress(base64.b64decode(block))) for name, block in packed}
+
+
+def reseal(folder):
+    """Make the manifest fit what stands in a folder now, as whoever sends it can."""
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.*")}
+    entries = {
+        name: {"size": path.stat().st_size, "sha256": sha256(path.read_bytes()).hexdigest()}
+        for name, path in paths.items()
+        if path.is_file() and name != "manifest.json"
+    }
+    text = json.dumps({"written_by": "kragx", "files": entries})
+    (folder / "manifest.json").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def finished(jsonl, module, here, kragx):
+    """Run a config with a matcher, and forget all that it was made with."""
+
+    def run(match):
+        jsonl(*GOLD, name="gold.jsonl")
+        module("toy_foreign", CODE)
+        (here / "run.yaml").write_text(f"{CONFIG}\n{match}", encoding="utf-8")
+        outcome = kragx("run", "run.yaml")
+        assert outcome.code == 0, outcome.err
+        return here / "out"
+
+    return run
+
+
+@pytest.fixture
+def forget(here):
+    """Remove all that a run was made with."""
+
+    def call():
+        for name in ("toy_foreign.py", "gold.jsonl", "run.yaml", ".kragx/judgements.sqlite"):
+            (here / name).unlink(missing_ok=True)
+        sys.modules.pop("toy_foreign", None)
+
+    return call
+
+
+@pytest.mark.parametrize("match", MATCHES)
+def test_figures_are_the_runs(finished, forget, kragx, match):
+    """Report and page come out as the run wrote them, whatever matcher needed code or a judge."""
+    folder = finished(MATCHES[match])
+    forget()
+    page = blocks(folder)
+    before = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert kragx("report", folder, "--format", "json").json() == before
+    assert kragx("report", folder, "--format", "html").code == 0
+    assert blocks(folder) == page
+    assert "toy_foreign" not in sys.modules
+
+
+@pytest.mark.parametrize("match", ["embedding", "judge", "steps"])
+def test_sweep_and_explain_as_if_asked_again(finished, forget, kragx, match):
+    """Other thresholds and reasons are those that code and judge give, who are not asked."""
+    folder = finished(MATCHES[match])
+    calls = [
+        ("threshold", "sweep", folder, "-m", "recall@5", "--every-score"),
+        ("explain", folder, "-q", "q3", "--full"),
+        ("explain", folder, "-q", "q4", "--format", "json"),
+    ]
+    asked = [kragx(*call, "--trust") for call in calls]
+    forget()
+    assert [kragx(*call) for call in calls] == asked
+    assert asked[1].code == 0
+
+
+def test_an_earlier_versions_folder(finished, kragx):
+    """Without recorded scores the import path is named, and what helps; with it all is computed."""
+    folder = finished(MATCHES["embedding"])
+    before = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    (folder / "scores.jsonl").unlink()
+    reseal(folder)
+    for call in (
+        ("report", folder),
+        ("threshold", "sweep", folder),
+        ("explain", folder, "-q", "q1"),
+    ):
+        code, _, err = kragx(*call)
+        assert code == 2
+        assert "its scores come from toy_foreign:Vectors" in err
+        assert "--trust" in err
+    assert kragx("explain", folder, "-q", "q1", "--match", "overlap").code == 0
+    assert kragx("report", folder, "--trust", "--format", "json").json() == before
+    assert kragx("compare", folder, "--retriever", "one", "--retriever", "two").code == 0
+
+
+def test_what_the_user_names_is_his_own(finished, kragx):
+    """An import path at the command line is loaded; a folder's metric or tokenizer is not."""
+    folder = finished("match: overlap")
+    mine = ("threshold", "sweep", folder, "--match", "toy_foreign:Lottery", "-m", "recall@2")
+    assert kragx(*mine).code == 0
+    config = folder / "config.yaml"
+    text = config.read_text(encoding="utf-8")
+    for change, name in {
+        "metrics: ['toy_metric:RBP@5']": "toy_metric:RBP",
+        "budget_tokenizer: 'toy_foreign:letters'": "toy_foreign:letters",
+    }.items():
+        sys.modules.pop("toy_foreign")
+        raw = {**yaml.safe_load(text), **yaml.safe_load(change), "metrics": ["ndcg@9tokens"]}
+        raw |= yaml.safe_load(change)
+        config.write_text(yaml.safe_dump(raw), encoding="utf-8")
+        reseal(folder)
+        code, _, err = kragx("report", folder)
+        assert code == 2
+        assert f"{name} is code" in err
+        assert "toy_foreign" not in sys.modules
+        assert kragx(*mine).code == (0 if "metrics" in change else 2)
+
+
+BAIT = """
+from pathlib import Path
+Path({marker!r}).write_text("imported")
+class Evil:
+    threshold = 0.5
+    def scores(self, items, notes): raise SystemExit
+    def embed_documents(self, texts): raise SystemExit
+"""
+EVIL = {
+    "match": {"match": "bait:Evil"},
+    "any": {"match": {"any": ["id", "bait:Evil"]}},
+    "tokenizer": {"match": {"method": "overlap", "tokenizer": "bait:Evil"}},
+    "embedding": {"match": {"method": "embedding", "embeddings": "bait:Evil", "threshold": 0.5}},
+    "llm": {"match": "llm"},
+    "client": {"match": "llm", "judge": {"client": "bait:Evil"}},
+    "facts": {"facts_match": "bait:Evil", "metrics": ["context_completeness"]},
+    "metric": {"metrics": ["recall@5", "bait:Evil@5"]},
+    "gate": {"gates": {"bait:Evil@5": ">= 0"}},
+    "budget": {"budget_tokenizer": "bait:Evil", "metrics": ["ndcg@9tokens"]},
+    "callback": {"retrievers": {"one": {"class": "bait:Evil", "callbacks": ["bait:Evil"]}}},
+    "variable": {"dataset": {"path": "gold.jsonl", "name": "${KRAGX_SECRET}"}},
+    "nothing": {},
+}
+READING = [
+    ("report", "theirs"),
+    ("compare", "mine", "theirs"),
+    ("explain", "theirs", "-q", "q1"),
+    ("threshold", "sweep", "theirs", "--from", "0.4", "--to", "0.6"),
+    ("gold", "validate", "theirs/config.yaml"),
+]
+MORE = [
+    ("report", "theirs", "--format", "html"),
+    ("report", "theirs", "--format", "markdown"),
+    ("compare", "theirs", "--retriever", "one", "--retriever", "two"),
+    ("gold", "validate", "theirs/gold.jsonl"),
+]
+
+
+@pytest.fixture(scope="module")
+def asked():
+    """A server that counts who comes, and where it listens."""
+    came = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            came.append(self.path)
+            self.send_error(500)
+
+        def log_message(self, *args):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield came, f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def plain_folder(tmp_path_factory):
+    """A result folder that a run of plain matchers has left."""
+    here = tmp_path_factory.mktemp("plain")
+    records = "".join(json.dumps(record) + "\n" for record in GOLD)
+    (here / "gold.jsonl").write_text(records, encoding="utf-8")
+    (here / "toy_plain.py").write_text(CODE, encoding="utf-8")
+    text = CONFIG.replace("toy_foreign", "toy_plain") + "match: rouge1\nhtml: false"
+    (here / "run.yaml").write_text(text, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(here))
+        loaded = config.load(here / "run.yaml")
+        report = pipeline.run(loaded, progress=False)
+    with claimed(here / "out", loaded) as write:
+        write(report)
+    return here / "out"
+
+
+@pytest.fixture
+def baited(plain_folder, here, asked, monkeypatch):
+    """Two copies of it; one has a config of somebody's with what must not be touched."""
+    _, url = asked
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+    monkeypatch.setenv("KRAGX_SECRET", "sk-of-mine")
+    monkeypatch.delenv("KRAGX_JUDGE_MODEL", raising=False)
+    monkeypatch.delenv("KRAGX_OF_FOLDER", raising=False)
+    marker, theirs = here / "marker", here / "theirs"
+    for name in ("mine", "theirs"):
+        shutil.copytree(plain_folder, here / name)
+    os.mkfifo(here / "fifo")
+    for folder in (here, theirs):  # where kragx is started, and beside the config
+        for name in ("bait", "scipy", "matplotlib", "openai", "pyarrow"):
+            text = BAIT.format(marker=str(marker))
+            (folder / f"{name}.py").write_text(text, encoding="utf-8")
+        (folder / ".env").write_text("KRAGX_OF_FOLDER=1\n", encoding="utf-8")
+
+    def write(changes):
+        raw = yaml.safe_load((theirs / "config.yaml").read_text(encoding="utf-8"))
+        judge = {"model": "m", "base_url": url, "store": str(here / "elsewhere.sqlite")}
+        raw |= {"judge": judge, "output": str(here / "written")}
+        raw["dataset"]["corpus"] = str(here / "fifo")
+        (theirs / "config.yaml").write_text(yaml.safe_dump(raw | changes), encoding="utf-8")
+        reseal(theirs)
+        return theirs
+
+    yield write
+    for name in ("bait", "scipy", "matplotlib", "openai", "pyarrow"):
+        if str(here) in str(getattr(sys.modules.get(name), "__file__", "")):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_nothing_of_a_folder_is_run(baited, here, kragx, asked, evil):
+    """No import, no variable of .env, no request, no file elsewhere, whatever its config says."""
+    baited(EVIL[evil])
+    before = sorted(here.rglob("*"))
+    for call in [*READING, *(MORE if evil in ("nothing", "variable") else [])]:
+        outcome = kragx(*call)
+        refuses = evil not in ("callback", "variable", "nothing")
+        allowed = {0, 2} if refuses else {0}
+        assert outcome.code in ({0, 3} if call[0] == "gold" else allowed), (call, outcome.err)
+        assert "sk-" not in outcome.out + outcome.err
+    page = here / "theirs" / "report.html"
+    if page.exists():
+        assert "sk-" not in str(blocks(page.parent))
+        page.unlink()
+    assert not (here / "marker").exists()
+    assert "bait" not in sys.modules
+    assert "KRAGX_OF_FOLDER" not in os.environ
+    assert not asked[0]
+    assert sorted(here.rglob("*")) == before
+
+
+def test_the_bait_would_be_taken(baited, here, kragx, monkeypatch):
+    """With --trust all of it happens, so that the test above could fail."""
+    baited({"match": "bait:Evil", "dataset": {"path": "gold.jsonl"}})
+    monkeypatch.setenv("KRAGX_OF_FOLDER", "")
+    monkeypatch.delenv("KRAGX_OF_FOLDER")
+    kragx("explain", "theirs", "-q", "q1", "--trust")
+    assert (here / "marker").exists()
+    assert os.environ.pop("KRAGX_OF_FOLDER") == "1"
+
+
+def test_a_judge_of_theirs_is_asked_when_trusted(baited, here, kragx, asked):
+    """The endpoint of a folder's config gets requests with --trust alone."""
+    judge = {"model": "m", "base_url": asked[1], "store": str(here / "s.sqlite"), "max_attempts": 1}
+    baited({"match": "llm", "judge": judge, "dataset": {"path": "gold.jsonl"}})
+    assert kragx("threshold", "sweep", "theirs").code == 2
+    assert kragx("threshold", "sweep", "theirs", "--match", "llm").code == 2
+    assert not asked[0]
+    assert not (here / "s.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["manifest.json", "config.yaml", "gold.jsonl", "report.json", "results/one.jsonl"]
+)
+@pytest.mark.parametrize("kind", ["link", "circle", "pipe", "device"])
+def test_files_that_are_none_of_the_folder(baited, here, kragx, name, kind):
+    """A link that leads out, a pipe or a device in the place of a file is refused at once."""
+    path = baited({}) / name
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        goals = {"link": here / "mine" / name, "circle": path, "device": "/dev/zero"}
+        path.symlink_to(goals[kind])
+    code, _, err = kragx("report", "theirs")
+    assert code == 3
+    assert name in err
+    if not name.startswith("results"):
+        assert kragx("compare", "mine", "theirs").code == 3
+
+
+def test_a_lock_that_is_a_link(baited, here, kragx):
+    """Finishing what is unfinished in a folder never writes where a link leads."""
+    theirs = baited({})
+    (here / "precious.txt").write_text("mine", encoding="utf-8")
+    (theirs / ".unfinished" / "complete").mkdir(parents=True)
+    (theirs / ".unfinished" / "lock").symlink_to(here / "precious.txt")
+    assert kragx("report", "theirs").code in (0, 3)
+    assert (here / "precious.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_page_is_not_written_through_a_link(baited, here, kragx):
+    """`report --format html` follows no link of the folder to a file of the user's."""
+    theirs = baited({})
+    (here / "precious.txt").write_text("mine", encoding="utf-8")
+    (theirs / "report.html").symlink_to(here / "precious.txt")
+    assert kragx("report", "theirs", "--format", "html").code == 3
+    assert (here / "precious.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_names_that_are_paths(baited, here, kragx):
+    """A retriever called ``../../x`` is read and shown within the folder."""
+    theirs = baited(
+        {"retrievers": {"../../one": "toy:one", "/etc/two": {"results": "/etc/passwd"}}}
+    )
+    for name in ("one", "two"):
+        (theirs / "results" / f"{name}.jsonl").rename(
+            theirs / "results" / {"one": "_.._one.jsonl", "two": "_etc_two.jsonl"}[name]
+        )
+    reseal(theirs)
+    outcome = kragx("report", "theirs", "--format", "json")
+    assert [row["retriever"] for row in outcome.json()["evaluations"]] == ["../../one", "/etc/two"]
+
+
+def test_the_earlier_run_is_kept(finished, forget, kragx, here):
+    """What became of retrievers since an earlier run is reported without that run's folder."""
+    finished("match: overlap").rename(here / "before")
+    folder = finished("match: overlap\nearlier: before\ngates: {mrr@5: no worse than earlier}")
+    forget()
+    before = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert before["changes"]
+    shutil.rmtree(here / "before")
+    folder.rename(here / "moved")
+    after = kragx("report", "moved", "--format", "json").json()
+    assert after == before
+    shutil.rmtree(here / "moved" / "earlier")
+    reseal(here / "moved")
+    code, _, err = kragx("report", "moved")
+    assert code == 2
+    assert "earlier: " in err
+    assert "--trust" in err
