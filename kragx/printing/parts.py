@@ -39,14 +39,17 @@ class Line:
     indent: int = 0
 
     def pieces(self) -> Iterator[tuple[str, bool]]:
-        """The line cut up into what is marked and what is not; nothing in it steers."""
+        """The line cut up into what is marked and what is not.
+
+        Nothing in it steers, and what follows a line end in it is set in: it is no line of its own.
+        """
         position = 0
         before = f"{self.item} " if self.item else ""
         for start, end in self.marks:
-            yield inert(before + self.text[position:start]), False
-            yield inert(self.text[start:end]), True
+            yield _set_in(before + self.text[position:start]), False
+            yield _set_in(self.text[start:end]), True
             position, before = end, ""
-        yield inert(before + self.text[position:]), False
+        yield _set_in(before + self.text[position:]), False
 
     def plain(self) -> str:
         """The line without colours."""
@@ -92,6 +95,10 @@ Part = Line | Table
 def warning(text: str) -> Line:
     """A line about what makes numbers less than they seem."""
     return Line(text, "yellow")
+
+
+def _set_in(text: str) -> str:
+    return inert(text).replace("\n", "\n  ")
 
 
 def visible(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -77,8 +78,11 @@ def put(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """Write to standard error what is no result; it steers no terminal."""
-    sys.stderr.write(inert(f"{text}\n"))
+    """Write to standard error what is no result.
+
+    It steers no terminal, and whatever it quotes, only kragx itself begins a line.
+    """
+    sys.stderr.write(re.sub(r"\n(?=\S)", "\n  ", inert(text)) + "\n")
     sys.stderr.flush()
 
 

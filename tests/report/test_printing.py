@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 import kragx
-from kragx.printing import Cell, Heading, Line, Table, as_html, as_markdown, as_text, warning
+from kragx.printing import Cell, Heading, Line, Table, as_html, as_markdown, as_text, say, warning
 
 HOSTILE = "<script>x</script> | *bold* `code` [a](http://b) @me $1$ \u202e\x1b[31m"
 PARTS = (
@@ -90,6 +90,14 @@ def test_markdown_links_nothing(text, shown):
     (token,) = [one for one in MarkdownIt("commonmark").parse(shown) if one.type == "inline"]
     assert not {one.type for one in token.children} & {"link_open", "image", "html_inline"}
     assert "".join(one.content for one in token.children).replace("\u200b", "") == text
+
+
+def test_a_name_begins_no_line(capsys):
+    """What follows a line end in a text from data is set in: it passes for no line of kragx."""
+    put, name = [Line(f"{HOSTILE}\nevery gate passed"), warning("a\nb")], "run\nkragx: fine"
+    assert as_text(put).splitlines()[1:] == ["  every gate passed", "a", "  b"]
+    say(f"kragx: {name}:\n  1 problem")
+    assert capsys.readouterr().err == "kragx: run\n  kragx: fine:\n  1 problem\n"
 
 
 def test_one_door():

@@ -6,7 +6,6 @@ It loads next to nothing, so that it is there before all else.
 import codecs
 import errno
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -172,8 +171,7 @@ def show_warning(message: Warning | str, *_: object, **__: object) -> None:
 
 
 def _say(message: str) -> None:
-    # Whatever a message quotes, only kragx itself begins a line.
-    say("kragx: " + re.sub(r"\n(?=\S)", "\n  ", _without_secrets(message)))
+    say(f"kragx: {_without_secrets(message)}")
 
 
 def _without_secrets(text: str) -> str:
