@@ -5,8 +5,12 @@ from __future__ import annotations
 import builtins
 import io
 import os
+import shutil
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -87,9 +91,42 @@ class Changes:
             yield self
 
 
-def main(deadly: int) -> None:
-    """The command, killed at a change of the file system."""
+def kill_at(*places: int) -> None:
+    """Kill `kragx run` at each of these changes, and keep what `kragx report` says then.
+
+    For a process of its own, in the folder of run.yaml and kept, the results before: it imports
+    what is needed once, and each run is a child that really ends. ``said/<place>.json`` is what is
+    reported, ``said/<place>-next.json`` after another run, for every fifth.
+    """
+    for needed in ("kragx.app.commands.run", "scipy.stats", "pyarrow.parquet", "rapidfuzz"):
+        with suppress(ImportError):
+            import_module(needed)
+    Path("said").mkdir()
+    for number, place in enumerate(places):
+        shutil.rmtree("out")
+        shutil.copytree("kept", "out")
+        assert _in_child("run", "run.yaml", deadly=place) == 9
+        report = ("report", "out", "--format", "json")
+        assert _in_child(*report, out=f"said/{place}.json") == 0
+        if number % 5 == 0:
+            assert _in_child("run", "run.yaml") == 0
+            assert _in_child(*report, out=f"said/{place}-next.json") == 0
+
+
+def _in_child(*arguments: str, deadly: int | None = None, out: str = os.devnull) -> int:
+    """The exit code of a command; killed at a change of the file system, if one is given."""
     from kragx.app.commands.main import main as command
 
-    with Changes(deadly, lambda: os._exit(9)).counted():
-        command()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT, 0o666), 1)
+    sys.argv = ["kragx", *arguments]
+    code: Any = 1
+    try:
+        with Changes(deadly, lambda: os._exit(9)).counted():
+            command()
+    except SystemExit as ended:
+        code = ended.code or 0
+    sys.stdout.flush()
+    os._exit(code)
