@@ -175,7 +175,8 @@ def load(path: str) -> Any:
             f"{path}: cannot import {module_name!r}: {error}; install its package, or start "
             "kragx in the folder that holds it"
         ) from error
-    except Exception as error:  # whatever a user's module raises, the message must say where
+    # Whatever a user's module raises, an attempt to exit too, the message must say where.
+    except (Exception, SystemExit) as error:
         raise UsageError(
             f"{path}: importing {module_name!r} failed: {type(error).__name__}: {error}"
         ) from error
@@ -223,7 +224,8 @@ def maker(path: str, args: Mapping[str, Any] | None, *, input_name: str = "") ->
             return value(**arguments)
         except KragxError:
             raise
-        except Exception as error:  # whatever foreign code raises, the user must learn where
+        # Whatever foreign code raises, the user must learn where.
+        except (Exception, SystemExit) as error:
             raise UsageError(f"{path}: {type(error).__name__}: {error}") from error
 
     return make

@@ -182,7 +182,9 @@ class _Interview:
             except MissingExtraError:
                 raise  # no single query's failure: the retriever cannot work at all
             # Whatever else a user's retriever raises is that query's; so is an attempt to exit.
-            except (Exception, SystemExit) as error:
+            except BaseException as error:
+                if self._is_ended(error):
+                    raise
                 before += time.perf_counter() - started
                 retrieved = self._failed(error, before)
                 continue
@@ -193,7 +195,14 @@ class _Interview:
                 return self._failed(error, seconds)
         return retrieved
 
-    def _failed(self, error: Exception | SystemExit, seconds: float) -> Retrieved:
+    def _is_ended(self, error: BaseException) -> bool:
+        """Whether somebody ends the evaluation: by an interrupt, or by cancelling its task."""
+        if not self.awaited or not isinstance(error, (asyncio.CancelledError, GeneratorExit)):
+            return isinstance(error, KeyboardInterrupt)
+        task = asyncio.current_task()
+        return isinstance(error, GeneratorExit) or task is None or task.cancelling() > 0
+
+    def _failed(self, error: BaseException, seconds: float) -> Retrieved:
         try:
             said = str(error)
         except Exception:  # a user's error may fail to say what it is

@@ -101,8 +101,10 @@ def asynchronous(
     def answer(question: Any) -> Any:
         try:
             return blocking(question)
-        except StopIteration as error:  # which cannot leave a thread: the await would never end
-            raise RuntimeError(f"StopIteration: {error}") from error
+        # The one cannot leave a thread, where the await would never end; the other would look as if
+        # the coroutine were closed.
+        except (StopIteration, GeneratorExit) as error:
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
 
     return lambda question: asyncio.to_thread(answer, question)
 

@@ -18,6 +18,7 @@ from kragx.data.sqlite import connect, rows_of, writing
 from kragx.errors import DataError, inside, shorten
 from kragx.judging.prompt import canonical_json, key_of
 from kragx.judging.question import Judgement
+from kragx.judging.rubric import RUBRICS
 
 _VERSION = 1
 
@@ -215,12 +216,17 @@ def _read_record(
             **{name: record[name] for name in _COLUMNS if name in required or name in record}
         )
         pairs = [(attempt.key, str(q), str(d)) for q, d in record.get("pairs", ())]
+        rubric = RUBRICS.get(record["question"]["rubric"]["id"])
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
             f"record {number}: not a judgement as 'kragx judge store export' writes it ({error!r})"
         ) from None
     with inside(f"record {number}"):
         _attempt(_VALUES(attempt))
+        # Of a rubric of somebody's own the scale is not known here, but that it begins with 0.
+        grade = attempt.grade
+        if grade is not None and (grade < 0 or (rubric is not None and grade > rubric.top)):
+            raise DataError(f"{grade} is no grade of its rubric", field="grade")
     if key_of(material) != attempt.key:
         raise DataError(
             f"record {number}: its key is not that of its question; the question was changed, and "

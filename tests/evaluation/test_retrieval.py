@@ -199,6 +199,72 @@ def test_a_retriever_that_exits_is_failed(ask: Callable[..., Run]) -> None:
     assert {answer.error for answer in ask(leave, DATASET).results.values()} == {"SystemExit: 0"}
 
 
+class Own(BaseException):
+    """An error that is no `Exception`."""
+
+
+@every_way
+@pytest.mark.parametrize("error", [GeneratorExit("g"), asyncio.CancelledError("c"), Own("own")])
+@pytest.mark.parametrize("timeout", [None, 60.0])
+def test_whatever_a_retriever_raises_is_that_questions_failure(
+    ask: Callable[..., Run], error: BaseException, timeout: float | None
+) -> None:
+    """Whatever is no interrupt ends one question, not the evaluation."""
+
+    def leave(question: str) -> list[Document]:
+        if question == QUESTIONS[1]:
+            raise error
+        return documents(question)
+
+    run = ask(leave, DATASET, timeout=timeout)
+    assert str(run["q2"].error).endswith(f"{type(error).__name__}: {error}")
+    assert by_text(run) == EXPECTED | {"q2": []}
+
+
+@every_way
+@pytest.mark.parametrize("error", [SystemExit(0), asyncio.CancelledError("c"), Own("own")])
+def test_so_it_is_of_an_asynchronous_one(ask: Callable[..., Run], error: BaseException) -> None:
+    """A retriever that is awaited and cancels itself, or exits, is failed as well."""
+
+    async def leave(question: str) -> list[Document]:
+        await asyncio.sleep(0)
+        if question == QUESTIONS[1]:
+            raise error
+        return documents(question)
+
+    run = ask(leave, DATASET, concurrency=2)
+    assert run["q2"].error == f"{type(error).__name__}: {error}"
+    assert by_text(run) == EXPECTED | {"q2": []}
+
+
+def test_a_cancelled_evaluation_stays_cancelled() -> None:
+    """Who cancels the task that asks means the task, not a question."""
+
+    async def slow(question: str) -> list[Document]:
+        await asyncio.sleep(60)
+        return documents(question)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(aretrieve(slow, DATASET))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+
+
+def test_an_interrupt_is_no_failure() -> None:
+    """Ctrl-C ends the evaluation wherever it comes."""
+
+    def interrupted(question: str) -> list[Document]:
+        raise KeyboardInterrupt
+
+    for concurrency in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            retrieve(interrupted, DATASET, concurrency=concurrency)
+
+
 def test_failures_are_counted_and_score_nothing() -> None:
     """Failed questions are scored as empty lists and counted as failed, not as missing."""
 

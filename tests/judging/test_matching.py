@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from kragx import Run, evaluate
+from kragx import GoldDataset, Run, evaluate
 from kragx.app.commands.main import main
 from kragx.app.config import load
 from kragx.comparison.side_by_side import side_by_side
@@ -595,6 +595,50 @@ def test_qrels_round_trip(monkeypatch, capsys, tmp_path, store):
     result = evaluate(gold, run, match=spec, metrics=["mrr@2"])
     assert result["mrr@2"] == 0.5
     assert result.settings["pool"]["labels"]["human"] == 2
+
+
+@pytest.mark.parametrize(
+    ("grade", "said"),
+    [
+        ("4", "4 is no grade from 0 to 3; mend it, or name the scale, for example --scale 0-5"),
+        ("-1", "-1 is no grade from 0 to 3"),
+        ("2.5", "2.5 is no grade from 0 to 3"),
+        ("nan", "grade must be a finite number, not 'nan'"),
+        ("true", "grade must be a finite number, not 'true'"),
+        ("1_0", "grade must be a finite number, not '1_0'"),
+    ],
+)
+def test_a_human_label_outside_the_scale(monkeypatch, capsys, tmp_path, store, grade, said):
+    """Nothing of the file comes in; where the scale is another one it is named."""
+    qrels = tmp_path / "human.qrels"
+    qrels.write_text(f"q1 0 d1 2\nq1 0 d2 {grade}\n")
+    importing = ("judge", "store", "import", qrels, "--store", store)
+    assert command(monkeypatch, *importing) == 3
+    assert said in capsys.readouterr().err
+    with Store(store) as opened:
+        assert opened.labels() == {}
+    if grade == "4":
+        assert command(monkeypatch, *importing, "--scale", "0-5") == 0
+        with Store(store) as opened:
+            assert opened.labels() == {("q1", "d1"): 2, ("q1", "d2"): 4}
+
+
+@pytest.mark.parametrize("grade", [4, -1, 2.5, "2", True])
+def test_a_judgement_outside_its_rubric(monkeypatch, capsys, tmp_path, store, grade):
+    """Exported lines whose grade was changed to what the rubric does not have are refused."""
+    run = Run.from_documents({"q1": [{"id": "d1", "text": "grade-3"}]})
+    gold = GoldDataset.from_documents({"q1": []}, queries=["?"])
+    spec = {"method": "llm", "judge": judge_of(ScriptedClient(by_document), store)}
+    evaluate(gold, run, match=spec, metrics=["mrr@2"])
+    lines = tmp_path / "all.jsonl"
+    assert command(monkeypatch, "judge", "store", "export", lines, "--store", store) == 0
+    record = json.loads(lines.read_text(encoding="utf-8"))
+    lines.write_text(json.dumps(record | {"grade": grade}), encoding="utf-8")
+    other = tmp_path / "other.sqlite"
+    assert command(monkeypatch, "judge", "store", "import", lines, "--store", other) == 3
+    assert "grade" in capsys.readouterr().err
+    with Store(other) as opened:
+        assert [*opened.records()] == []
 
 
 @pytest.mark.parametrize(

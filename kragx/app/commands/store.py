@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
+from kragx.agreement.labels import Labels, read_scale
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.data import read_dataset
@@ -60,6 +63,7 @@ def import_(
             "a judge's grade of the same query and document id.",
         ),
     ],
+    scale: Annotated[str, typer.Option(help="Of qrels: the grades there are.")] = "0-3",
     store: opt.StoreFile = DEFAULT_STORE,
 ) -> None:
     """Add judgements from JSON Lines, or human labels from TREC qrels."""
@@ -69,11 +73,17 @@ def import_(
             new, known = opened.add_records(records)
         put(f"{new} new judgements, {known} known already\n")
         return
+    grades = read_scale(scale, Labels({}))
     labels = []
     for query in read_dataset(file, "qrels"):
         for gold in query.gold:
-            if gold.grade != int(gold.grade):
-                raise DataError(f"query {query.id!r}: the label {gold.grade:g} is no whole number")
+            if gold.grade not in grades:
+                raise DataError(
+                    f"query {query.id!r}, document {gold.id!r}: {gold.grade:g} is no grade from "
+                    f"{grades}",
+                    path=str(file),
+                    remedy="mend it, or name the scale, for example --scale 0-5",
+                )
             labels.append((query.id, gold.id or "", int(gold.grade)))
     with Store(store) as opened:
         count = opened.add_labels(labels, origin=file.name)

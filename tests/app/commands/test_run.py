@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -300,3 +301,25 @@ def test_progress_only_on_a_terminal(run, kragx):
     """Nothing but the place of the output goes to standard error when it is no terminal."""
     run("retrievers: {a: {class: 'toy_retrievers:fox'}}\noutput: out")
     assert kragx("run", "run.yaml").err == "written to out; open out/report.html\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "said"),
+    [
+        ("def search(question):\n    sys.exit(0)\n", 5, "SystemExit: 0"),
+        ("def search():\n    sys.exit(0)\n", 2, "leaving:search: SystemExit: 0"),
+        ("class search:\n    def __init__(self):\n        sys.exit(0)\n", 2, "SystemExit: 0"),
+        ("sys.exit(0)\n", 2, "importing 'leaving' failed: SystemExit: 0"),
+    ],
+)
+def test_who_exits_does_not_end_the_run_with_0(kragx, jsonl, module, source, code, said):
+    """When it is asked, made or imported: a failure of the question, or of the config."""
+    jsonl({"query_id": "q1", "query": "how?", "gold": [{"id": "c1"}]}, name="gold.jsonl")
+    module("leaving", f"import sys\n{source}")
+    Path("c.yaml").write_text(
+        "dataset: gold.jsonl\nmatch: id\nretrievers: {a: {class: 'leaving:search'}}\n",
+        encoding="utf-8",
+    )
+    ended = kragx("run", "c.yaml")
+    assert ended.code == code
+    assert said in ended.err + ended.out
