@@ -72,27 +72,26 @@ class Client:
         return Answer(json.dumps({"reason": f"{len(text)} long", "grade": len(text) % 4}), Usage(9))
 '''
 MATCHES = {
-    "matcher": "match: 'toy_foreign:Lottery'",
-    "tokenizer": "match: {method: overlap, tokenizer: 'toy_foreign:letters', short: 20}",
-    "embedding": "match: {method: embedding, embeddings: 'toy_foreign:Vectors', threshold: 0.98}",
-    "judge": "match: llm",
-    "judge without gold": "match: {method: llm, mode: relevance}",
-    "any": "match: {any: ['toy_foreign:Lottery', exact, llm]}",
-    "all": "match: {all: [llm, overlap, 'toy_foreign:Lottery', {any: [exact, llm]}]}",
-    "cascade": "match: {cascade: [{method: overlap, accept: 0.9, reject: 0.2}, "
+    "matcher": "'toy_foreign:Lottery'",
+    "tokenizer": "{method: overlap, tokenizer: 'toy_foreign:letters', short: 20}",
+    "embedding": "{method: embedding, embeddings: 'toy_foreign:Vectors', threshold: 0.98}",
+    "judge": "llm",
+    "judge without gold": "{method: llm, mode: relevance}",
+    "any": "{any: ['toy_foreign:Lottery', exact, llm]}",
+    "all": "{all: [llm, overlap, 'toy_foreign:Lottery', {any: [exact, llm]}]}",
+    "cascade": "{cascade: [{method: overlap, accept: 0.9, reject: 0.2}, "
     "{method: 'toy_foreign:Lottery', accept: 0.7}, {method: llm, threshold: 3}]}",
-    "steps": "match: {cascade: [{method: overlap, accept: 0.9, reject: 0.2}, {method: embedding, "
+    "steps": "{cascade: [{method: overlap, accept: 0.9, reject: 0.2}, {method: embedding, "
     "embeddings: 'toy_foreign:Vectors', accept: 0.99}, {method: llm, threshold: 3}]}",
-    "filters": "match: {cascade: [{method: rouge1, reject: 0.3}, 'toy_foreign:Lottery']}",
-    "several": "matchers: {mine: 'toy_foreign:Lottery', theirs: overlap, more: llm}",
-    "facts": "match: overlap\nfacts_match: 'toy_foreign:Lottery'",
+    "filters": "{cascade: [{method: rouge1, reject: 0.3}, 'toy_foreign:Lottery']}",
+    "plain": "overlap",
 }
+EVERY = "matchers: {" + ", ".join(f"{name}: {spec}" for name, spec in MATCHES.items()) + "}"
 CONFIG = """
 dataset: gold.jsonl
 retrievers: {one: 'toy_foreign:one', two: 'toy_foreign:two'}
 judge: {client: 'toy_foreign:Client', max_missing: 1, progress: false}
-metrics: [mrr@5, 'recall@5(rel=1)', ndcg@3, precision@2, judged@5, context_completeness@2,
-          context_completeness]
+metrics: ['recall@5(rel=1)', ndcg@3, context_completeness@2]
 statistics: {resamples: 100}
 output: out
 """
@@ -144,23 +143,27 @@ def forget(here):
     return call
 
 
-@pytest.mark.parametrize("match", MATCHES)
-def test_figures_are_the_runs(finished, forget, kragx, match):
+@pytest.mark.parametrize("facts", ["", "facts_match: 'toy_foreign:Lottery'"])
+def test_figures_are_the_runs(finished, forget, kragx, facts):
     """Report and page come out as the run wrote them, whatever matcher needed code or a judge."""
-    folder = finished(MATCHES[match])
+    folder = finished(f"{EVERY if not facts else 'match: overlap'}\n{facts}")
     forget()
     page = blocks(folder)
     before = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert len(before["evaluations"]) == (2 if facts else 2 * len(MATCHES))
     assert kragx("report", folder, "--format", "json").json() == before
     assert kragx("report", folder, "--format", "html").code == 0
     assert blocks(folder) == page
     assert "toy_foreign" not in sys.modules
 
 
-@pytest.mark.parametrize("match", ["embedding", "judge", "steps"])
+@pytest.mark.parametrize(
+    "match",
+    [*(pytest.param(n, marks=pytest.mark.integration) for n in ("embedding", "judge")), "steps"],
+)
 def test_sweep_and_explain_as_if_asked_again(finished, forget, kragx, match):
     """Other thresholds and reasons are those that code and judge give, who are not asked."""
-    folder = finished(MATCHES[match])
+    folder = finished(f"match: {MATCHES[match]}")
     calls = [
         ("threshold", "sweep", folder, "-m", "recall@5", "--every-score"),
         ("explain", folder, "-q", "q3", "--full"),
@@ -174,7 +177,7 @@ def test_sweep_and_explain_as_if_asked_again(finished, forget, kragx, match):
 
 def test_an_earlier_versions_folder(finished, kragx):
     """Without recorded scores the import path is named, and what helps; with it all is computed."""
-    folder = finished(MATCHES["embedding"])
+    folder = finished(f"match: {MATCHES['embedding']}")
     before = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     (folder / "scores.jsonl").unlink()
     reseal(folder)
@@ -324,7 +327,13 @@ def baited(plain_folder, here, asked, monkeypatch):
             del sys.modules[name]
 
 
-@pytest.mark.parametrize("evil", EVIL)
+LONGER = ("any", "tokenizer", "llm", "facts", "budget", "callback")
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [pytest.param(n, marks=[pytest.mark.integration] * (n in LONGER)) for n in EVIL],
+)
 def test_nothing_of_a_folder_is_run(baited, here, kragx, asked, evil):
     """No import, no variable of .env, no request, no file elsewhere, whatever its config says."""
     baited(EVIL[evil])
@@ -422,7 +431,7 @@ def test_names_that_are_paths(baited, here, kragx):
 def test_the_earlier_run_is_kept(finished, forget, kragx, here):
     """What became of retrievers since an earlier run is reported without that run's folder."""
     finished("match: overlap").rename(here / "before")
-    folder = finished("match: overlap\nearlier: before\ngates: {mrr@5: no worse than earlier}")
+    folder = finished("match: overlap\nearlier: before\ngates: {ndcg@3: no worse than earlier}")
     forget()
     before = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert before["changes"]
