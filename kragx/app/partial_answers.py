@@ -13,7 +13,7 @@ from kragx.app.record import UNFINISHED, Kept, now
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
 from kragx.data.documents import clean_seconds
 from kragx.data.formats.gold import answer_record
-from kragx.data.formats.jsonl import make_folder, open_log, read_records, to_json
+from kragx.data.formats.jsonl import make_folder, open_log, read_records, refused, to_json
 from kragx.data.problems import Problems
 from kragx.errors import DataError
 
@@ -76,6 +76,8 @@ def partial_answers(
         dataset: the questions; an answer is taken over where id and text are the same.
         fresh: take none over, and begin the file anew.
 
+    Raises:
+        UsageError: the file cannot be written.
     """
     answers, times = fingerprint.keys
     if fresh:
@@ -84,7 +86,8 @@ def partial_answers(
     lock = threading.Lock()
     as_read: dict[str, Retrieved] = {}
     make_folder(path.parent)
-    with open_log(path) as file:
+    # A full disk is told of with the file's name, where it is written and where it is closed.
+    with refused(path, "written"), open_log(path) as file:
 
         def write(record: Mapping[str, Any]) -> str:
             line = Mender().mend(to_json(record))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import os
 import zipfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -133,6 +135,15 @@ def test_missing_texts_take_no_look_at_each_document(monkeypatch):
     assert corpus.containing("document number 1000 of many") == 0
     assert corpus.containing("document number 7 of many") == 1
     assert looks == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_pipes_and_devices(tmp_path):
+    """What cannot be read twice is refused: a pipe would seem empty, a device has no end."""
+    os.mkfifo(tmp_path / "gold.jsonl")
+    for path in (tmp_path / "gold.jsonl", Path("/dev/zero")):
+        with pytest.raises(DataError, match="a pipe or device, which cannot be read twice"):
+            read_dataset(path)
 
 
 def test_long_names_and_many():

@@ -216,6 +216,14 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         yield sys.stdin.buffer
         return
     try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            # What a file is, is found out before it is read; and a device may have no end.
+            raise DataError(
+                "a pipe or device, which cannot be read twice; save it as a file, or name - for "
+                "standard input",
+                path=str(path),
+            )
         file: IO[bytes] = Path(path).open("rb")  # noqa: SIM115
         if str(path).endswith(".gz"):
             file = io.BufferedReader(_Unpacked(file, path), 1 << 16)

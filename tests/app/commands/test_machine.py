@@ -204,6 +204,53 @@ def test_told_to_end(here, jsonl, number, said):
     assert any('"q1"' in text for text in kept)
 
 
+LARGE = """
+from pathlib import Path
+
+def ask(question):
+    with Path("asked").open("a") as file:
+        file.write(question[-1])
+    return [{"id": "d1", "text": "a long text " * 400}]
+"""
+
+
+@posix
+def test_full_disk_while_answers_are_kept(here, jsonl):
+    """The file that takes no more is named; with room again only what was lost is asked again."""
+    import resource
+
+    questions = [
+        {"query_id": q, "query": f"which {q}?{q}", "gold": [{"id": "d1"}]} for q in "abcdef"
+    ]
+    jsonl(*questions, name="gold.jsonl")
+    (here / "large_answers.py").write_text(LARGE, encoding="utf-8")
+    (here / "large.yaml").write_text(
+        "dataset: gold.jsonl\nmatch: id\nretrievers: {large: {class: 'large_answers:ask'}}\n"
+        "output: out\n",
+        encoding="utf-8",
+    )
+
+    def command(most):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+
+        return subprocess.run(
+            [sys.executable, "-B", "-m", "kragx", "run", "large.yaml"],
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=limit,
+        )
+
+    done = command(16_000)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.match(r"kragx: .*large\.jsonl: cannot be written: File too large\n$", done.stderr)
+    assert (here / "asked").read_text() == "abcd"
+    done = command(resource.RLIM_INFINITY)
+    assert done.returncode == 0, done.stderr
+    assert (here / "asked").read_text() == "abcddef"
+
+
 @posix
 def test_interrupted_while_it_starts():
     """An interrupt while modules are imported is one line as well."""
