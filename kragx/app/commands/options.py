@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from kragx.errors import UsageError
+
 argument = partial(typer.Argument, show_default=False)
 
 # Files and folders
@@ -130,6 +132,15 @@ def group(name: str, about: str | None) -> typer.Typer:
     return typer.Typer(
         name=name, help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None
     )
+
+
+def not_read(out: Path | None, *read: object) -> None:
+    """Refuse to write over a file that the command reads, which would be lost."""
+    files = [path for path in read if isinstance(path, str | Path)]
+    if out is not None and out.is_file():
+        for path in map(Path, files):
+            if path.is_file() and path.samefile(out):
+                raise UsageError(f"--out: {out} is read, and would be lost; name another file")
 
 
 def given(**options: Any) -> dict[str, Any]:

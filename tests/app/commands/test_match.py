@@ -129,3 +129,14 @@ def test_out_that_cannot_be_written(kragx, jsonl, here, target):
     assert err.startswith("kragx: ")
     assert err.count("\n") == 1
     assert target.split("/", maxsplit=1)[0] in err
+
+
+def test_a_file_that_is_read_is_not_written_over(kragx, here):
+    """--out on the command's own input, under whatever name, is refused, and the input stays."""
+    line = '{"query_id": "q1", "gold": [{"text": "a"}], "retrieved": [{"text": "a"}]}\n'
+    (here / "results.jsonl").write_text(line)
+    (here / "link.jsonl").symlink_to(here / "results.jsonl")
+    for command in (["match"], ["threshold", "calibrate"]):
+        outcome = kragx(*command, "results.jsonl", "--out", "link.jsonl")
+        assert (outcome.code, "link.jsonl is read, and would be lost" in outcome.err) == (2, True)
+    assert (here / "results.jsonl").read_text() == line
