@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,6 +125,7 @@ def _row(record: dict[str, Any]) -> Row:
     for name in ("gold", "retrieved"):
         check(isinstance(record.get(name, []), list), name)
     gold = [_gold(item) for item in record.get("gold", [])]
+    _check_contradictions(record, gold)
     query_id = _id(record.get("query_id"))
     if record.get("error") is not None:
         return Row(query_id, gold, None, failed=True)
@@ -135,6 +137,27 @@ def _row(record: dict[str, Any]) -> Row:
         docs = [_id(item) for item in record["retrieved_chunk_ids"]]
     check(not docs or all(ids for _, ids in gold), "gold without an id")
     return Row(query_id, gold, docs)
+
+
+def _check_contradictions(record: dict[str, Any], gold: list[tuple[float, set[str]]]) -> None:
+    wanted = any(grade > 0 for grade, _ in gold)
+    check(record.get("answerable") is not False or not wanted, "gold of what has no answer")
+    facts = (record.get("metadata") or {}).get("facts")
+    if facts is not None:
+        check(isinstance(facts, list) and all(isinstance(f, str) and f.strip() for f in facts))
+    grades: dict[tuple[Any, str], float] = {}
+    for item, (grade, _) in zip(record.get("gold", []), gold):
+        for one in (item, *(item.get("alternatives") or ())):
+            text = one["text"] if "text" in one else one.get("page_content")
+            check(text is None or text.strip(), "an empty text of gold")
+        own, text = item.get("id"), item["text"] if "text" in item else item.get("page_content")
+        if own is not None or text is not None:
+            key = (None if own is None else str(own), _normal(text or ""))
+            check(grades.setdefault(key, grade) == grade, "two grades")
+
+
+def _normal(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def _texts(value: Any) -> None:

@@ -78,10 +78,12 @@ def _sheets(path: str | Path) -> tuple[Any, Any]:
                 f"{path}: a workbook of an old kind, or one with a password; save it as .xlsx "
                 "without"
             )
-    if zipfile.is_zipfile(path):
+    try:
         with zipfile.ZipFile(path) as parts:
             n_bytes = sum(part.file_size for part in parts.infolist())
-        check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise DataError(f"{path}: cannot be read as Excel: {error}") from None
+    check_unpacked(path, n_bytes, Path(path).stat().st_size, _MOST)
     try:
         shown = written = openpyxl.load_workbook(path).worksheets[0]
         if any(cell.data_type == "f" for row in written.iter_rows() for cell in row):

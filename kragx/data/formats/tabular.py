@@ -120,7 +120,7 @@ def read_parquet(
         with inside(path=str(path)):
             unique_names(table.column_names)
         return enumerate(table.to_pylist(), start=1)
-    except (OSError, ArrowException) as error:
+    except (OSError, ArrowException, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as Parquet: {error}") from None
 
 

@@ -271,8 +271,10 @@ def test_workbooks_that_cannot_be_read(tmp_path):
     whole = tmp_path / "whole.xlsx"
     pandas.DataFrame({"query_id": range(99), "query": "x", "refs": "c"}).to_excel(whole)
     old = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600)
+    altered = whole.read_bytes().replace(b"PK\x01\x02", b"PK\x01\x03")
     for name, content, hint in (
         ("cut.xlsx", whole.read_bytes()[:2000], "cannot be read as Excel"),
+        ("altered.xlsx", altered, "cannot be read as Excel"),
         ("text.xlsx", b"query_id,query", "cannot be read as Excel"),
         ("locked.xlsx", old, "save it as .xlsx"),
         ("old.xls", old, "save it as .xlsx"),
