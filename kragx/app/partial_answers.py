@@ -86,13 +86,12 @@ def partial_answers(
     lock = threading.Lock()
     as_read: dict[str, Retrieved] = {}
     make_folder(path.parent)
-    # A full disk is told of with the file's name, where it is written and where it is closed.
-    with refused(path, "written"), open_log(path) as file:
+    with open_log(path) as file:
 
-        def write(record: Mapping[str, Any]) -> str:
+        def write(record: Mapping[str, Any], before: str = "") -> str:
             line = Mender().mend(to_json(record))
-            with lock:
-                file.write(line + "\n")
+            with lock, refused(path, "written"):
+                file.write(before + line + "\n")
                 file.flush()
             return line
 
@@ -107,9 +106,8 @@ def partial_answers(
                     return
             as_read[query.id] = again
 
-        if file.tell():
-            file.write("\n")  # behind a line that was cut off
-        write({"begun": now(), "of": [answers, times], "parts": fingerprint.answers})
+        begun = {"begun": now(), "of": [answers, times], "parts": fingerprint.answers}
+        write(begun, "\n" if file.tell() else "")  # behind a line that was cut off
         yield PartialAnswers(known, kept, unused, keep, as_read)
 
 

@@ -238,16 +238,15 @@ def checkout(config: Path, *written: Path) -> Checkout | None:
 
 def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str]:
     """Of changed paths below `top` those from which a run is made, not what runs have left."""
-    # A store of SQLite has files beside it whose names begin with its own.
-    own = tuple(str(path.resolve()) for path in written)
-
+    beside = ("", "-wal", "-shm", "-journal")  # what SQLite adds to the name of a store
+    own = {Path(f"{path.resolve()}{ending}") for path in written for ending in beside}
     is_result = cache(holds_results)
 
     def is_left(path: Path) -> bool:
         inside = list(path.parents)[: -len(top.parents) - 1]
         return (
             not {"__pycache__", ".kragx", UNFINISHED}.isdisjoint(path.parts)
-            or str(path).startswith(own)
+            or not own.isdisjoint((path, *path.parents))
             or any(map(is_result, inside))
         )
 

@@ -17,7 +17,6 @@ import json
 import os
 import shutil
 import stat
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from typing import NamedTuple
 from kragx.app.lock import locked
 from kragx.app.record import UNFINISHED
 from kragx.data.formats.jsonl import flush, refused, write_bytes
+from kragx.data.text import folded
 from kragx.errors import DataError, KragxError, UsageError
 
 MANIFEST = "manifest.json"
@@ -34,7 +34,7 @@ MANIFEST = "manifest.json"
 _NAMED = 5
 """So many files are named in an error; of the others it is said how many they are."""
 
-_FOR_PEOPLE = (".html", ".md", ".csv", ".parquet")
+FOR_PEOPLE = (".html", ".md", ".csv", ".parquet")
 """How files end that kragx writes and never reads: a page may be drawn anew, a note be added."""
 
 
@@ -88,7 +88,7 @@ class Sealed:
         read = {
             name: entry
             for name, entry in (self.manifest or {}).items()
-            if not name.endswith(_FOR_PEOPLE)
+            if not name.endswith(FOR_PEOPLE)
         }
         missing = [name for name in read if not self.path(name).is_file()]
         changed = [
@@ -259,9 +259,9 @@ def finish(folder: Path) -> None:
         for name in (*before, *new):
             _check_inside(folder, name)
         # Names that a file system may hold for one: what is moved must not be removed.
-        kept = {unicodedata.normalize("NFC", name).casefold() for name in new}
+        kept = set(map(folded, new))
         for name in before:
-            if unicodedata.normalize("NFC", name).casefold() not in kept:
+            if folded(name) not in kept:
                 with refused(folder / name, "removed"):
                     (folder / name).unlink(missing_ok=True)
         for name in (*new, MANIFEST):

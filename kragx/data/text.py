@@ -73,12 +73,23 @@ def plain_number(value: float) -> str:
 
 def file_names(names: Iterable[str]) -> list[str]:
     """Names as file names: what file systems refuse replaced, none twice."""
-    files: dict[str, str] = {}  # by lower case, as some file systems do not tell cases apart
+    files: dict[str, str] = {}  # as some file systems do not tell cases and forms of marks apart
     for name in names:
-        plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", inert(name, "_")).strip(". ")[:60] or "_"
+        plain = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", inert(name, "_"))[:60].strip(". ") or "_"
+        if _DEVICE.fullmatch(plain.split(".")[0].rstrip()):
+            plain = f"_{plain}"
         file, number = plain, 1
-        while file.lower() in files:
+        while (key := folded(file)) in files:
             number += 1
             file = f"{plain}-{number}"
-        files[file.lower()] = file
+        files[key] = file
     return [*files.values()]
+
+
+_DEVICE = re.compile(r"con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]", re.IGNORECASE)
+"""Names that Windows keeps for devices, whatever ending follows."""
+
+
+def folded(name: str) -> str:
+    """A file name such that two are equal which a file system may hold for one."""
+    return unicodedata.normalize("NFC", name).casefold()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kragx.data import file_names
 from kragx.data.formats.jsonl import open_log, open_text, write_bytes, write_records
 from kragx.errors import UsageError
 
@@ -152,8 +153,8 @@ def test_what_cannot_be_written_is_said_before_the_work(tmp_path):
     for path in (tmp_path, tmp_path / "none" / "a", tmp_path / ("x" * 300)):
         with pytest.raises(UsageError, match="cannot be written"), open_text(path):
             pytest.fail("the work has begun")
-    with pytest.raises(UsageError, match="cannot be written"):
-        open_log(tmp_path)
+    with pytest.raises(UsageError, match="cannot be written"), open_log(tmp_path):
+        pytest.fail("the work has begun")
     write_bytes(tmp_path / ("x" * 255), b"as long as names can be")
 
 
@@ -170,3 +171,18 @@ def test_permissions_are_asked(tmp_path):
     write_bytes(path, b"new")
     tmp_path.chmod(0o700)
     assert path.read_text() == "new"
+
+
+def test_names_of_files():
+    """Whatever a retriever is called, its file is one on every system, and nobody else's."""
+    names = ["NUL", "con", "aux.txt", "COM1 .a", "lpt\u00b9", "console", "a. .", " b ", "..", "a/b"]
+    files = ["_NUL", "_con", "_aux.txt", "_COM1 .a", "_lpt\u00b9", "console", "a", "b", "_", "a_b"]
+    assert file_names(names) == files
+    assert file_names(["A", "a", "a-2", "A"]) == ["A", "a-2", "a-2-2", "A-3"]
+    assert file_names(["stra\u00dfe", "STRASSE", "\u00e9", "e\u0301"]) == [
+        "stra\u00dfe",
+        "STRASSE-2",
+        "\u00e9",
+        "e\u0301-2",
+    ]
+    assert file_names(["x" * 59 + ". y"]) == ["x" * 59]

@@ -108,7 +108,6 @@ def fill(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Score by people's labels, and the judge's in the holes."""
-    opt.not_read(out, human, judge, *(runs or ()), *(more or ()))
     filled = agreement.fill(
         human,
         judge,

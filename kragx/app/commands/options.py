@@ -1,10 +1,13 @@
 """The options that several commands have: each one's name, help and type stand here once."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from kragx.errors import UsageError
 
@@ -127,20 +130,66 @@ Summary = Annotated[
 ]
 
 
-def group(name: str, about: str | None) -> typer.Typer:
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_WRITTEN = {"out", "plot", "summary"}
+"""The parameters of commands that name a file to write."""
+
+
+class _Command(TyperCommand):
+    """Does not write over what it reads."""
+
+    def invoke(self, ctx: Any) -> Any:
+        read = [value for name, value in ctx.params.items() if name not in _WRITTEN]
+        for name in _WRITTEN & ctx.params.keys():
+            not_read(ctx.params[name], *read)
+        return super().invoke(ctx)
+
+
+class Commands(typer.Typer):
+    """Commands that do not write over what they read."""
+
+    def command(self, name: str | None = None, **options: Any) -> Callable[[_Function], _Function]:
+        """As of `typer.Typer`."""
+        return super().command(name, **{"cls": _Command, **options})
+
+
+def group(name: str, about: str | None) -> Commands:
     """A group of commands."""
-    return typer.Typer(
+    return Commands(
         name=name, help=about, no_args_is_help=True, add_completion=False, rich_markup_mode=None
     )
 
 
-def not_read(out: Path | None, *read: object) -> None:
-    """Refuse to write over a file that the command reads, which would be lost."""
-    files = [path for path in read if isinstance(path, str | Path)]
-    if out is not None and out.is_file():
-        for path in map(Path, files):
-            if path.is_file() and path.samefile(out):
-                raise UsageError(f"--out: {out} is read, and would be lost; name another file")
+def not_read(out: Path | None, *read: Any) -> None:
+    """Refuse to write over a file that is read, by itself or with its folder: it would be lost.
+
+    Args:
+        out: the file to write; None for none.
+        read: files and folders, one or several at a time; what is neither is passed over.
+
+    Raises:
+        UsageError: it is one of them, or one in them.
+    """
+    if out is None or not out.is_file():
+        return
+    for value in read:
+        for path in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(path, str | Path) and _is_lost(out, Path(path)):
+                raise UsageError(f"{out} is read, and would be lost; name another file")
+
+
+def _is_lost(out: Path, read: Path) -> bool:
+    """Whether what is read is a file that is to be written, or a folder that holds it."""
+    from kragx.app.sealed import FOR_PEOPLE, MANIFEST  # takes longer than reading the command line
+
+    with suppress(OSError, ValueError):  # no path at all, as texts are that name no file
+        if read.is_file():
+            return read.samefile(out)
+        inside = read.is_dir() and any(map(read.samefile, out.resolve().parents))
+        # Of a result folder, pages and tables are only written.
+        return inside and not ((read / MANIFEST).exists() and out.suffix in FOR_PEOPLE)
+    return False
 
 
 def given(**options: Any) -> dict[str, Any]:

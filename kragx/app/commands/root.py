@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from kragx.app.commands.options import Commands
 from kragx.app.commands.process import ending
 from kragx.printing import inert, put
 
@@ -44,7 +45,7 @@ class _Commands(UserDict[str, Any]):
         command = getattr(import_module(f"kragx.app.commands.{self.data[name]}"), name)
         if isinstance(command, typer.Typer):
             return get_command(command)
-        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app = Commands(add_completion=False, rich_markup_mode=None)
         app.command()(command)
         return get_command(app)
 

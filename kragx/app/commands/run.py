@@ -57,6 +57,8 @@ def run(
     if output is not None:
         loaded = loaded.model_copy(update={"output": output.absolute()})
     folder = None if dry_run else loaded.output
+    sources = [path for own in loaded.retrievers.values() for path in (own.run, own.results)]
+    opt.not_read(summary, loaded.dataset.path, loaded.dataset.corpus, folder, sources)
     if full:
         printing.put(loaded.to_yaml())  # what will be done, before any work
     # Before the work, lest it be done for nothing.

@@ -128,7 +128,6 @@ def match(
 
     JSON Lines, a line for each query; correct "matched" by hand, and it holds labels.
     """
-    opt.not_read(out, file, corpus)
     spec = _spec(
         "overlap" if match is None else match,
         None,

@@ -29,7 +29,7 @@ def stats(store: opt.StoreFile = DEFAULT_STORE, format: opt.TableOrJson = "table
 
 @store.command()
 def export(
-    file: Annotated[
+    out: Annotated[
         Path,
         opt.argument(
             metavar="FILE",
@@ -46,11 +46,11 @@ def export(
     The last three options are of qrels.
     """
     with existing(store) as opened:
-        if file.suffix == ".jsonl":
-            write_records(opened.records(), file)
+        if out.suffix == ".jsonl":
+            write_records(opened.records(), out)
             return
         lines = qrels(opened, asks=asks or "relevance", model=model, rubric=rubric)
-    write_text(file, "".join(lines))
+    write_text(out, "".join(lines))
 
 
 @store.command(name="import")

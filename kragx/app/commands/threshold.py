@@ -221,7 +221,6 @@ def calibrate(
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Choose matcher and threshold by labelled pairs."""
-    opt.not_read(out, results, labels, corpus)
     calibrated = calibration.calibrate(
         str(results),
         labels and read_labels(labels, format=labels_format, model=model, rubric=rubric),

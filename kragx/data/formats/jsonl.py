@@ -312,10 +312,16 @@ def open_text(path: str | Path, encoding: str = "utf-8") -> Iterator[IO[str]]:
         yield file
 
 
-def open_log(path: str | Path) -> IO[str]:
-    """Open a file to add lines at its end; a `UsageError` says why it cannot."""
+@contextmanager
+def open_log(path: str | Path) -> Iterator[IO[str]]:
+    """A file to add lines at its end; a `UsageError` says why it cannot be opened or closed."""
     with refused(path, "written"):
-        return _text(Path(path), "a", "utf-8")
+        file = _text(Path(path), "a", "utf-8")
+    try:
+        yield file
+    finally:  # errors of what is done meanwhile are others
+        with refused(path, "written"):
+            file.close()
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:

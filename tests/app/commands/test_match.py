@@ -131,12 +131,42 @@ def test_out_that_cannot_be_written(kragx, jsonl, here, target):
     assert target.split("/", maxsplit=1)[0] in err
 
 
+OWN = """
+dataset: gold.jsonl
+retrievers: {a: {results: a.jsonl}}
+html: false
+output: out
+"""
+
+
 def test_a_file_that_is_read_is_not_written_over(kragx, here):
-    """--out on the command's own input, under whatever name, is refused, and the input stays."""
-    line = '{"query_id": "q1", "gold": [{"text": "a"}], "retrieved": [{"text": "a"}]}\n'
-    (here / "results.jsonl").write_text(line)
-    (here / "link.jsonl").symlink_to(here / "results.jsonl")
-    for command in (["match"], ["threshold", "calibrate"]):
-        outcome = kragx(*command, "results.jsonl", "--out", "link.jsonl")
-        assert (outcome.code, "link.jsonl is read, and would be lost" in outcome.err) == (2, True)
-    assert (here / "results.jsonl").read_text() == line
+    """No command writes over its own input, under whatever name and in whatever folder."""
+    line = '{"query_id": "q1", "query": "?", "gold": [{"text": "a"}], "retrieved": []}\n'
+    for name in ("gold.jsonl", "a.jsonl", "store.sqlite"):
+        (here / name).write_text(line)
+    (here / "run.yaml").write_text(OWN)
+    (here / "spec.yaml").write_text("overlap")
+    (here / "link.jsonl").symlink_to(here / "a.jsonl")
+    assert kragx("run", "run.yaml").code == 0
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    for command, out in (
+        ("match a.jsonl --out", "link.jsonl"),
+        ("match a.jsonl --match spec.yaml --out", "spec.yaml"),
+        ("threshold calibrate a.jsonl --out", "link.jsonl"),
+        ("threshold sweep a.jsonl --plot", "a.jsonl"),
+        ("threshold sweep out --plot", "out/gold.jsonl"),
+        ("judge store export --store store.sqlite", "store.sqlite"),
+        ("judge fill a.jsonl gold.jsonl --out", "gold.jsonl"),
+        ("report out --format html --out", "out/report.json"),
+        ("report out --summary", "out/config.yaml"),
+        ("compare out --summary", "out/report.json"),
+        ("run run.yaml --summary", "run.yaml"),
+        ("run run.yaml --summary", "gold.jsonl"),
+        ("run run.yaml --summary", "link.jsonl"),
+        ("run run.yaml --summary", "out/manifest.json"),
+    ):
+        outcome = kragx(*command.split(), out)
+        said = f"{out} is read, and would be lost; name another file"
+        assert (outcome.code, said in outcome.err) == (2, True), command
+    assert {path: path.read_bytes() for path in before} == before
+    assert kragx("report", "out", "--format", "html", "--out", "out/report.md").code == 0

@@ -9,7 +9,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -98,9 +97,9 @@ def kill_at(*places: int) -> None:
     what is needed once, and each run is a child that really ends. ``said/<place>.json`` is what is
     reported, ``said/<place>-next.json`` after another run, for every fifth.
     """
-    for needed in ("kragx.app.commands.run", "scipy.stats", "pyarrow.parquet", "rapidfuzz"):
-        with suppress(ImportError):
-            import_module(needed)
+    # Once here, so that all that is imported and made at first use is not for each child.
+    for arguments in (["run", "run.yaml", "--output", "first"], ["report", "first"]):
+        _command(*arguments)
     Path("said").mkdir()
     for number, place in enumerate(places):
         shutil.rmtree("out")
@@ -115,18 +114,25 @@ def kill_at(*places: int) -> None:
 
 def _in_child(*arguments: str, deadly: int | None = None, out: str = os.devnull) -> int:
     """The exit code of a command; killed at a change of the file system, if one is given."""
-    from kragx.app.commands.main import main as command
-
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.dup2(os.open(out, os.O_WRONLY | os.O_CREAT, 0o666), 1)
-    sys.argv = ["kragx", *arguments]
-    code: Any = 1
-    try:
-        with Changes(deadly, lambda: os._exit(9)).counted():
-            command()
-    except SystemExit as ended:
-        code = ended.code or 0
-    sys.stdout.flush()
+    code = 1
+    with suppress(BaseException), Changes(deadly, lambda: os._exit(9)).counted():
+        code = _command(*arguments)
     os._exit(code)
+
+
+def _command(*arguments: str) -> int:
+    """The exit code of a command in this process."""
+    from kragx.app.commands.main import main as command
+
+    sys.argv = ["kragx", *arguments]
+    try:
+        command()
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    finally:
+        sys.stdout.flush()
+    return 0

@@ -115,7 +115,7 @@ def test_a_clean_commit(repository, kragx):
 
 
 def test_what_runs_leave_is_no_change(repository, kragx):
-    """Results, in whatever folder, and caches leave a commit clean; sources make it dirty."""
+    """Results and caches, wherever, leave a commit clean; sources of whatever name do not."""
     assert kragx("run", "run.yaml").code == 0
     assert kragx("run", "run.yaml", "-o", "kept/monday").code == 0
     git(repository, "add", "kept")
@@ -128,6 +128,14 @@ def test_what_runs_leave_is_no_change(repository, kragx):
     assert kragx("run", "run.yaml").code == 0
     assert record()["git"]["dirty"] is True
     assert record()["git"]["changed"] == ["run.yaml", "new module.py"]
+    (repository / "out2").mkdir()
+    (repository / "out2" / "more.py").touch()
+    (repository / "outer.py").touch()
+    assert kragx("run", "run.yaml").code == 0
+    assert record()["git"]["changed"] == ["run.yaml", "new module.py", "out2/more.py", "outer.py"]
+    (repository / "out2" / "more.py").unlink()
+    (repository / "outer.py").unlink()
+    assert kragx("run", "run.yaml").code == 0
     for text in everywhere(kragx):
         said = "with uncommitted changes (run.yaml, new module.py)."
         assert said in " ".join(text.split()).replace("\\", "")
