@@ -15,7 +15,14 @@ from kragx.data.reading import (
 )
 from kragx.data.runs import Retrieved, Run, Status, rank_by_score, timed_out
 from kragx.data.source import Reading
-from kragx.data.text import Mender, file_names, normalise, plain_number
+from kragx.data.text import (
+    Mender,
+    file_names,
+    look_alikes,
+    normalise,
+    plain_number,
+    told_apart,
+)
 from kragx.data.tokenizers import (
     TOKENIZERS,
     FunctionTokenizer,
@@ -55,6 +62,7 @@ __all__ = [
     "file_names",
     "hash_of",
     "is_source",
+    "look_alikes",
     "ngram_overlaps",
     "normalise",
     "nothing_retrieved",
@@ -71,5 +79,6 @@ __all__ = [
     "score_record",
     "timed_out",
     "tokenizer",
+    "told_apart",
     "value_at",
 ]

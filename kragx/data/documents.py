@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isnan, nan
+from numbers import Integral
 from typing import Any, TypeGuard, TypeVar
 
 from kragx.data.text import Mender, normalise
@@ -187,11 +188,19 @@ def clean_id(value: object, mender: Mender) -> str | None:
         if not value or value.isspace():
             raise DataError("the id is empty", remedy="remove it or fill it in")
         return mender.mend(value)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if not isinstance(value, bool) and isinstance(value, Integral):  # numpy's too
         return str(value)
     raise DataError(
         f"an id must be a string or a whole number, not {type(value).__name__} ({shorten(value)})"
     )
+
+
+def needed_id(value: object, mender: Mender) -> str:
+    """The same where an id cannot be left out: in a list of ids, or as a key."""
+    doc_id = clean_id(value, mender)
+    if doc_id is None:
+        raise DataError("the id is empty", remedy="remove it or fill it in")
+    return doc_id
 
 
 def clean_number(value: object, field: str) -> float | None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from kragx.data.documents import Doc, as_docs, clean_score
+from kragx.data.documents import Doc, as_docs, clean_score, needed_id
 from kragx.data.gold import check_unique, numbered
 from kragx.data.text import Mender
-from kragx.errors import DataError
+from kragx.errors import DataError, inside
 
 Status = Literal["answered", "missing", "failed"]
 """Whether a retriever answered a query, if only with an empty list."""
@@ -107,12 +107,13 @@ class Run:
 
 def _as_ranking(docs: object, mender: Mender, where: str) -> tuple[Doc, ...]:
     if isinstance(docs, Mapping):
-        return rank_by_score(
-            [
-                Doc(id=str(key), score=clean_score(score, f"{where}: the score of {key!r}"))
-                for key, score in docs.items()
-            ]
-        )
+        with inside(path=where):
+            return rank_by_score(
+                [
+                    Doc(needed_id(key, mender), score=clean_score(score, f"the score of {key!r}"))
+                    for key, score in docs.items()
+                ]
+            )
     if isinstance(docs, (str, bytes)) or not isinstance(docs, Sequence):
         raise DataError(
             f"{where}: retrieved must be a list of documents, not {type(docs).__name__}; "

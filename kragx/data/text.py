@@ -7,6 +7,7 @@ from contextlib import suppress
 from math import isnan
 from typing import Any
 
+from kragx.errors import shorten
 from kragx.printing import inert
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -20,6 +21,24 @@ def normalise(text: str, *, casefold: bool = False) -> str:
     text = " ".join(unicodedata.normalize("NFC", text).split())
     # Case folding can undo the composition (for example of "ΐ"), hence the second NFC.
     return unicodedata.normalize("NFC", text.casefold()) if casefold else text
+
+
+def look_alikes(ids: Iterable[str], others: Iterable[str]) -> dict[str, str]:
+    """Those of some ids that differ from one of the others only by white space or Unicode form.
+
+    Each with that other one; an id that is among the others is none.
+    """
+    known = {normalise(other): other for other in others}
+    pairs = {own: known.get(normalise(own), own) for own in ids}
+    exact = set(known.values())
+    return {own: other for own, other in pairs.items() if own != other and own not in exact}
+
+
+def told_apart(own: str, other: str) -> str:
+    """Two ids that look alike, and in what they differ, for a warning."""
+    same_form = unicodedata.normalize("NFC", own) != unicodedata.normalize("NFC", other)
+    how = "white space" if same_form else "Unicode form, NFC and NFD"
+    return f"{shorten(own)} and {shorten(other)} differ by {how} alone; write them the same"
 
 
 class Mender:

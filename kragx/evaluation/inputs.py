@@ -1,5 +1,6 @@
 """What is evaluated: a gold set and what was retrieved, joined query by query as a stream."""
 
+import warnings
 from collections import Counter, UserDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,15 +22,25 @@ from kragx.data import (
     as_corpus,
     hash_of,
     is_source,
+    look_alikes,
     nothing_retrieved,
     query_hash,
     rank_by_score,
     read_dataset,
     read_run,
+    told_apart,
 )
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import is_retriever
-from kragx.matchers import METHODS, BaseMatcher, Heard, MatchItem, Notes, matching
+from kragx.matchers import (
+    METHODS,
+    BaseMatcher,
+    Heard,
+    MatchItem,
+    MatchWarning,
+    Notes,
+    matching,
+)
 from kragx.matchers.ids import IdArrays, match_id_arrays, read_id_arrays
 from kragx.metrics import MatchTable, Profile, RankedList
 
@@ -331,11 +342,17 @@ def _joined(gold: GoldDataset, run: Run, profile: Profile, texts: Texts) -> Sour
             f"run {run.name!r}: query {extra[0]!r} is not in the gold set {gold.name!r}; the "
             f"profile {profile.name!r} scores the run's rows, so each needs gold"
         )
+    alike = look_alikes(extra, (query.id for query in gold if query.id not in run))
+    example = next((told_apart(*pair) for pair in alike.items()), "")
     if extra and len(extra) == len(run):
         raise DataError(
             f"run {run.name!r}: none of its {len(run)} query ids is in the gold set {gold.name!r} "
-            f"(it has {extra[0]!r}, the gold set {next(iter(gold)).id!r}); queries join by id"
+            f"({example or f'it has {extra[0]!r}, the gold set {next(iter(gold)).id!r}'}); "
+            "queries join by id"
         )
+    if example:
+        problem = f"run {run.name!r}: {len(alike)} of its query ids only look like the gold set's: "
+        warnings.warn(problem + example, MatchWarning, stacklevel=2)
     mender = Mender()
     mender.surrogates = gold.n_replaced_surrogates + run.n_replaced_surrogates
     pairs = texts.filled((query, run.results.get(query.id)) for query in gold)

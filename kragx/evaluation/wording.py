@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
+from kragx.matchers.ids import ALIKE
 from kragx.metrics import Profile
 from kragx.printing import percent
 
@@ -76,6 +77,10 @@ def further_remarks(
         ),
         GOLD_LOST: ("questions with gold that can match nothing", "it counts as not found"),
         SHORT_GOLD: ("questions with short gold", "looked for as a phrase"),
+        ALIKE: (
+            "questions with ids that differ only by white space or Unicode form",
+            "no match",
+        ),
         DOCS_LOST: ("questions with retrieved texts that can match nothing", "no match"),
     }
     for name, (noun, treatment) in treated.items():

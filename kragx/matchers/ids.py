@@ -6,17 +6,20 @@ of its query that stand before it.
 """
 
 import struct
+import unicodedata
+import warnings
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
+from numbers import Integral
 from typing import Annotated, Any, TypeGuard
 
 import numpy as np
 
-from kragx.data import Doc, value_at
+from kragx.data import Doc, look_alikes, told_apart, value_at
 from kragx.errors import DataError
-from kragx.matchers.base import BaseMatcher, MatchItem, Notes, Target
+from kragx.matchers.base import BaseMatcher, MatchItem, MatchWarning, Notes, Target
 from kragx.matchers.matching import starts
 from kragx.metrics import Bools, Floats, Ints, MatchTable
 from kragx.plugins import fitting, is_text, optional
@@ -25,6 +28,9 @@ IdKey = Annotated[
     str | None,
     optional(fitting(is_text, "{!r} is not a metadata key or path such as 'metadata.parent_id'")),
 ]
+ALIKE = "n_queries_ids_alike"
+"""Counts questions with gold and retrieved ids that differ only by white space or Unicode form."""
+
 _OWN = ("id", "metadata.id")  # where an id is, if no key says so
 
 
@@ -46,12 +52,25 @@ class IdMatcher(BaseMatcher):
     yes_or_no = True
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
-        """Yield 1 where the ids are equal, else 0."""
+        """Yield 1 where the ids are equal, else 0; warn of those that only look so."""
+        example = ""
         for item in items:
-            if item.docs and item.targets:
-                yield equal(self._doc_ids(item), self._gold_ids(item))
-            else:
+            if not (item.docs and item.targets):
                 yield np.zeros(item.shape)
+                continue
+            docs, golds = self._doc_ids(item), self._gold_ids(item)
+            if not _is_plain("".join(chain(docs, filter(None, golds)))):
+                alike = look_alikes(_not_found(item, docs, golds), docs)
+                notes[ALIKE] += bool(alike)
+                for pair in [] if example else alike.items():
+                    example = f"in {item.query.id!r} {told_apart(*pair)}"
+            yield equal(docs, golds)
+        if example:
+            n, s = notes[ALIKE], "s" * (notes[ALIKE] > 1)
+            problem = (
+                f"ids of gold and documents that only look equal in {n} question{s}: {example}"
+            )
+            warnings.warn(problem, MatchWarning, stacklevel=2)
 
     def _doc_ids(self, item: MatchItem) -> list[str]:
         paths = _OWN if self.id_key is None else (self.id_key,)
@@ -85,6 +104,20 @@ class IdMatcher(BaseMatcher):
         return ids
 
 
+def _is_plain(ids: str) -> bool:
+    """Whether no id of some, written one behind the other, can be another one to the eye."""
+    return ids.split() == [ids] and unicodedata.is_normalized("NFC", ids)
+
+
+def _not_found(item: MatchItem, docs: Sequence[str], golds: Sequence[str | None]) -> Iterator[str]:
+    """The ids of gold items of which no id was retrieved."""
+    retrieved = set(docs)
+    found = {target.gold for target, own in zip(item.targets, golds) if own in retrieved}
+    for target, own in zip(item.targets, golds):
+        if own is not None and target.gold not in found:
+            yield own
+
+
 def equal(docs: Sequence[str], targets: Sequence[str | None]) -> Floats:
     """1 where a document's key equals a target's, else 0; None equals nothing."""
     scores = np.zeros((len(docs), len(targets)))
@@ -105,7 +138,7 @@ def _lookup(source: Doc | Target, paths: tuple[str, ...]) -> str | None:
     """
     for path in paths:
         value = source.id if path == "id" else value_at(source.metadata, path)
-        if isinstance(value, (str, int)) and not isinstance(value, bool):
+        if not isinstance(value, bool) and isinstance(value, (str, Integral)):
             return str(value)
         if value is not None:
             raise DataError(
@@ -152,12 +185,14 @@ def read_id_arrays(qrels: object, run: object) -> IdArrays | None:
     memory, and to come back to them costs more than to look at them.
 
     Returns:
-        The arrays; None if these are no such mappings, or some key is not a string.
+        The arrays; None if these are no such mappings, or some key is no id.
 
     Raises:
         DataError: a grade is not a finite number, or a score no number.
     """
     if not (_nested(qrels) and _nested(run)):
+        return None
+    if "" in qrels or " " in qrels:
         return None
     scores, grades, ids, own = [], [], [], array("d")
     unknown = repeat(np.nan)
@@ -168,6 +203,8 @@ def read_id_arrays(qrels: object, run: object) -> IdArrays | None:
         "".join(run)
         for query, golds in qrels.items():
             ranking = run.get(query, empty)
+            if "" in golds or "" in ranking or " " in golds or " " in ranking:
+                return None  # where documents are made blank ids are refused
             ids.append(tuple(golds))
             "".join(ids[-1])
             "".join(ranking)

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from langchain_core.documents import Document
 
 from kragx import DataError, Gold, GoldDataset, Run, UsageError, evaluate
+from tests.data.support import names
 
 
 def ids(run: Run, query_id: str) -> list[str | None]:
@@ -69,7 +70,7 @@ def test_ties_are_broken_by_utf8_bytes() -> None:
     ]
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=3), st.sampled_from([0.0, -0.0, 1.0, 2.5])))
+@given(st.dictionaries(names, st.sampled_from([0.0, -0.0, 1.0, 2.5])))
 def test_file_order_does_not_matter_to_a_ranking_by_score(scores: dict[str, float]) -> None:
     """Whatever order the scores come in, the ranking is the same, and it is the sorted one."""
     shuffled = list(scores.items())
@@ -85,6 +86,36 @@ def test_a_score_that_is_no_number_is_refused(bad: object) -> None:
     """A mapping of scores names the query and the document whose score cannot be ranked."""
     with pytest.raises(DataError, match="query 'q': the score of 'b': must be a number"):
         Run.from_documents({"q": {"a": 1.0, "b": bad}})
+
+
+@pytest.mark.parametrize("bad", ["", " ", None, True, 1.0])
+def test_an_id_that_is_none_is_refused_as_a_key(bad: object) -> None:
+    """Of gold and of what was retrieved, whether or not the mappings are read as arrays."""
+    good = {"q": {"a": 1.0}}
+    for gold, run in (({"q": {bad: 1.0}}, good), (good, {"q": {bad: 1.0, 1: 0.5}})):
+        with pytest.raises(DataError, match="query 'q'"):
+            evaluate(gold, run, match="id")
+    with pytest.raises(DataError, match="query 'q'"):
+        evaluate({"q": {"": 1}}, {"q": {"": 1.0}}, match="id")
+
+
+def test_a_blank_query_id_is_refused() -> None:
+    """Also of mappings that are read as arrays."""
+    with pytest.raises(DataError, match="the id of query 1 is empty"):
+        evaluate({"": {"a": 1}}, {"": {"a": 1.0}}, match="id")
+
+
+def test_whole_numbers_of_numpy_are_ids() -> None:
+    """As keys, as ids and in metadata, like any whole number; its booleans and floats are not."""
+    five = np.int64(5)
+    document = Document("x", metadata={"n": five})
+    by_key = {"method": "id", "id_key": "metadata.n", "gold_id_key": "id"}
+    for docs, match in (({five: 1.0}, "id"), ([{"id": five}], "id"), ([document], by_key)):
+        evaluation = evaluate({"q": [{"id": five}]}, {"q": docs}, match=match, metrics=["mrr"])
+        assert evaluation["mrr"] == 1
+    for bad in (np.bool_(True), np.float64(5)):
+        with pytest.raises(DataError, match="an id must be a string or a whole number"):
+            Run.from_documents({"q": [{"id": bad}]})
 
 
 def test_grades_come_as_a_mapping() -> None:

@@ -26,6 +26,7 @@ class TestId:
         golds = [{"id": "b", "text": "하나"}, {"id": "c"}]
         assert decided("id", docs, golds) == [[False, False], [True, False]]
 
+    @pytest.mark.filterwarnings("ignore:ids of gold")
     @pytest.mark.parametrize("other", ["A", "a ", " a", "а", "a1"])
     def test_ids_are_compared_as_they_are(self, other: str) -> None:
         """Case, white space and look-alikes make another id."""

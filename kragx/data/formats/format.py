@@ -14,6 +14,7 @@ from kragx.data.documents import (
     clean_id,
     clean_metadata,
     clean_seconds,
+    needed_id,
     unknown_field,
 )
 from kragx.data.formats.jsonl import Place
@@ -159,7 +160,7 @@ class Fields:
 
     def ids(self, name: str) -> list[str]:
         """A list of ids."""
-        return [*self._each(name, _clean_entry, self._list(name, "ids")).values()]
+        return [*self._each(name, needed_id, self._list(name, "ids")).values()]
 
     def id_groups(self, name: str) -> dict[int, tuple[str, ...]]:
         """A list of ids, or of lists of ids of which any one serves, by position."""
@@ -169,7 +170,7 @@ class Fields:
             if entry == []:
                 self.report(place, "an empty list; it should hold the ids that serve")
             members = entry if isinstance(entry, list) else [entry]
-            ids = [self._cleaned(place, _clean_entry, member, self.mender) for member in members]
+            ids = [self._cleaned(place, needed_id, member, self.mender) for member in members]
             groups[position] = tuple(dict.fromkeys(filter(None, ids)))
         return {position: group for position, group in groups.items() if group}
 
@@ -241,11 +242,3 @@ def unique_names(columns: Iterable[str]) -> list[str]:
         twice = Counter(names).most_common(1)[0][0]
         raise DataError(f"the column {twice!r} stands twice; keep one")
     return names
-
-
-def _clean_entry(value: object, mender: Mender) -> str:
-    """An id in a list, where it cannot be left out; else a `DataError`."""
-    doc_id = clean_id(value, mender)
-    if doc_id is None:
-        raise DataError("the id is empty", remedy="remove it or fill it in")
-    return doc_id
