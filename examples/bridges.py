@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import coverage_accuracy
@@ -83,7 +82,7 @@ def f1(records: list[dict[str, Any]], truths: list[dict[str, Any]], match: Any) 
 def main() -> None:
     """Print a row for each corpus and share of edited words."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", type=Path, nargs="*", help="results and truth")
+    parser.add_argument("files", type=coverage_accuracy.a_file, nargs="*", help="results and truth")
     parser.add_argument("--chunks", type=int, help="cut what was retrieved into this size first")
     args = parser.parse_args()
     if args.files:

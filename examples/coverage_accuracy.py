@@ -196,6 +196,13 @@ def cut_anew(
     )
 
 
+def a_file(name: str) -> Path:
+    """A file that is named on the command line."""
+    if not Path(name).is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {name}")
+    return Path(name)
+
+
 def by_query(path: Path) -> dict[str, dict[str, Any]]:
     """The records of a JSON Lines file by query id."""
     with path.open(encoding="utf-8") as lines:
@@ -214,8 +221,8 @@ def line(name: str, found: list[np.ndarray], true: list[np.ndarray]) -> str:
 def main() -> None:
     """Print a line for each measure and way of reading."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path)
-    parser.add_argument("truth", type=Path)
+    parser.add_argument("results", type=a_file)
+    parser.add_argument("truth", type=a_file)
     parser.add_argument("--places", action="store_true", help="any place of the gold text counts")
     parser.add_argument("--run", type=int, nargs="+", default=[8], help="the least run, or several")
     parser.add_argument("--chunks", type=int, help="cut what was retrieved into this size first")

@@ -24,6 +24,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import coverage_accuracy
+
 from kragx import match_pairs
 
 MATCHERS = {
@@ -77,8 +79,8 @@ def agreement(pairs: list[tuple[bool, bool]]) -> dict[str, float]:
 def main() -> None:
     """Print a line for each matcher."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("results", type=Path, nargs="?")
-    parser.add_argument("truth_file", type=Path, metavar="truth", nargs="?")
+    parser.add_argument("results", type=coverage_accuracy.a_file, nargs="?")
+    parser.add_argument("truth_file", type=coverage_accuracy.a_file, metavar="truth", nargs="?")
     parser.add_argument("--card", action="store_true", help="print the card of evidence")
     parser.add_argument("--truth", choices=["location", "anywhere"], default="location")
     parser.add_argument(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dotenv.parser import parse_stream
 
+from kragx.data.formats.jsonl import read_text
 from kragx.errors import DataError
 
 
@@ -21,11 +22,7 @@ def load_env(folder: Path) -> None:
     path = folder / ".env"
     if not path.is_file():
         return
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot be read: {error}", path=str(path)) from None
-    for name, value in parse_env(text, str(path)).items():
+    for name, value in parse_env(read_text(path), str(path)).items():
         os.environ.setdefault(name, value)
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 
 import yaml
 
+from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import DataError, UsageError, inside
 from kragx.plugins import check_options, fitting, from_options, is_text
@@ -91,11 +92,7 @@ def read_rubric(source: object) -> Rubric:
     path = str(source) if isinstance(source, (str, Path)) else ""
     if path:
         try:
-            source = yaml.load(Path(path).read_text(encoding="utf-8-sig"), Loader)
-        except OSError as error:
-            raise DataError(f"cannot be read: {error.strerror or error}", path=path) from None
-        except UnicodeDecodeError:
-            raise DataError("not UTF-8; save the file as UTF-8", path=path) from None
+            source = yaml.load(read_text(path), Loader)
         except yaml.YAMLError as error:
             raise DataError(yaml_problem(error), path=path) from None
     with inside("rubric", path=path):

@@ -49,9 +49,10 @@ _MARKDOWN = re.compile(
     r"[\\`*_\[\]|~$]|(?<=:)//|(?i:(?<=\bwww))\.|^[#+=-]+(?=\s|$)|^\d+(?=[.)](?:\s|$))|^/"
 )
 # What GitHub looks for in the text that Markdown has made, where no backslash is left: mentions,
-# addresses, issues and emojis.
+# addresses, issues and emojis. Nothing here looks far more than once at a text: one may be long.
 _GITHUB = re.compile(
-    r"(?<!\w)@(?=\w)|(?<=[\w.+-])@(?=\S*\.[A-Za-z_])|#(?=\d)|\bGH(?=-\d)|:(?=[\w+-]*[A-Za-z+][\w+-]*:)"
+    r"(?<!\w)@(?=\w)|(?<=[\w.+-])@(?=\S{0,255}\.[A-Za-z_])|#(?=\d)|\bGH(?=-\d)"
+    r"|:(?=[\w+-]*:)(?=[^A-Za-z+:]*[A-Za-z+])"
 )
 
 

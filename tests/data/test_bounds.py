@@ -13,10 +13,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import DataError, UsageError, read_dataset, validate
+from kragx.app.config import load, load_dataset_config, match_spec
+from kragx.app.environment import load_env
 from kragx.data import as_corpus
 from kragx.data.formats import excel, jsonl, tabular
 from kragx.data.validation import _Corpus
 from kragx.errors import nearest
+from kragx.judging.rubric import read_rubric
 from tests.thoroughness import examples
 
 LINE = '{"query_id": "q1", "query": "?", "gold": [{"id": "c"}]}\n'
@@ -25,7 +28,7 @@ LINE = '{"query_id": "q1", "query": "?", "gold": [{"id": "c"}]}\n'
 @pytest.mark.parametrize("name", ["gold.jsonl.gz", "gold.json.gz", "gold.csv.gz", "gold.qrels.gz"])
 def test_gzip_without_end(tmp_path, monkeypatch, name):
     """A small file that unpacks to much is refused when it has, before all of it is unpacked."""
-    monkeypatch.setattr(jsonl.check_unpacked, "__defaults__", (1 << 18,))
+    monkeypatch.setattr(jsonl, "MOST_UNPACKED", 1 << 18)
     path = tmp_path / name
     path.write_bytes(gzip.compress(b"\0" * (1 << 22)))
     with pytest.raises(DataError, match=r"unpacks to more than 0 MB .* 200 times its size"):
@@ -40,7 +43,7 @@ def test_gzip_in_proportion(tmp_path, monkeypatch):
     large = "".join(json.dumps(row) + "\n" for row in rows).encode()
     small = (LINE + "\n" * 100_000).encode()
     for content, most, n_queries in ((large, 1 << 10, 5000), (small, 1 << 20, 1)):
-        monkeypatch.setattr(jsonl.check_unpacked, "__defaults__", (most,))
+        monkeypatch.setattr(jsonl, "MOST_UNPACKED", most)
         path = tmp_path / "gold.jsonl.gz"
         path.write_bytes(gzip.compress(content))
         assert len(read_dataset(path)) == n_queries
@@ -65,7 +68,7 @@ def test_parquet_without_end(tmp_path, monkeypatch):
     path = tmp_path / "gold.parquet"
     column = pyarrow.DictionaryArray.from_arrays([0] * 200_000, ["same"])
     parquet.write_table(pyarrow.table({"query_id": column, "query": column}), path)
-    monkeypatch.setattr(jsonl.check_unpacked, "__defaults__", (1 << 10,))
+    monkeypatch.setattr(jsonl, "MOST_UNPACKED", 1 << 10)
     with pytest.raises(DataError, match="unpacks to more than"):
         read_dataset(path)
 
@@ -144,6 +147,36 @@ def test_pipes_and_devices(tmp_path):
     for path in (tmp_path / "gold.jsonl", Path("/dev/zero")):
         with pytest.raises(DataError, match="a pipe or device, which cannot be read twice"):
             read_dataset(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there are no devices")
+@pytest.mark.parametrize(
+    "read",
+    [
+        load,
+        load_dataset_config,
+        lambda path: match_spec("device.yaml"),
+        lambda path: read_rubric("device.yaml"),
+    ],
+    ids=["config", "dataset", "match", "rubric"],
+)
+def test_texts_without_end(tmp_path, monkeypatch, read):
+    """A device in the place of a config, or one of 11 MB, ends the reading at 10 MB."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "device.yaml").symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match=r"device\.yaml: larger than 10 MB"):
+        read("device.yaml")
+    (tmp_path / "device.yaml").unlink()
+    (tmp_path / "device.yaml").write_bytes(b"#" * (11 << 20))
+    with pytest.raises(ValueError, match=r"device\.yaml: larger than 10 MB"):
+        read("device.yaml")
+
+
+def test_a_large_env_file(tmp_path):
+    """A `.env` file is bounded as a config is."""
+    (tmp_path / ".env").write_bytes(b"#" * (11 << 20))
+    with pytest.raises(DataError, match=r"\.env: larger than 10 MB"):
+        load_env(tmp_path)
 
 
 def test_long_names_and_many():

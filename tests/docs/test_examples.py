@@ -30,6 +30,18 @@ def test_every_example_says_how_to_run_it(script: Path, monkeypatch: pytest.Monk
     assert f"python examples/{script.name}" in runpy.run_path(str(script))["__doc__"]
 
 
+@pytest.mark.parametrize("name", ["bridges", "coverage_accuracy", "matcher_agreement"])
+def test_a_file_that_is_not_there(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An example whose file does not exist says so, without a traceback."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    monkeypatch.setattr(sys, "argv", [name, "nowhere.jsonl", "neither.jsonl"])
+    with pytest.raises(SystemExit, match=r"^2$"):
+        example(name)["main"]()
+    assert "there is no file nowhere.jsonl" in capsys.readouterr().err
+
+
 def test_two_queries(capsys: pytest.CaptureFixture[str]) -> None:
     """The lesson's numbers come out right, .6934 for nDCG among them, and are printed."""
     result = example("two_queries")["main"]()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,14 @@ def test_markdown_links_nothing(text, shown):
     (token,) = [one for one in MarkdownIt("commonmark").parse(shown) if one.type == "inline"]
     assert not {one.type for one in token.children} & {"link_open", "image", "html_inline"}
     assert "".join(one.content for one in token.children).replace("\u200b", "") == text
+
+
+@pytest.mark.parametrize("text", ["a@" * 50_000, ":" + "a" * 100_000], ids=["mail", "emoji"])
+def test_long_words_in_markdown(text):
+    """What begins like mail or an emoji takes time in proportion: here the square is 30 s."""
+    start = time.process_time()
+    assert as_markdown([Line(text)]).rstrip() == text
+    assert time.process_time() - start < 3
 
 
 def test_a_name_begins_no_line(capsys):

@@ -13,6 +13,7 @@ from kragx.app.config.problems import of_gates, of_whole, readable, semantic
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
 from kragx.app.secrets import Secrets
+from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
 
@@ -50,7 +51,7 @@ def load(
         DataError: the file cannot be read.
         ConfigError: it is not YAML, or holds mistakes; all of them are listed, each with its path.
     """
-    text, file = _read(path), Path(path).resolve()
+    text, file = read_text(path), Path(path).resolve()
     if trust:
         load_env(file.parent)
     return parse_config(
@@ -65,7 +66,7 @@ def load_dataset_config(path: str | Path) -> DatasetConfig:
         DataError: the file cannot be read.
         ConfigError: it is not YAML, or this part of it holds mistakes.
     """
-    raw, here = _mapping(_read(path), str(path)), Path(path).resolve().parent
+    raw, here = _mapping(read_text(path), str(path)), Path(path).resolve().parent
     unset: list[str] = []
     part = {key: fill(value, here, key, unset) for key, value in raw.items() if key == "dataset"}
     if unset:
@@ -79,15 +80,6 @@ def load_dataset_config(path: str | Path) -> DatasetConfig:
             # A pipe or a device, at which a reader may wait for ever.
             raise DataError("no plain file", path=str(source), field=f"dataset.{name}")
     return dataset
-
-
-def _read(path: str | Path) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8; save the file as UTF-8") from None
 
 
 def _mapping(text: str, name: str) -> dict[str, Any]:
@@ -172,11 +164,10 @@ def match_spec(text: str | None, option: str = "--match") -> object:
     if not is_file and not text.startswith("{"):
         return text
     try:
-        source = Path(text).read_text(encoding="utf-8-sig") if is_file else text
-        spec = yaml.load(source, Loader=Loader)
-    except OSError as error:
-        raise UsageError(f"{option} {text}: cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        spec = yaml.load(read_text(text) if is_file else text, Loader=Loader)
+    except DataError as error:
+        raise UsageError(error.problem, field=f"{option} {text}") from None
+    except yaml.YAMLError as error:
         expected = "YAML" if is_file else "a mapping as in YAML"
         raise UsageError(f"{option} {text}: not {expected}: {error}") from None
     if is_file:

@@ -36,6 +36,9 @@ MOST_UNPACKED = 512 << 20
 MOST_RATIO = 200
 """How many times its size a larger one may unpack to; texts unpack to 3 to 20 times theirs."""
 
+LARGEST_TEXT = 10 << 20
+"""Bytes of a text that people write by hand, as a config is."""
+
 _GAP = re.compile(r"[\s,:]*")
 
 
@@ -236,8 +239,31 @@ def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
         raise DataError(f"{path}: not a whole gzip file: {error}") from None
 
 
-def check_unpacked(path: str | Path, n_bytes: int, packed: int, most: int = MOST_UNPACKED) -> None:
-    """Raise a `DataError` if a file of `packed` bytes unpacks to `n_bytes`, out of proportion."""
+def read_text(path: str | Path) -> str:
+    """A text that people write by hand: a config, a rubric, a ``.env`` file; a pipe may hold it.
+
+    Raises:
+        DataError: it cannot be read, is not UTF-8, or is larger than `LARGEST_TEXT`, as a device
+            is that has no end.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(LARGEST_TEXT + 1)
+        if len(raw) > LARGEST_TEXT:
+            raise DataError(f"larger than {LARGEST_TEXT >> 20} MB", path=str(path))
+        return raw.decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror or error}", path=str(path)) from None
+    except UnicodeDecodeError:
+        raise DataError("not UTF-8; save the file as UTF-8", path=str(path)) from None
+
+
+def check_unpacked(path: str | Path, n_bytes: int, packed: int, most: int = 0) -> None:
+    """Raise a `DataError` if a file of `packed` bytes unpacks to `n_bytes`, out of proportion.
+
+    Any file may unpack to `most` bytes; where none are named, to `MOST_UNPACKED`.
+    """
+    most = most or MOST_UNPACKED
     if n_bytes > max(most, MOST_RATIO * packed):
         raise DataError(
             f"unpacks to more than {most >> 20} MB and to more than {MOST_RATIO} times "
