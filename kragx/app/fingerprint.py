@@ -68,6 +68,7 @@ class Fingerprints:
         self._here = Path.cwd() if here is None else here
         self._written = {path.resolve() for path in written}
         self._code = Code()
+        self._of_code: dict[str, dict[str, str]] = {}
         self._states: dict[tuple[object, ...], str] = {}
 
     def of(self, config: RetrieverConfig) -> Fingerprint:
@@ -82,15 +83,29 @@ class Fingerprints:
             # One hash of them all: each by itself might be found by trying.
             values = [os.environ.get(name) for name in names]
             parts[f"values of {', '.join(names)}"] = _hash(values)
-        of_callbacks = given.get("callbacks", [])
-        for text in _texts([given.get("args"), of_callbacks]):
+        for text in _texts([config.args, given.get("callbacks")]):
             parts |= self._files(text)
-        paths = [given["class"], *(_texts([given.get("args"), of_callbacks]))]
-        for path in filter(is_import_path, paths):
-            files, packages = self._code.of(path.partition(":")[0])
-            parts |= {f"code of {self._short(file)}": self._state(file) for file in files}
-            parts |= {f"package {name}": state for name, state in packages.items()}
+        parts |= self.code(config)
         return Fingerprint({**parts, "version of kragx": __version__}, times)
+
+    def code(self, config: RetrieverConfig) -> dict[str, str]:
+        """The state of the code of a retriever, when this was first called.
+
+        A module is imported once: an edit that comes while another retriever is asked changes no
+        answer of this run.
+        """
+        plain = config.model_dump(mode="json", include={"factory", "args", "callbacks"})
+        parts: dict[str, str] = {}
+        for path in filter(is_import_path, _texts([*plain.values()])):
+            module = path.partition(":")[0]
+            if module not in self._of_code:
+                files, packages = self._code.of(module)
+                self._of_code[module] = {
+                    **{f"code of {self._short(file)}": self._state(file) for file in files},
+                    **{f"package {name}": state for name, state in packages.items()},
+                }
+            parts |= self._of_code[module]
+        return parts
 
     def _files(self, text: str) -> dict[str, str]:
         """The state of the files and folders that a text in ``args`` names, if it names any."""
@@ -104,7 +119,8 @@ class Fingerprints:
             for folder in (Path.cwd(), self._here):
                 with suppress(OSError, ValueError, RuntimeError, NotImplementedError):
                     path = folder / Path(name).expanduser()
-                    paths |= dict.fromkeys([path] if path.exists() else self._matching(path))
+                    if path != Path(path.anchor):  # "/" separates something; nobody indexes it all
+                        paths |= dict.fromkeys([path] if path.exists() else self._matching(path))
         states = sorted(map(self._state, paths))
         # As it is written: what a variable holds is not told.
         label = text if variables_in(text) else self._short(Path(text))
@@ -164,7 +180,7 @@ class Fingerprints:
         return (
             path.name not in _NEVER_READ
             and not path.name.endswith("-shm")
-            and path.resolve() not in self._written
+            and Path(os.path.realpath(path)) not in self._written  # of links in a circle, too
         )
 
 

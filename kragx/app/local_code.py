@@ -54,7 +54,7 @@ class Code:
             todo.append(name.rpartition(".")[0])  # the package around it is imported first
             spec = self._spec(name)
             if spec is not None and spec.has_location and spec.origin is not None:
-                files[Path(spec.origin)] = None
+                files[_file(Path(spec.origin))] = None
                 todo += self._imported(name, spec)
         return sorted(files), packages
 
@@ -96,10 +96,16 @@ class Code:
         if name not in self._imports:
             package = name if spec.submodule_search_locations else name.rpartition(".")[0]
             self._imports[name] = []
-            with suppress(OSError, SyntaxError, ValueError, RecursionError):
-                tree = ast.parse(Path(str(spec.origin)).read_bytes())
-                self._imports[name] = [*_imports(tree, package)]
+            # What a loader or the parser raises; a file without source counts by its content.
+            with suppress(Exception):
+                source = getattr(spec.loader, "get_source")(name)  # noqa: B009
+                self._imports[name] = [*_imports(ast.parse(source), package)]
         return self._imports[name]
+
+
+def _file(path: Path) -> Path:
+    """The file that holds a module: its own, or the archive in which it is packed."""
+    return next((place for place in (path, *path.parents) if place.is_file()), path)
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[str]:

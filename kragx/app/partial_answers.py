@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ class PartialAnswers:
         known: those that are taken over, by query id.
         kept: how many they are, and from when.
         unused: if none is taken over, those that might have been.
+        n_broken: how many lines cannot be read, as one that was cut off by a kill.
         keep: keeps one more before the next one is waited for.
         as_read: of answers that were kept now those that a next run would read otherwise, as their
             metadata holds what JSON has no form for: an interruption must change no number.
@@ -55,6 +57,7 @@ class PartialAnswers:
     known: Mapping[str, Retrieved]
     kept: Kept
     unused: Unused | None
+    n_broken: int
     keep: Callable[[Query, Retrieved], None]
     as_read: Mapping[str, Retrieved]
 
@@ -78,11 +81,12 @@ def partial_answers(
 
     Raises:
         UsageError: the file cannot be written.
+        DataError: it cannot be read.
     """
     answers, times = fingerprint.keys
     if fresh:
         path.unlink(missing_ok=True)
-    known, kept, unused = _read(path, fingerprint, dataset)
+    known, kept, unused, n_broken = _read(path, fingerprint, dataset)
     lock = threading.Lock()
     as_read: dict[str, Retrieved] = {}
     make_folder(path.parent)
@@ -108,7 +112,7 @@ def partial_answers(
 
         begun = {"begun": now(), "of": [answers, times], "parts": fingerprint.answers}
         write(begun, "\n" if file.tell() else "")  # behind a line that was cut off
-        yield PartialAnswers(known, kept, unused, keep, as_read)
+        yield PartialAnswers(known, kept, unused, n_broken, keep, as_read)
 
 
 def _answer(record: Mapping[str, Any]) -> Retrieved:
@@ -118,35 +122,42 @@ def _answer(record: Mapping[str, Any]) -> Retrieved:
 
 def _read(
     path: Path, fingerprint: Fingerprint, dataset: GoldDataset
-) -> tuple[dict[str, Retrieved], Kept, Unused | None]:
-    """The answers of a file that can be taken over; if there are none, how many cannot and why."""
+) -> tuple[dict[str, Retrieved], Kept, Unused | None, int]:
+    """The answers of a file that can be taken over; if there are none, how many cannot and why.
+
+    The last number is that of the lines that cannot be read.
+    """
     answers, times = fingerprint.keys
     known: dict[str, Retrieved] = {}
+    n_broken = 0
     n_of: dict[str, set[str]] = {}  # ids that were answered, by what their answers depend on
     begun: dict[str, str] = {}
     parts: dict[str, Mapping[str, str]] = {}
-    with suppress(DataError):
-        for _, record in read_records(path, Problems(str(path))):
-            with suppress(DataError, KeyError, TypeError, ValueError):
-                if "parts" in record:
-                    begun.setdefault(record["of"][0], record["begun"])
-                    parts[record["of"][0]] = record["parts"]
-                    continue
-                key, key_of_times = record["of"]
-                query_id = record["query_id"]
-                n_of.setdefault(key, set()).add(query_id)
-                is_asked = query_id in dataset and dataset[query_id].text == record["query"]
-                if key == answers and is_asked:
-                    answer = _answer(record)
-                    is_timed = key_of_times == times
-                    known[query_id] = answer if is_timed else replace(answer, seconds=None)
+    problems = Problems(str(path))
+    for _, record in read_records(path, problems) if path.exists() else ():
+        try:
+            key, key_of_times = record["of"]
+            if "parts" in record:
+                datetime.fromisoformat(record["begun"])
+                parts[key] = {**record["parts"]}
+                begun.setdefault(key, record["begun"])
+                continue
+            query_id, answer = record["query_id"], _answer(record)
+            if key == answers and query_id in dataset and dataset[query_id].text == record["query"]:
+                is_timed = key_of_times == times
+                known[query_id] = answer if is_timed else replace(answer, seconds=None)
+            n_of.setdefault(key, set()).add(query_id)
+        except (DataError, KeyError, TypeError, ValueError):
+            n_broken += 1
+    n_broken += len(problems.found)
     n_edited = sum(query_id in dataset for query_id in n_of.get(answers, set()) - known.keys())
     n_untimed = sum(answer.seconds is None for answer in known.values())
     kept = Kept(len(known), len(dataset), begun.get(answers), n_untimed, n_edited)
     if known or not n_of:
-        return known, kept, None
+        return known, kept, None, n_broken
     last = answers if answers in n_of else [*n_of][-1]
     before, after = parts.get(last, {}), fingerprint.answers
     names = [*after, *(before.keys() - after.keys())]
     changed = [name for name in names if before.get(name) != after.get(name)]
-    return {}, kept, Unused(len(n_of[last]), tuple(changed or ["questions"]), begun.get(last))
+    unused = Unused(len(n_of[last]), tuple(changed or ["questions"]), begun.get(last))
+    return {}, kept, unused, n_broken

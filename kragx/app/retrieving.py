@@ -37,19 +37,22 @@ class Keeping:
         """Say what becomes of the answers that are there."""
         kept, unused = answers.kept, answers.unused
         if kept.n_answers:
-            self.say(
-                f"{visible(name)}: {kept}; {kept.rest('are', 'is')} (--fresh asks for all)"
-                f"{kept.remarks}"
-            )
+            said = f"{kept}; {kept.rest('are', 'is')} (--fresh asks for all){kept.remarks}"
         elif unused is not None:
             more = len(unused.changed) - NAMES
             changed = ", ".join(map(visible, unused.changed[:NAMES]))
             count = "1 answer" if unused.n_answers == 1 else f"{unused.n_answers} answers"
-            self.say(
-                f"{visible(name)}: not used: {count} of an interrupted run"
-                f"{began(unused.begun)}, as something has changed since: {changed}"
-                f"{f' and {more} more' if more > 0 else ''}; all is asked for now"
+            said = (
+                f"not used: {count} of an interrupted run{began(unused.begun)}, as something has "
+                f"changed since: {changed}{f' and {more} more' if more > 0 else ''}; "
+                "all is asked for now"
             )
+        elif answers.n_broken:
+            said = "no answers are kept from an interrupted run; all is asked for now"
+        else:
+            return
+        broken = f"; lines that cannot be read, and are passed over: {answers.n_broken}"
+        self.say(f"{visible(name)}: {said}{broken if answers.n_broken else ''}")
 
 
 def retrieve_all(
@@ -84,6 +87,9 @@ def retrieve_all(
     }
     if problems:
         raise UsageError("\n".join(problems))
+    if keeping is not None:
+        for name in makers:  # as it was imported, before hours of asking in which it may be edited
+            keeping.fingerprints.code(retrievers[name])
     runs = {
         name: _read(name, config) for name, config in retrievers.items() if config.factory is None
     }

@@ -8,12 +8,13 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import yaml
 
 from kragx import GoldDataset
-from kragx.app import fingerprint
+from kragx.app import fingerprint, pipeline
 from kragx.app.config import RetrieverConfig
 from kragx.app.fingerprint import Fingerprint, Fingerprints
 from kragx.app.partial_answers import partial_answers
@@ -113,6 +114,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 KEPT = "mine: 3 of 6 answers are kept from an interrupted run that began on "
+PACKAGE = ("toy_package/__init__.py", "toy_package/words.py")
 HANDLER = "    callbacks: ['langchain_core.callbacks:BaseCallbackHandler']\n"
 
 
@@ -204,6 +206,60 @@ def test_kept_answers_are_said_before_anything_is_asked(interrupted, kragx):
     assert said.replace("are asked", "were asked") in " ".join(outcome.out.split())
     assert asked(interrupted) == "4 5 6"
     assert "kept" not in kragx("run", "run.yaml").err
+
+
+def test_code_that_is_edited_while_another_retriever_is_asked(prepared, kragx):
+    """Answers are those of the code that was imported, however long ago that was."""
+    (prepared / "toy_editor.py").write_text(
+        "from pathlib import Path\n\ndef ask(question):\n"
+        "    path = Path('toy_resumed.py')\n"
+        "    path.write_text(path.read_text() + '# edited')\n    return []\n"
+    )
+    edit(prepared / "run.yaml", "  mine:", "  first: {class: toy_editor:ask}\n  mine:")
+    assert kragx("run", "run.yaml").code == 130
+    (prepared / "revived").touch()
+    outcome = kragx("run", "run.yaml")
+    assert "has changed since: code of toy_resumed.py; all is asked for now" in outcome.err
+    assert asked(prepared) == "1 2 3 1 2 3 4 5 6"
+
+
+def test_nothing_is_asked(interrupted, kragx, monkeypatch):
+    """Interrupted when all was answered: command, report and Markdown say that nothing is asked."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "_evaluated", interrupt)
+        assert (kragx("run", "run.yaml").code, asked(interrupted)) == (130, "4 5 6")
+    outcome = kragx("run", "run.yaml")
+    assert asked(interrupted) == ""
+    assert "6 of 6 answers are kept" in outcome.err
+    assert "nothing is asked for now" in outcome.err
+    for text in (outcome.out, (interrupted / "out" / "report.md").read_text()):
+        assert "nothing was asked for now" in " ".join(text.split())
+        assert "only the others" not in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "questions", "said"),
+    [
+        ('"begun": "2', '"begun": 5, "x": "', "4 5 6", "3 of 6 answers are kept"),
+        ('"seconds": ', '"seconds": -', "1 2 3 4 5 6", "no answers are kept"),
+        ('"of": [', '"of": [[], \0', "1 2 3 4 5 6", "no answers are kept"),
+    ],
+)
+def test_lines_that_cannot_be_read_are_counted(interrupted, kragx, old, new, questions, said):
+    """Whatever somebody has made of the file: said, with how many lines, and asked for again."""
+    path = interrupted / "out" / ".unfinished" / "answers" / "mine.jsonl"
+    edit(path, old, new)
+    n_broken = {"begun": 1, "secon": 3}.get(old[1:6], 4)
+    outcome = kragx("run", "run.yaml")
+    assert (outcome.code, asked(interrupted)) == (0, questions)
+    assert f"mine: {said}" in outcome.err
+    passed = f"lines that cannot be read, and are passed over: {n_broken}\n"
+    assert passed in outcome.err
+    assert "has changed" not in outcome.err
 
 
 def test_fresh(interrupted, kragx):
@@ -304,10 +360,14 @@ def test_files_are_found_however_they_are_named(prepared, monkeypatch, text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", ".", "/dev/zero", "a\nb", "x" * 5000, "\0", "~nobody/x", "?["]
+    "text", ["", "/", ".", "/dev/zero", "a\nb", "x" * 5000, "\0", "~nobody/x", "?["]
 )
 def test_texts_that_name_no_file(prepared, text):
-    """No text in `args` is an error, or read without an end; the current folder is one."""
+    """No text in `args` is an error, or read without an end; the current folder is one.
+
+    Neither is a link in it that leads to itself. A mere slash separates something.
+    """
+    (prepared / "circle").symlink_to("circle")
     names = [name for name in parts_of(prepared, {"text": text}) if name.startswith("file ")]
     assert names == (["file ."] if text == "." else ["file /dev/zero"] if "zero" in text else [])
 
@@ -350,6 +410,21 @@ def test_two_configs_of_equal_content_in_two_folders(prepared, tmp_path_factory)
     (other / "corpus.jsonl").write_bytes((prepared / "corpus.jsonl").read_bytes())
     made = [parts_of(here, {"path": f"{here}/corpus.jsonl"}) for here in (prepared, other)]
     assert made[0] == made[1]
+
+
+def test_code_in_an_archive(prepared, monkeypatch):
+    """A module that is packed counts by its archive, and by what it imports."""
+    before = []
+    for text in ("import toy_package.words", "import toy_package.words  #"):
+        with ZipFile(prepared / "packed.zip", "w") as archive:
+            archive.writestr("toy_packed.py", text)
+        monkeypatch.syspath_prepend(str(prepared / "packed.zip"))
+        config = RetrieverConfig.model_validate({"class": "toy_packed:make"})
+        before.append(Fingerprints(prepared).code(config))
+    names = [f"code of {name}" for name in ("packed.zip", *PACKAGE)]
+    assert [*map(sorted, before)] == [names, names]
+    assert before[0][names[0]] != before[1][names[0]]
+    assert before[0][names[1]] == before[1][names[1]]
 
 
 # -- the file in which answers are kept -----------------------------------------------------------

@@ -39,7 +39,7 @@ function cautions() {
     .map(([retriever, count]) => el("li", {}, phrase("cautionMissing", strong(retrieverName(retriever)), grouped(count), grouped(size()))));
   const kept = Object.entries(data.record?.kept || {}).map(([retriever, { n_answers: answers, n_queries: all, begun, n_edited: edited, n_untimed: untimed }]) =>
     el("li", {}, phrase(begun ? "keptSince" : "kept_answers", strong(retriever), grouped(answers), grouped(all), begun && dayAndTime(begun)),
-      edited ? ` ${t("keptEdited", grouped(edited))}` : "", untimed ? ` ${t("keptUntimed", grouped(untimed))}` : ""));
+      ` ${t(answers === all ? "keptAll" : "keptSome")}`, edited ? ` ${t("keptEdited", grouped(edited))}` : "", untimed ? ` ${t("keptUntimed", grouped(untimed))}` : ""));
   const flipped = flips(true).map((line) => el("li", {}, line));
   const few = tooFew();
   const statistical = (standing()?.cautions || []).map((line) => el("li", { lang: "en" }, plain(line)));
