@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from math import isclose
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -152,11 +153,12 @@ class Opened:
         return Earlier(Results.read(str(config.earlier), kept.report, read_gold(gold)), kept.record)
 
     def as_read(
-        self, evaluations: Iterable[Evaluation], scores: RecordedScores | None
+        self, evaluations: Sequence[Evaluation], scores: RecordedScores | None
     ) -> tuple[Evaluation, ...]:
         """With what was counted while the sources were read, which their copies do not show.
 
-        Where scores were recorded, with all that was counted while they were given, too.
+        Where scores were recorded, with all that was counted while they were given, too. A mean
+        that is another than the report says is warned about.
         """
         told = set() if scores is None else scores.matchers
         try:
@@ -164,8 +166,15 @@ class Opened:
                 (row["retriever"], row["match"]): dict(row["counts"])
                 for row in self.report["evaluations"]
             }
+            means = {
+                (row["retriever"], row["match"], metric): value
+                for row in self.report["evaluations"]
+                for metric, value in row["mean"].items()
+            }
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise self._broken(error) from None
+
+        self._warn_of_others(evaluations, means)
 
         def counts(evaluation: Evaluation) -> Mapping[str, Any]:
             recorded = known.get((evaluation.name, evaluation.match_name), {})
@@ -178,9 +187,30 @@ class Opened:
             for evaluation in evaluations
         )
 
+    def _warn_of_others(
+        self, evaluations: Iterable[Evaluation], means: Mapping[tuple[str, str, str], object]
+    ) -> None:
+        """Warn of the first mean that is another than it was; `compare` reads those that were."""
+        for evaluation in evaluations:
+            for metric, value in evaluation.mean.items():
+                before = means.get((evaluation.name, evaluation.match_name, metric), value)
+                if not _is_same(before, value):
+                    both = f"was {before} when it was written and is {value} now"
+                    runs = "its files are of two runs, or " if self.sealed.manifest is None else ""
+                    text = f"{metric} of {evaluation.name} {both}: {runs}kragx or a model differs"
+                    warnings.warn(f"{self.sealed.folder}: {text}", FolderWarning, stacklevel=4)
+                    return
+
     def _broken(self, error: Exception) -> DataError:
         path = self.sealed.path("report.json")
         return DataError(f"{path}: not a report that kragx wrote: {error!r}")
+
+
+def _is_same(before: object, now: float | None) -> bool:
+    """Whether two means are the same, but for the last digits."""
+    if isinstance(before, int | float) and now is not None:
+        return isclose(before, now, rel_tol=1e-9, abs_tol=1e-9)
+    return before is now
 
 
 _READ_COUNTS = ("n_extra", "n_replaced_surrogates", "n_longer_lines")
