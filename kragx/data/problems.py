@@ -85,7 +85,7 @@ class Problems:
     def guessed(self, encoding: str) -> None:
         """Note the encoding as which the file is read because it is not UTF-8, and warn of it."""
         self.encoding = encoding
-        message = f"not UTF-8, so it is read as {encoding}; if that is wrong, name its encoding"
+        message = f"not UTF-8, so it is read as {encoding}; if that is wrong, save it as UTF-8"
         warnings.warn(f"{self.file}: {message}", DataWarning, stacklevel=2)
 
     def refuse(self) -> None:

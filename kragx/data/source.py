@@ -174,11 +174,6 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
     n_wanted = sum(gold.grade > 0 for gold in query.gold)
     if n_wanted and query.answerable is False:
         yield "answerable", f"false, but there are {n_wanted} gold items; keep one of the two"
-    facts = query.metadata.get("facts")
-    if facts is not None and not (
-        isinstance(facts, list) and all(isinstance(fact, str) and fact.strip() for fact in facts)
-    ):
-        yield "metadata.facts", f"must be a list of texts, not {shorten(facts)}"
     for position, gold in enumerate(query.gold):
         for place, item in named_items(position, gold):
             if item.text is not None and not item.text.strip():
@@ -190,11 +185,13 @@ def contradictions(query: Query) -> Iterator[tuple[str, str]]:
 
 def _two_grades(golds: Sequence[Gold]) -> Iterator[tuple[str, str]]:
     """What stands there with one grade, and again with another."""
-    first: dict[tuple[str | None, str], int] = {}
+    first: dict[tuple[str | None, str, str], int] = {}
     for position, gold in enumerate(golds):
         if gold.id is None and gold.text is None:
             continue
-        before = first.setdefault((gold.id, normalise(gold.text or "")), position)
+        # An id with other metadata may be of another passage, of which a matcher can tell.
+        what = (gold.id, normalise(gold.text or ""), str(gold.metadata))
+        before = first.setdefault(what, position)
         if golds[before].grade != gold.grade:
             name, value = ("text", gold.text) if gold.id is None else ("id", gold.id)
             yield (
@@ -213,5 +210,6 @@ def kind_of(path: str | Path, first: str) -> str:
         return suffix[1:]
     kind = trec.kind_of_line(first)
     if suffix in tabular.READERS:  # which BEIR's qrels may be called, too
-        return "qrels" if suffix == ".tsv" and kind == "qrels" else "table"
+        is_named = not tabular.FIELDS.keys().isdisjoint(first.split("\t"))
+        return "qrels" if suffix == ".tsv" and kind == "qrels" and not is_named else "table"
     return kind or "json"

@@ -192,6 +192,12 @@ def _check_gold(query: Query, report: _Report, kind: str) -> None:
 def _check_query(query: Query, report: _Report, kind: str, corpus: _Corpus | None) -> None:
     if query.text is None and kind != "qrels":
         report("query", "no text, so that no retriever can be asked", "warning")
+    facts = query.metadata.get("facts")
+    if facts is not None and not (
+        isinstance(facts, list) and all(isinstance(fact, str) and fact.strip() for fact in facts)
+    ):
+        message = f"no list of texts ({shorten(facts)}), as metrics of facts need"
+        report("metadata.facts", message, "warning")
     for field, text in _texts(query).items():
         if text is not None:
             _check_unicode(field, text, report)
@@ -274,7 +280,11 @@ def _check_once(
     for position, value in values:
         before = first.setdefault(value, position) if value else position
         gold, other = query.gold[position], query.gold[before]
-        is_same = gold.id == other.id and _same_text(gold, other)
+        is_same = (
+            gold.id == other.id
+            and _same_text(gold, other)
+            and str(gold.metadata) == str(other.metadata)
+        )
         if before != position and not (is_same and gold.grade != other.grade):
             message = f"{field} {shorten(value)} also stands in gold[{before}]"
             if gold.grade != other.grade:

@@ -91,7 +91,7 @@ def test_a_guess_is_said(kragx: Any, here: Path) -> None:
     """On standard error, and in the settings of the result; a named encoding is no guess."""
     path = saved(here, "환불은 며칠 안에 하나요?", "cp949")
     score = kragx("score", "set.csv", "--match", "id", "--metric", "mrr@5", "--format", "json")
-    message = "set.csv: not UTF-8, so it is read as cp949; if that is wrong, name its encoding"
+    message = "set.csv: not UTF-8, so it is read as cp949; if that is wrong, save it as UTF-8"
     assert score.err == f"kragx: warning: {message}\n"
     assert score.json()["settings"]["dataset"]["encoding"] == "cp949"
     assert message in kragx("gold", "validate", "set.csv").err

@@ -124,12 +124,21 @@ JSON_LINES: dict[str, tuple[bytes, str | None]] = {
         line(gold=[{"text": "same  words", "grade": 2}, {"text": "same words"}]),
         "gold[1].text: text 'same words' also stands in gold[0], with grade 2",
     ),
+    "an id with two grades, by place": (
+        line(
+            gold=[
+                {"id": "c", "grade": 2, "metadata": {"start": 0, "end": 9}},
+                {"id": "c", "metadata": {"start": 20, "end": 29}},
+            ]
+        ),
+        None,
+    ),
     "an id of two passages": (
         line(gold=[{"id": "c", "text": "some", "grade": 2}, {"id": "c", "text": "other"}]),
         None,
     ),
     "unanswerable with gold": (line(answerable=False), "answerable: false, but there are 1 gold"),
-    "facts that are no list": (line(metadata={"facts": "one"}), "metadata.facts: must be a list"),
+    "facts that are no list": (line(metadata={"facts": "one"}), None),
     "seconds below 0": (line(seconds=-0.5), f"{SECONDS}-0.5"),
     "seconds that are a time of day": (line(seconds=1.7e9), f"{SECONDS}1700000000.0"),
     "seconds that are text": (line(seconds="0.5"), "seconds: must be a finite number, not '0.5'"),
@@ -150,11 +159,17 @@ JSON_LINES: dict[str, tuple[bytes, str | None]] = {
         line(retrieved_chunk_ids=["c2"]),
         "retrieved: stands beside 'retrieved_chunk_ids', which says otherwise; keep one",
     ),
+    "two lists that say the same": (line(retrieved_chunk_ids=["c1"]), None),
+    "an empty list and ids": (
+        line(retrieved=[], retrieved_chunk_ids=["c2"]),
+        "retrieved: stands beside 'retrieved_chunk_ids', which says otherwise; keep one",
+    ),
     "an answer and an error": (
-        line(error=""),
+        line(error="late"),
         "retrieved: stands beside 'error', which says otherwise; keep one",
     ),
     "an answer and no error": (line(error=None), None),
+    "an answer and an empty error": (line(error=""), None),
     "metadata that is a list": (line(metadata=[1]), "metadata: must be a mapping"),
     "metadata of a document that is text": (
         line(retrieved=[{"id": "c", "metadata": "x"}]),
@@ -195,8 +210,15 @@ CSV: dict[str, tuple[bytes, str | None]] = {
     ),
     "a key in two columns": (
         table(CELLS + ',"{""a"": 1}",2', ",metadata,metadata.a"),
-        "metadata.a: another column holds the metadata's 'a' as well; keep one",
+        "metadata.a: another column says otherwise of the metadata's 'a'; keep one",
     ),
+    "a key in two columns, the same": (
+        table(CELLS + ',"{""a"": ""1""}",1', ",metadata,metadata.a"),
+        None,
+    ),
+    "columns without name or cells": (table(f"{CELLS},, ", ",,"), None),
+    "a cell in a column without name": (table(f"{CELLS},x", ","), "6 cells, the header has 5"),
+    "a column without name among others": (table(f"{CELLS},,x", ",,y"), "a column has no name"),
     "1_0 seconds": (table(f"{CELLS},1_0", ",seconds"), "seconds: must be a number, not '1_0'"),
     "full-width seconds": (table(f"{CELLS},１", ",seconds"), "seconds: must be a number, not '１'"),
     "a decimal comma": (table(f'{CELLS},"1,5"', ",seconds"), "seconds: must be a number"),
@@ -308,3 +330,15 @@ def test_scores_of_a_run(here: Path, score: str) -> None:
     run.write_text("q1 Q0 c1 1 -inf t\nq1 Q0 c2 1 INF t\n", encoding="utf-8")
     evaluation = evaluate({"q1": {"c1": 1}}, run, match="id", metrics=["mrr@5"])
     assert evaluation["mrr@5"] == 0.5
+
+
+def test_a_table_of_four_columns_is_no_qrels(here: Path) -> None:
+    """A .tsv whose header names fields is a table; without, four columns are qrels."""
+    head = ["query_id", "query", "relevant_chunk_ids", "retrieved_chunk_ids"]
+    cells = "q1\twhy?\tc1\tc1"
+    path = here / "a.tsv"
+    for mark in ("", "\ufeff"):
+        path.write_text(mark + "\t".join(head) + f"\n{cells}\n", encoding="utf-8")
+        assert evaluate(path, match="id", metrics=["mrr@5"])["mrr@5"] == 1
+    path.write_text("q1\t0\tc1\t1\n", encoding="utf-8")
+    assert read_dataset(path)["q1"].gold[0].id == "c1"

@@ -127,11 +127,17 @@ def _row(record: dict[str, Any]) -> Row:
     gold = [_gold(item) for item in record.get("gold", [])]
     _check_contradictions(record, gold)
     query_id = _id(record.get("query_id"))
-    if record.get("error") is not None:
+    lists = [name for name in ("retrieved", "retrieved_chunk_ids") if record.get(name)]
+    error = record.get("error")
+    if error is not None and (error.strip() or not lists):
+        check(not lists, "an answer and an error")
         return Row(query_id, gold, None, failed=True)
     docs: list[str] | None = None
     if "retrieved" in record:
         docs = [_document(item, needed=bool(gold)) for item in record["retrieved"]]
+        if record.get("retrieved_chunk_ids"):
+            own = [item.get("id") for item in record["retrieved"]]
+            check(own == record["retrieved_chunk_ids"], "two lists")
     elif record.get("retrieved_chunk_ids") is not None:
         check(isinstance(record["retrieved_chunk_ids"], list), "retrieved_chunk_ids")
         docs = [_id(item) for item in record["retrieved_chunk_ids"]]
@@ -142,17 +148,18 @@ def _row(record: dict[str, Any]) -> Row:
 def _check_contradictions(record: dict[str, Any], gold: list[tuple[float, set[str]]]) -> None:
     wanted = any(grade > 0 for grade, _ in gold)
     check(record.get("answerable") is not False or not wanted, "gold of what has no answer")
-    facts = (record.get("metadata") or {}).get("facts")
-    if facts is not None:
-        check(isinstance(facts, list) and all(isinstance(f, str) and f.strip() for f in facts))
-    grades: dict[tuple[Any, str], float] = {}
+    grades: dict[tuple[Any, str, str], float] = {}
     for item, (grade, _) in zip(record.get("gold", []), gold):
         for one in (item, *(item.get("alternatives") or ())):
             text = one["text"] if "text" in one else one.get("page_content")
             check(text is None or text.strip(), "an empty text of gold")
         own, text = item.get("id"), item["text"] if "text" in item else item.get("page_content")
         if own is not None or text is not None:
-            key = (None if own is None else str(own), _normal(text or ""))
+            key = (
+                None if own is None else str(own),
+                _normal(text or ""),
+                str(item.get("metadata") or {}),
+            )
             check(grades.setdefault(key, grade) == grade, "two grades")
 
 

@@ -292,10 +292,12 @@ def test_nested_combinations_work_from_a_config(tmp_path: Path, monkeypatch: pyt
         "metrics": ["recall@1", "recall@2"],
     }
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
-    from kragx.app.result_folder import write_folder
+    from kragx.app.result_folder import claimed
 
-    report = run(load(tmp_path / "config.yaml"))
-    write_folder(report, tmp_path / "out")
+    loaded = load(tmp_path / "config.yaml")
+    report = run(loaded)
+    with claimed(tmp_path / "out", loaded) as write:
+        write(report)
     monkeypatch.delenv("A_KEY_OF_MINE")
     written = "".join(
         path.read_text(encoding="utf-8-sig")

@@ -57,7 +57,7 @@ def decoded(raw: bytes, encoding: str | None) -> tuple[str, str]:
             return text, name
     raise DataError(
         f"neither UTF-8 nor Korean in {GUESSED}; save it as UTF-8, or name its encoding "
-        "(shift_jis, gbk, big5, cp1252, ...)"
+        "(shift_jis, gbk, big5, cp1252, ...) by 'encoding' in a config"
     )
 
 

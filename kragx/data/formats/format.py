@@ -184,18 +184,22 @@ class Fields:
         error = self.text("error")
         seconds = self._cleaned("", clean_seconds, self.record.get("seconds"))
         lists = [name for name in ("retrieved", "retrieved_chunk_ids") if self.record.get(name)]
-        if len(lists) > (error is None):
-            other = lists[-1] if error is None else "error"
-            self.report(lists[0], f"stands beside {other!r}, which says otherwise; keep one")
-        if error is not None:
+        if error is not None and (error.strip() or not lists):  # some write "" where all went well
+            if lists:
+                self.report(lists[0], "stands beside 'error', which says otherwise; keep one")
             return Retrieved(error=error, seconds=seconds)
-        if "retrieved" in self.record:
-            docs = self._list("retrieved", "documents", null=False)
-            cleaned = self._cleaned("retrieved", as_docs, docs, self.mender, "", False)
-            return Retrieved(cleaned or (), seconds)
-        if self.record.get("retrieved_chunk_ids") is not None:
+        if "retrieved" not in self.record:
+            if self.record.get("retrieved_chunk_ids") is None:
+                return None
             return Retrieved(tuple(map(Doc, self.ids("retrieved_chunk_ids"))), seconds)
-        return None
+        values = self._list("retrieved", "documents", null=False)
+        docs = self._cleaned("retrieved", as_docs, values, self.mender, "", False)
+        own = [doc.id for doc in docs or ()]
+        has_ids = docs is not None and "retrieved_chunk_ids" in lists
+        if has_ids and self.ids("retrieved_chunk_ids") != own:
+            message = "stands beside 'retrieved_chunk_ids', which says otherwise; keep one"
+            self.report("retrieved", message)
+        return Retrieved(docs or (), seconds)
 
     def _of_type(self, name: str, kind: type[_Cleaned], words: str) -> _Cleaned | None:
         """A value of a type of JSON; None where there is none."""

@@ -59,7 +59,7 @@ def read_csv(
     separator = "\t" if ending(path) == ".tsv" else ","
     lines = io.StringIO(text, newline="").readlines()
     header: list[str] = []
-    line, n_read_again = 1, 0
+    line, n_read_again, n_columns = 1, 0, 0
     while line <= len(lines):
         begun = line - 1  # lines before this reader's first
         rest = (lines[number] for number in range(begun, len(lines)))
@@ -67,8 +67,8 @@ def read_csv(
         try:
             for cells in reader:
                 if not header:
-                    header = _header(cells, path)
-                elif len(cells) == len(header):
+                    header, n_columns = _header(cells, path), len(cells)
+                elif len(cells) == n_columns and not any(map(str.strip, cells[len(header) :])):
                     yield line, dict(zip(header, cells))
                 elif any(map(str.strip, cells)):  # no blank line
                     message = (
@@ -93,8 +93,10 @@ def read_csv(
 
 
 def _header(cells: list[str], path: str | Path) -> list[str]:
+    # Spreadsheets write columns at the end in which nothing stands, or no longer.
+    n_named = max((n for n, cell in enumerate(cells, start=1) if cell.strip()), default=0)
     with inside(path=f"{path}:1"):
-        names = unique_names(cell.strip() for cell in cells)
+        names = unique_names(cell.strip() for cell in cells[:n_named])
     if not all(names):
         raise DataError(f"{path}:1: a column has no name; the first line names the fields")
     if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
@@ -248,8 +250,8 @@ def _record(row: Mapping[str, Any], fields: Mapping[str, str]) -> dict[str, Any]
         else:
             record[name] = value
             continue
-        if twice := [key for key in parts if key in metadata]:
-            problem = f"another column holds the metadata's {twice[0]!r} as well; keep one"
+        if twice := [key for key, own in parts.items() if metadata.get(key, own) != own]:
+            problem = f"another column says otherwise of the metadata's {twice[0]!r}; keep one"
             raise DataError(problem, field=column)
         metadata |= parts
     return record | ({"metadata": metadata} if metadata else {})
