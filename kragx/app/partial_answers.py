@@ -80,12 +80,13 @@ def partial_answers(
         fresh: take none over, and begin the file anew.
 
     Raises:
-        UsageError: the file cannot be written.
+        UsageError: the file cannot be written or removed.
         DataError: it cannot be read.
     """
     answers, times = fingerprint.keys
     if fresh:
-        path.unlink(missing_ok=True)
+        with refused(path, "removed"):
+            path.unlink(missing_ok=True)
     known, kept, unused, n_broken = _read(path, fingerprint, dataset)
     lock = threading.Lock()
     as_read: dict[str, Retrieved] = {}

@@ -272,6 +272,17 @@ def test_fresh(interrupted, kragx):
     assert asked(interrupted) == "4 5 6"
 
 
+@pytest.mark.parametrize(("options", "code"), [([], 3), (["--fresh"], 2)])
+def test_something_else_stands_where_answers_are_kept(interrupted, kragx, options, code):
+    """A folder in place of the file ends the run by its name, before anything is asked."""
+    path = interrupted / "out" / ".unfinished" / "answers" / "mine.jsonl"
+    path.unlink()
+    path.mkdir()
+    outcome = kragx("run", "run.yaml", *options)
+    assert (outcome.code, asked(interrupted)) == (code, "")
+    assert str(path) in outcome.err
+
+
 def test_a_change_that_is_taken_back_loses_no_answer(interrupted, kragx):
     """The answers of both states stay until the run is finished, whichever is asked for."""
     corpus = interrupted / "corpus.jsonl"
