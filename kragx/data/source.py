@@ -171,16 +171,17 @@ class Reading:
 
 def contradictions(query: Query) -> Iterator[tuple[str, str]]:
     """What no number can be made of although each field is right: (field, what is wrong)."""
-    n_wanted = sum(gold.grade > 0 for gold in query.gold)
-    if n_wanted and query.answerable is False:
+    golds = query.gold
+    if query.answerable is False and (n_wanted := sum(gold.grade > 0 for gold in golds)):
         yield "answerable", f"false, but there are {n_wanted} gold items; keep one of the two"
-    for position, gold in enumerate(query.gold):
-        for place, item in named_items(position, gold):
-            if item.text is not None and not item.text.strip():
-                message = "an empty text; it is in every document, so it matches everything"
-                yield f"{place}.text", message
-    if len({gold.grade for gold in query.gold}) > 1:
-        yield from _two_grades(query.gold)
+    for position, gold in enumerate(golds):
+        if gold.alternatives or (gold.text is not None and not gold.text.strip()):
+            for place, item in named_items(position, gold):
+                if item.text is not None and not item.text.strip():
+                    message = "an empty text; it is in every document, so it matches everything"
+                    yield f"{place}.text", message
+    if any(gold.grade != golds[0].grade for gold in golds[1:]):
+        yield from _two_grades(golds)
 
 
 def _two_grades(golds: Sequence[Gold]) -> Iterator[tuple[str, str]]:
