@@ -151,10 +151,12 @@ def nearest(value: str, valid: Iterable[str]) -> str:
     return "valid: " + ", ".join(names[:_MOST_NAMES]) + more if names else "it takes none"
 
 
-def check_whole(field: str, value: object, least: int = 1) -> None:
-    """Raise a `UsageError` unless `value` is a whole number of at least `least`."""
+def check_whole(field: str, value: object, least: int = 1, *, most: int | None = None) -> None:
+    """Raise a `UsageError` unless `value` is a whole number from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UsageError(f"{value!r} is not a whole number of at least {least}", field=field)
+    if most is not None and value > most:
+        raise UsageError(f"{value} is more than {most}", field=field)
 
 
 def shorten(value: object, width: int = 60) -> str:

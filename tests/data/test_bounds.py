@@ -20,6 +20,7 @@ from kragx.data.formats import excel, jsonl, tabular
 from kragx.data.validation import _Corpus
 from kragx.errors import nearest
 from kragx.judging.rubric import read_rubric
+from kragx.report.html_page.cells import Sources
 from tests.thoroughness import examples
 
 LINE = '{"query_id": "q1", "query": "?", "gold": [{"id": "c"}]}\n'
@@ -192,3 +193,9 @@ def test_the_text_of_an_error_is_bounded():
     assert len(str(error)) < 10_100
     assert str(error).endswith("unknown field; remove it")
     assert len(error.field) == 1_000_000
+
+
+def test_more_documents_than_numbers_hold():
+    """A count beyond what arrays can hold is a wrong option, and no mistake of kragx."""
+    with pytest.raises(UsageError, match=r"^max_docs: 1\d+ is more than 1000000000$"):
+        Sources(max_docs=10**20)

@@ -55,7 +55,7 @@ class Sources:
     max_chars: int | None = None
 
     def __post_init__(self) -> None:
-        check_whole("max_docs", self.max_docs)
+        check_whole("max_docs", self.max_docs, most=1_000_000_000)
         if self.max_chars is not None:
             check_whole("max_chars", self.max_chars)
 
