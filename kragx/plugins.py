@@ -96,15 +96,24 @@ class FromVariable(str):
         return str.__str__(self)
 
 
-_CREDENTIAL = re.compile(
-    r"(^|_)(((api|access|secret|private|account|service|subscription)_?)?key|token|secret"
-    r"|password|passwd|pwd|credentials?|auth|authorization|bearer)$"
+_PASSWORD = re.compile(r"(?:^|_)(?:password|passwd|passphrase|pwd|pw|pass|secret|credentials?)$")
+_KEY = re.compile(
+    r"(?:^|_)(?:token|(?:api|access|secret|private)?key|authorization|auth|bearer|cookie|jwt|pat|dsn)$"
+    # Signs of a model's vocabulary, and names of fields.
+    r"(?<!(?:pad|eos|bos|sep|cls|unk)_token)(?<!mask_token)"
+    r"(?<!id_key)(?<!(?:text|sort)_key)(?<!content_key)(?<!metadata_key)"
 )
 
 
-def named_secret(name: str) -> bool:
-    """Whether an argument is called as secrets are: ``api_key``, not ``max_tokens``."""
-    return _CREDENTIAL.search(name.lower().replace("-", "_")) is not None
+def named_secret(name: str, *, surely: bool = False) -> bool:
+    """Whether an argument or variable is called as secrets are: ``api_key``, not ``max_tokens``.
+
+    Args:
+        name: of it.
+        surely: whether only names count that mean nothing else, as ``password``.
+    """
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
+    return any(rule.search(snake) for rule in (_PASSWORD, *(() if surely else (_KEY,))))
 
 
 def without_secrets(args: Mapping[str, Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from kragx.data import (
     read_gold,
     read_results,
 )
-from kragx.data.formats.jsonl import file_name
+from kragx.data.formats.jsonl import file_name, read_object
 from kragx.errors import DataError, UntrustedError
 from kragx.evaluation.evaluation import Evaluation
 
@@ -90,7 +90,7 @@ class Opened:
         value = self.report.get("record")
         try:
             return None if value is None else Record.read(value)
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise self._broken(error) from None
 
     @property
@@ -149,7 +149,7 @@ class Opened:
         if not all(map(self.sealed.has, EARLIER)):
             raise UntrustedError(f"earlier: {config.earlier} is not kept in the folder")
         report, gold = map(self.sealed.path, EARLIER)
-        kept = Opened(self.sealed, _report(report))
+        kept = Opened(self.sealed, read_object(report, "report"))
         return Earlier(Results.read(str(config.earlier), kept.report, read_gold(gold)), kept.record)
 
     def as_read(
@@ -171,7 +171,7 @@ class Opened:
                 for row in self.report["evaluations"]
                 for metric, value in row["mean"].items()
             }
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise self._broken(error) from None
 
         self._warn_of_others(evaluations, means)
@@ -208,7 +208,7 @@ class Opened:
 
 def _is_same(before: object, now: float | None) -> bool:
     """Whether two means are the same, but for the last digits."""
-    if isinstance(before, int | float) and now is not None:
+    if isinstance(before, int | float) and now is not None and abs(before) < 1e300:
         return isclose(before, now, rel_tol=1e-9, abs_tol=1e-9)
     return before is now
 
@@ -220,17 +220,6 @@ def read_earlier(folder: Path, *, trust: bool = False) -> Earlier:
     """The results of an earlier run's folder; as `opened`."""
     with opened(folder, trust=trust) as content:
         return Earlier(content.results, content.record)
-
-
-def _report(path: Path) -> dict[str, Any]:
-    """What a report.json holds."""
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(report, dict):
-            raise TypeError("no JSON object")
-    except (OSError, ValueError, TypeError) as error:
-        raise DataError(f"{path}: not a report that kragx wrote: {error}") from None
-    return report
 
 
 @contextmanager
@@ -247,7 +236,7 @@ def opened(folder: Path, *, trust: bool = False) -> Iterator[Opened]:
     with reading(folder, trust=trust) as sealed:
         if sealed.manifest is None:
             _check_former(folder)
-        yield Opened(sealed, _report(sealed.path("report.json")), trust)
+        yield Opened(sealed, read_object(sealed.path("report.json"), "report"), trust)
 
 
 def read_folder(folder: Path, *, trust: bool = False) -> Content:

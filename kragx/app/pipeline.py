@@ -1,7 +1,7 @@
 """`run`: from a config to what it finds out; and the same once more from what a run has left."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import update_wrapper
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
 from kragx.app.fingerprint import Fingerprints
-from kragx.app.opened_folder import opened, read_folder
+from kragx.app.opened_folder import Content, opened, read_folder
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
 from kragx.app.record import Clock, checkout
 from kragx.app.recorded_scores import RecordedScores, Recording
@@ -176,11 +176,13 @@ def recompute(
         DataError: the folder lacks a file, or one is broken.
         UntrustedError: a number needs code that may not run.
     """
-    with data_alone(trust=trust):
+    with ExitStack() as within:
+        within.enter_context(data_alone(trust=trust))
         with opened(folder, trust=trust) as content:
             left = content.contents(settings)
             config, record = left.config, content.record
             before = content.earlier(config) if earlier is None else None
+        within.enter_context(config.secrets.guarding())
         if not trust:
             configs.check_whole(config)
         if earlier is not None:
@@ -220,8 +222,7 @@ def evaluate_folder(
         DataError: the folder lacks a file, or one is broken.
         UntrustedError: a number needs code that may not run.
     """
-    with data_alone(match, metrics, trust=trust):
-        left = read_folder(folder, trust=trust)
+    with _left_in(folder, match, metrics, trust=trust) as left:
         changed: dict[str, Any] = {} if match is None else {"match": match, "matchers": None}
         if metrics:
             changed["metrics"] = list(metrics)
@@ -257,8 +258,7 @@ def explain_folder(
         DataError: the folder lacks a file, or one is broken.
         UntrustedError: a score needs code that may not run.
     """
-    with data_alone(match, trust=trust):
-        left = read_folder(folder, trust=trust)
+    with _left_in(folder, match, trust=trust) as left:
         config, runs = left.config, left.runs
         if retriever is not None and retriever not in runs:
             hint = nearest(retriever, runs)
@@ -284,6 +284,15 @@ def explain_folder(
             for name, run in runs.items()
             if retriever in (None, name)
         ]
+
+
+@contextmanager
+def _left_in(folder: Path, *own: object, trust: bool) -> Iterator[Content]:
+    """What a run left in a folder, as `data_alone`; no error or log says its config's secrets."""
+    with data_alone(*own, trust=trust):
+        left = read_folder(folder, trust=trust)
+        with left.config.secrets.guarding():
+            yield left
 
 
 def _written(config: RunConfig, folder: Path | None) -> Iterator[Path]:

@@ -28,6 +28,10 @@ _RESULTS = {"config.yaml", "gold.jsonl", "report.json"}
 """Files that tell a result folder: what a run has written is no change of what it was made from."""
 
 
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
 @dataclass(frozen=True)
 class Checkout:
     """The git repository in which a config stands, as the run found it.
@@ -52,8 +56,10 @@ class Checkout:
     @classmethod
     def read(cls, value: Mapping[str, Any]) -> Self:
         """Of its plain values."""
-        own = {name: entry for name, entry in value.items() if name not in cls.also_plain}
-        return cls(**{**own, "changed": tuple(value["changed"])})
+        commit, branch = map(_text, (value["commit"], value["branch"]))
+        n_changed = None if value["n_changed"] is None else int(value["n_changed"])
+        names = tuple(map(str, value["changed"]))
+        return cls(commit, branch, n_changed, names, bool(value["has_config"]))
 
     @property
     def dirty(self) -> bool | None:
@@ -96,6 +102,12 @@ class Kept:
     begun: str | None = None
     n_untimed: int = 0
     n_edited: int = 0
+
+    @classmethod
+    def read(cls, value: Mapping[str, Any]) -> Self:
+        """Of its plain values."""
+        numbers = {name: int(entry) for name, entry in value.items() if name != "begun"}
+        return cls(**numbers, begun=_text(value["begun"]))
 
     def __str__(self) -> str:
         of = f"{self.n_answers} of {self.n_queries} answers are kept from an interrupted run"
@@ -147,11 +159,12 @@ class Record(Result):
         """Of its plain values.
 
         Raises:
-            KeyError, TypeError: they are none.
+            KeyError, TypeError, ValueError, OverflowError: they are none.
         """
         git = None if value["git"] is None else Checkout.read(value["git"])
-        kept = {name: Kept(**of_name) for name, of_name in value["kept"].items()}
-        return cls(value["config"], value["date"], value["seconds"], git, kept)
+        kept = {name: Kept.read(of_name) for name, of_name in value["kept"].items()}
+        config, date = _text(value["config"]), str(value["date"])
+        return cls(config, date, float(value["seconds"]), git, kept)
 
     def describe(self) -> Iterator[Line]:
         """When and from what, then what was not asked for again."""

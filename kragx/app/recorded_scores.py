@@ -231,7 +231,7 @@ class RecordedScores:
                 scores._add(record)
             except KragxError as error:
                 raise DataError(f"not what kragx writes: {error}", path=f"{path}:{line}") from None
-            except (KeyError, TypeError, ValueError, AttributeError) as error:
+            except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
                 problem = f"not what kragx writes: {error!r}"
                 raise DataError(problem, path=f"{path}:{line}") from None
         return scores
@@ -272,8 +272,8 @@ class RecordedScores:
         query_id = str(record["query_id"])
         if "judged" in record:
             member.judged[query_id] = {
-                text: Judgement("", **dict(zip(_JUDGED, values, strict=True)))
-                for text, *values in record["judged"]
+                str(text): Judgement("", _grade(grade), **dict(zip(_JUDGED[1:], rest, strict=True)))
+                for text, grade, *rest in record["judged"]
             }
             return
         query = self._dataset[query_id]
@@ -282,10 +282,16 @@ class RecordedScores:
         if scores.ndim != 2 or scores.shape[1] != len(item.targets):
             raise DataError(f"scores of shape {scores.shape} for {len(item.targets)} targets")
         said = {
-            (int(row), int(column)): (grade, str(text))
+            (int(row), int(column)): (_grade(grade), str(text))
             for row, column, grade, text in _within(record.get("said", ()), scores.shape)
         }
         member.answers[str(record["run"]), key_of(item)] = Answer(scores, said)
+
+
+def _grade(value: Any) -> int | None:
+    if value is not None and value not in range(1_000):
+        raise ValueError(f"{value!r} is no grade")
+    return None if value is None else int(value)
 
 
 def _within(said: Iterable[Any], shape: tuple[int, ...]) -> Iterator[Any]:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from kragx.app.lock import locked
 from kragx.app.record import UNFINISHED
-from kragx.data.formats.jsonl import flush, refused, write_bytes
+from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.data.text import folded
 from kragx.errors import DataError, KragxError, UsageError
 
@@ -162,7 +162,7 @@ def manifest_of(folder: Path) -> Manifest | None:
     """
     path = inside(folder, folder / MANIFEST)
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = read_object(path, "manifest")
         if value["written_by"] != "kragx":
             raise ValueError("kragx did not write it")
         files = {
@@ -171,7 +171,7 @@ def manifest_of(folder: Path) -> Manifest | None:
         }
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: not a manifest that kragx wrote: {error!r}") from None
     for name in files:
         pure = PurePosixPath(name)

@@ -24,14 +24,6 @@ LITERAL = "***"
 
 _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
-# What stands before a part of a name: nothing, or another part.
-_PASSWORD = re.compile(r"(?:^|_)(?:password|passwd|passphrase|pwd|pw|pass|secret|credentials?)$")
-_KEY = re.compile(
-    r"(?:^|_)(?:(?<!pad_)(?<!eos_)(?<!bos_)(?<!sep_)(?<!cls_)(?<!unk_)(?<!mask_)token"
-    r"|apikey|authorization|auth|bearer|cookie|jwt|pat|dsn"
-    r"|(?:api|access|secret|private|account|service|subscription|signing|master|admin)_key)$"
-)
-
 # Keys of OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google, Pinecone and others; JWTs.
 _ISSUED = re.compile(
     r"\b(?:sk-|hf_|gh[opsur]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|pcsk_|nvapi-|gsk_|eyJ)"
@@ -69,11 +61,7 @@ class Secrets:
         marks = {
             value: f"${{{name}}}"
             for name, value in os.environ.items()
-            if (
-                named_secret(name)
-                or _is_named_so(name, _PASSWORD, _KEY)
-                or _ISSUED.fullmatch(value)
-            )
+            if (named_secret(name) or _ISSUED.fullmatch(value))
             and name not in ("PWD", "OLDPWD")  # of shells: working directories
         }
         for name, value in os.environ.items():
@@ -90,7 +78,7 @@ class Secrets:
             for variable in variables:
                 value = os.environ.get(variable, "")
                 of_url = any(f"${{{variable}}}" in part for part in _IN_URL.findall(text))
-                if of_url or _is_named_so(name, _PASSWORD, _KEY) or _AT_RANDOM.search(value):
+                if of_url or named_secret(name) or _AT_RANDOM.search(value):
                     marks[value] = f"${{{variable}}}"
         kept = {value: mark for value, mark in marks.items() if value.lower() not in _NO_SECRETS}
         return cls(kept, tuple(literal))
@@ -211,36 +199,28 @@ def _triples(data: bytes) -> Iterator[bytes]:
 
 
 def _texts(value: object, path: str = "", name: str = "") -> Iterator[tuple[str, str, str]]:
-    """Each text in a config, with its path and the name of its field in snake case."""
+    """Each text in a config, with its path and the name of its field."""
     match value:
         case str():
             yield path, name, value
         case dict():
             for key, entry in value.items():
-                yield from _texts(entry, f"{path}.{key}".lstrip("."), _snake(str(key)))
+                yield from _texts(entry, f"{path}.{key}".lstrip("."), str(key))
         case list():
             for position, entry in enumerate(value):
                 # [user, password], as clients of search engines take it.
-                of_pair = name.endswith("auth") and (len(value), position) == (2, 1)
+                of_pair = name.lower().endswith("auth") and (len(value), position) == (2, 1)
                 yield from _texts(entry, f"{path}[{position}]", "password" if of_pair else "")
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower().replace("-", "_")
-
-
-def _is_named_so(name: str, *patterns: re.Pattern[str]) -> bool:
-    return any(pattern.search(_snake(name)) for pattern in patterns)
 
 
 def _written_out(name: str, text: str) -> list[str]:
     """The secrets of a text without variables."""
     if text.lower() in _NO_SECRETS:
         return []
-    if _is_named_so(name, _PASSWORD):
+    if named_secret(name, surely=True):
         return [text]
     looks_so = _ISSUED.search(text) or (len(text) >= _WHOLE and re.search(r"\d", text))
-    if _is_named_so(name, _KEY) and looks_so and " " not in text.removeprefix("Bearer "):
+    if named_secret(name) and looks_so and " " not in text.removeprefix("Bearer "):
         return [text, text.removeprefix("Bearer ")]
     return [*_IN_URL.findall(text), *(match[0] for match in _ISSUED.finditer(text))]
 

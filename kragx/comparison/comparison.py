@@ -16,7 +16,13 @@ from typing import Any, Literal
 
 from kragx.comparison.failures import Failures, failed_names, with_failures
 from kragx.comparison.flips import Flips
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED, check_confidence
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    MOST_RESAMPLES,
+    RESAMPLES,
+    SEED,
+    check_confidence,
+)
 from kragx.comparison.view import (
     STANDING,
     Direction,
@@ -57,7 +63,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_confidence(self.confidence, least=0.5)
-        check_whole("resamples", self.resamples, least=100)
+        check_whole("resamples", self.resamples, least=100, most=MOST_RESAMPLES)
         check_whole("seed", self.seed, least=0)
         if self.correction not in CORRECTIONS:
             hint = nearest(str(self.correction), CORRECTIONS)

@@ -120,11 +120,9 @@ def _settings(recorded: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a report; what an earlier version did not write is unknown."""
     unknown = dict.fromkeys(("name", "version", "hash"))
     return {
-        "deviations": {},
-        "versions": {},
         **recorded,
-        "profile": recorded["profile"],
-        "match": recorded["match"],
+        **{name: dict(recorded.get(name, {})) for name in ("deviations", "versions")},
+        **{name: dict(recorded[name]) for name in ("profile", "match")},
         "dataset": {**unknown, **recorded["dataset"]},
     }
 
@@ -163,7 +161,7 @@ class Results:
                 for metric, direction in comparison["better"].items()
             }
             scores = tuple(RetrieverScores.read(row, better) for row in report["evaluations"])
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             problem = f"not what kragx writes: {error!r}"
             raise DataError(problem, path=name, field="evaluations") from None
         return cls(name, scores, dataset)

@@ -277,10 +277,10 @@ def test_baseline_and_metrics_by_any_spelling():
     [
         ({"baseline": "god"}, "baseline: 'god' is not compared; perhaps you meant 'good'"),
         ({"metrics": ["ndcg@10"]}, "metric 'ndcg@10' was not computed for 'good'"),
-        ({"confidence": 95}, "confidence: 95 is not between 0.5 and 1"),
+        ({"confidence": 95}, "confidence: 95 is not between 0.5 and 0.9999"),
         ({"resamples": 10}, "resamples: 10 is not a whole number of at least 100"),
         ({"resamples": 1e4}, "resamples: 10000.0 is not a whole number of at least 100"),
-        ({"confidence": True}, "confidence: True is not between 0.5 and 1"),
+        ({"confidence": True}, "confidence: True is not between 0.5 and 0.9999"),
         ({"seed": -1}, "seed: -1 is not a whole number of at least 0"),
         ({"correction": "bonferroni"}, "correction: unknown value 'bonferroni'"),
         ({"slices": ["query_type"], "dataset": gold_set(3)}, "dataset: query 'q3'"),

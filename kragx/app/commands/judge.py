@@ -56,22 +56,23 @@ def probe(
     loaded = load(config, settings or ())
     if loaded.judge is None:
         raise UsageError(f"{config}: there is no 'judge' to probe; add judge: {{model: ...}}")
-    tested = adjusted(
-        read_judge(filled(loaded.judge)),
-        mask=loaded.secrets.masked,
-        dry_run=dry_run or None,
-        budget=opt.given(calls=max_calls) or None,
-    )
-    result = agreement.probe(
-        tested,
-        pipeline.corpus_of(loaded).gold(pipeline.load_dataset(loaded)),
-        passages=passages,
-        asks=asks,
-        models=_models_of(loaded) | opt.given(reranker=reranker, generator=generator),
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-    )
+    with loaded.secrets.guarding():
+        tested = adjusted(
+            read_judge(filled(loaded.judge)),
+            mask=loaded.secrets.masked,
+            dry_run=dry_run or None,
+            budget=opt.given(calls=max_calls) or None,
+        )
+        result = agreement.probe(
+            tested,
+            pipeline.corpus_of(loaded).gold(pipeline.load_dataset(loaded)),
+            passages=passages,
+            asks=asks,
+            models=_models_of(loaded) | opt.given(reranker=reranker, generator=generator),
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+        )
     if dry_run:
         plan = result.judging.planned
         put(

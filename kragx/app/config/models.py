@@ -24,7 +24,13 @@ from pydantic import (
 
 from kragx.app.secrets import Secrets
 from kragx.comparison import Gate, Settings, parse_gates
-from kragx.comparison.statistics import CONFIDENCE, RESAMPLES, SEED
+from kragx.comparison.statistics import (
+    CONFIDENCE,
+    MOST_CONFIDENCE,
+    MOST_RESAMPLES,
+    RESAMPLES,
+    SEED,
+)
 from kragx.data.validation import target_problems
 from kragx.errors import nearest
 from kragx.matchers import label
@@ -245,9 +251,14 @@ class HtmlConfig(_Model):
 class StatisticsConfig(_Model):
     """How sure is sure: see `kragx.comparison.Settings`."""
 
-    confidence: float = Field(default=CONFIDENCE, ge=0.5, lt=1, description="of intervals")
+    confidence: float = Field(
+        default=CONFIDENCE, ge=0.5, le=MOST_CONFIDENCE, description="of intervals"
+    )
     resamples: int = Field(
-        default=RESAMPLES, ge=100, description="bootstrap resamples, and random sign flips"
+        default=RESAMPLES,
+        ge=100,
+        le=MOST_RESAMPLES,
+        description="bootstrap resamples, and random sign flips",
     )
     seed: int = Field(default=SEED, ge=0, description="of both")
     correction: Literal["family", "none"] = Field(

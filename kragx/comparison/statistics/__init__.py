@@ -26,6 +26,8 @@ from kragx.comparison.statistics.randomisation import (
 from kragx.metrics.intervals import (
     CONFIDENCE,
     LEAST,
+    MOST_CONFIDENCE,
+    MOST_RESAMPLES,
     RESAMPLES,
     SEED,
     TOLERANCE,
@@ -47,6 +49,8 @@ from kragx.metrics.intervals import (
 __all__ = [
     "CONFIDENCE",
     "LEAST",
+    "MOST_CONFIDENCE",
+    "MOST_RESAMPLES",
     "NO_FAMILY",
     "RESAMPLES",
     "SEED",

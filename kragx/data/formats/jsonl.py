@@ -208,6 +208,30 @@ def json_value(text: str, mender: Mender) -> Any:
     return json.loads(mended, object_pairs_hook=unique_keys)  # two keys may have become one
 
 
+def read_object(path: Path, what: str) -> dict[str, Any]:
+    """The JSON object of a file that kragx itself has written, its keys unique.
+
+    Args:
+        path: the file.
+        what: it is, for the message.
+
+    Raises:
+        FileNotFoundError: there is none.
+        DataError: it holds something else.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        value = json.loads(text, object_pairs_hook=unique_keys)
+        if not isinstance(value, dict):
+            raise TypeError("no JSON object")
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, TypeError, RecursionError, DataError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise DataError(f"not a {what} that kragx wrote: {reason}", path=str(path)) from None
+    return value
+
+
 @contextmanager
 def open_bytes(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a file for reading, or standard input for ``-``; what ends with .gz is unpacked.

@@ -3,6 +3,8 @@
 from kragx.metrics.intervals.bootstrap import (
     CONFIDENCE,
     LEAST,
+    MOST_CONFIDENCE,
+    MOST_RESAMPLES,
     RESAMPLES,
     SEED,
     TOLERANCE,
@@ -25,6 +27,8 @@ from kragx.metrics.intervals.words import TOO_FEW, ends_text, with_reasons
 __all__ = [
     "CONFIDENCE",
     "LEAST",
+    "MOST_CONFIDENCE",
+    "MOST_RESAMPLES",
     "RESAMPLES",
     "SEED",
     "TOLERANCE",

@@ -42,6 +42,9 @@ def fixed_point(values: Floats) -> tuple[Floats, Floats]:
 RESAMPLES = 10_000
 """How many bootstrap resamples, or random sign flips, unless told otherwise."""
 
+MOST_RESAMPLES = 1_000_000
+"""And how many at most: a hundred times the time, for intervals that are the same."""
+
 SEED = 0
 """The seed of what is random, unless told otherwise: the same data give the same interval."""
 
@@ -61,10 +64,10 @@ def blocks(n: int, count: int, seed: int, work: Draw[Outcome]) -> Iterator[Outco
         work: from a number of rows and a seed to a result.
 
     Raises:
-        UsageError: `count` is not above 0.
+        UsageError: `count` is not above 0, or above `MOST_RESAMPLES`.
     """
-    if count < 1:
-        raise UsageError(f"{count} is not above 0", field="resamples")
+    if not 1 <= count <= MOST_RESAMPLES:
+        raise UsageError(f"{count} is not from 1 to {MOST_RESAMPLES:,}", field="resamples")
     rows = max(1, min(count, _BLOCK_CELLS // max(n, 1)))
     sizes = [rows] * (count // rows) + ([count % rows] if count % rows else [])
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
@@ -146,6 +149,9 @@ def resampled_means(values: Floats, count: int = RESAMPLES, seed: int = SEED) ->
 CONFIDENCE = 0.95
 """The confidence of an interval, unless told otherwise."""
 
+MOST_CONFIDENCE = 0.9999
+"""And the highest: beyond it an interval rests on less than one resample in 10,000."""
+
 Interval = tuple[float, float]
 
 LEAST = 3
@@ -164,10 +170,14 @@ _DECIMALS = 12
 
 
 def check_confidence(value: float, least: float = 0.0) -> float:
-    """`value` if it is a confidence, above 0 and at least `least`; else a `UsageError`."""
+    """`value` if it is a confidence, at least `least` and at most `MOST_CONFIDENCE`.
+
+    Raises:
+        UsageError: it is none.
+    """
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not (is_number and 0 < value < 1 and value >= least):
-        problem = f"{value!r} is not between {least:g} and 1"
+    if not (is_number and 0 < value <= MOST_CONFIDENCE and value >= least):
+        problem = f"{value!r} is not between {least:g} and {MOST_CONFIDENCE}"
         raise UsageError(problem, field="confidence", remedy="0.95 is usual")
     return float(value)
 

@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.app.secrets import Secrets
+from kragx.plugins import named_secret
 
 KEY, URL_PASSWORD, WRITTEN = "kq-Sup3r\"S3cret/x'yz!", "pw0rd99", "sk-literal1234567890ab"
 LEAKS = ("Sup3r", URL_PASSWORD, "literal123", base64.b64encode(KEY[2:14].encode()).decode())
 MODULE = """
 import base64, logging, warnings
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
@@ -58,11 +60,15 @@ class Own(BaseMatcher):
 
     def scores(self, items, notes):
         for item in items:
+            if Path("broken").exists():
+                raise ValueError(f"refused: {self.api_key}")
             yield np.ones(item.shape)
 
 
 class Client:
     def __init__(self, token):
+        if Path("broken").exists():
+            raise ValueError(f"refused: {token}")
         self.token = token
         self.settings = {"provider": "own", "base_url": f"http://me:{token}@h", "model": "m"}
 
@@ -219,6 +225,49 @@ def test_what_is_a_secret(monkeypatch):
     assert secrets.literal == tuple(f"retrievers.a.args.{path}" for path in paths)
     kept = "no answer on port 8080 within 5 s; true, shorter, text-embedding-3-large, /home/me"
     assert secrets.mask(kept) == kept
+
+
+def test_errors_of_a_trusted_folder_and_of_a_probe(config, kragx):
+    """What asks again with the config's variables masks them in errors as a run does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert kragx("run", "config.yaml").code == 0
+    judge = {"client": "hot:Client", "args": {"token": "${MINE}"}}
+    raw = {**json.loads(config.read_text()), "judge": judge}
+    config.write_text(json.dumps(raw))
+    (config.parent / "broken").touch()
+    for command in (
+        ("report", "out", "--trust"),
+        ("threshold", "sweep", "out", "--trust"),
+        ("explain", "out", "-q", "q0", "--trust"),
+        ("judge", "probe", "config.yaml"),
+    ):
+        done = kragx(*command)
+        assert "refused: ${MINE}" in done.err, command
+        assert not leaks(done.out + done.err), command
+
+
+@pytest.mark.parametrize(
+    ("name", "secret", "surely"),
+    [
+        ("OPENAI_API_KEY", True, False),
+        ("PINECONE_KEY", True, False),
+        ("X-Api-Key", True, False),
+        ("clientSecret", True, True),
+        ("ES_PASSWORD", True, True),
+        ("accesskey", True, False),
+        ("max_tokens", False, False),
+        ("pad_token", False, False),
+        ("mask_token", False, False),
+        ("gold_id_key", False, False),
+        ("text_key", False, False),
+        ("monkey", False, False),
+        ("author", False, False),
+    ],
+)
+def test_names(name, secret, surely):
+    """One rule says which names are those of secrets, for masks, stored keys and settings."""
+    assert (named_secret(name), named_secret(name, surely=True)) == (secret, surely)
 
 
 @given(

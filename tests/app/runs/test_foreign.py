@@ -86,7 +86,14 @@ MATCHES = {
     "filters": "{cascade: [{method: rouge1, reject: 0.3}, 'toy_foreign:Lottery']}",
     "plain": "overlap",
 }
-EVERY = "matchers: {" + ", ".join(f"{name}: {spec}" for name, spec in MATCHES.items()) + "}"
+SOME = ("judge without gold", "steps")
+
+
+def matchers(names):
+    """The matchers of a config with these names."""
+    return "matchers: {" + ", ".join(f"{name}: {MATCHES[name]}" for name in names) + "}"
+
+
 CONFIG = """
 dataset: gold.jsonl
 retrievers: {one: 'toy_foreign:one', two: 'toy_foreign:two'}
@@ -143,14 +150,22 @@ def forget(here):
     return call
 
 
-@pytest.mark.parametrize("facts", ["", "facts_match: 'toy_foreign:Lottery'"])
-def test_figures_are_the_runs(finished, forget, kragx, facts):
+@pytest.mark.parametrize(
+    ("match", "n"),
+    [
+        (matchers(SOME), len(SOME)),
+        pytest.param(matchers(MATCHES), len(MATCHES), marks=pytest.mark.integration),
+        ("match: overlap\nfacts_match: 'toy_foreign:Lottery'", 1),
+    ],
+    ids=["some", "every", "facts"],
+)
+def test_figures_are_the_runs(finished, forget, kragx, match, n):
     """Report and page come out as the run wrote them, whatever matcher needed code or a judge."""
-    folder = finished(f"{EVERY if not facts else 'match: overlap'}\n{facts}")
+    folder = finished(match)
     forget()
     page = blocks(folder)
     before = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-    assert len(before["evaluations"]) == (2 if facts else 2 * len(MATCHES))
+    assert len(before["evaluations"]) == 2 * n
     assert kragx("report", folder, "--format", "json").json() == before
     assert kragx("report", folder, "--format", "html").code == 0
     assert blocks(folder) == page
@@ -327,7 +342,7 @@ def baited(plain_folder, here, asked, monkeypatch):
             del sys.modules[name]
 
 
-LONGER = ("any", "tokenizer", "llm", "facts", "budget", "callback")
+LONGER = ("any", "tokenizer", "embedding", "llm", "facts", "budget", "gate", "callback", "nothing")
 
 
 @pytest.mark.parametrize(
@@ -338,7 +353,7 @@ def test_nothing_of_a_folder_is_run(baited, here, kragx, asked, evil):
     """No import, no variable of .env, no request, no file elsewhere, whatever its config says."""
     baited(EVIL[evil])
     before = sorted(here.rglob("*"))
-    for call in [*READING, *(MORE if evil in ("nothing", "variable") else [])]:
+    for call in [*READING, *(MORE if evil == "variable" else [])]:
         outcome = kragx(*call)
         refuses = evil not in ("callback", "variable", "nothing")
         allowed = {0, 2} if refuses else {0}
@@ -366,19 +381,89 @@ def test_the_bait_would_be_taken(baited, here, kragx, monkeypatch):
 
 
 def test_a_judge_of_theirs_is_asked_when_trusted(baited, here, kragx, asked):
-    """The endpoint of a folder's config gets requests with --trust alone."""
-    judge = {"model": "m", "base_url": asked[1], "store": str(here / "s.sqlite"), "max_attempts": 1}
+    """The endpoint of a folder's config gets requests with --trust, and only then."""
+    judge = {"model": "m", "base_url": asked[1], "store": str(here / "s.sqlite"), "attempts": 1}
     baited({"match": "llm", "judge": judge, "dataset": {"path": "gold.jsonl"}})
     assert kragx("threshold", "sweep", "theirs").code == 2
     assert kragx("threshold", "sweep", "theirs", "--match", "llm").code == 2
     assert not asked[0]
     assert not (here / "s.sqlite").exists()
+    assert kragx("report", "theirs", "--trust").code == 4
+    assert set(asked[0]) == {"/v1/chat/completions"}
+    asked[0].clear()
 
 
 @pytest.mark.parametrize(
-    "name", ["manifest.json", "config.yaml", "gold.jsonl", "report.json", "results/one.jsonl"]
+    ("changes", "problem"),
+    [
+        ({"statistics": {"resamples": 10**12}}, "less than or equal to 1000000"),
+        ({"statistics": {"confidence": 1 - 1e-16}}, "less than or equal to 0.9999"),
+        ({"metrics": ["recall@1000000000"]}, "from 1 to 999999999"),
+        ({"match": {"method": "overlap", "short": 10**9}}, "from 0 to 1000"),
+    ],
 )
-@pytest.mark.parametrize("kind", ["link", "circle", "pipe", "device"])
+def test_a_config_keeps_nobody_busy(baited, kragx, changes, problem):
+    """Numbers out of all proportion are refused before anything is computed."""
+    baited(changes)
+    code, _, err = kragx("report", "theirs")
+    assert code == 2
+    assert problem in err
+
+
+@pytest.mark.parametrize("name", ["report.json", "manifest.json"])
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ('{"written_by": "kragx", "files": {}, "files": {}}', "the key 'files' stands twice"),
+        ("[]", "no JSON object"),
+    ],
+)
+def test_json_of_kragxs_own_that_is_none(baited, kragx, name, text, problem):
+    """A key twice, depth without end, another value: bad data by its name, never a mistake."""
+    theirs = baited({})
+    (theirs / name).write_text(text, encoding="utf-8")
+    if name != "manifest.json":
+        reseal(theirs)
+    code, _, err = kragx("report", "theirs")
+    assert code == 3
+    assert problem in err
+    assert name in err
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("record", "seconds"), [1]),
+        (("evaluations", 0, "counts", "n_failed"), 1e400),
+        (("evaluations", 0, "settings", "profile"), [1]),
+        (("evaluations", 0, "settings", "versions"), 1),
+    ],
+)
+def test_report_json_with_other_values(baited, kragx, place, value):
+    """Values of another kind than kragx writes are bad data, or are told nothing of."""
+    theirs = baited({})
+    report = json.loads((theirs / "report.json").read_text(encoding="utf-8"))
+    part = report
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    (theirs / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    reseal(theirs)
+    assert kragx("compare", "mine", "theirs").code == 3
+
+
+FILES = ("manifest.json", "config.yaml", "gold.jsonl", "report.json", "results/one.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        pytest.param(kind, name, marks=[pytest.mark.integration] * (number not in (0, 3)))
+        for kind in ("link", "circle", "pipe", "device")
+        for number, name in enumerate(FILES)
+    ],
+)
 def test_files_that_are_none_of_the_folder(baited, here, kragx, name, kind):
     """A link that leads out, a pipe or a device in the place of a file is refused at once."""
     path = baited({}) / name
