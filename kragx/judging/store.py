@@ -44,6 +44,10 @@ _INSERT = (
 )
 
 
+Exported = tuple[Judgement, str, list[tuple[str, str, str]]]
+"""An attempt, its question as canonical JSON, and the (key, query id, document id) it is about."""
+
+
 class Store:
     """A judgement store, to be used as a context manager in one thread.
 
@@ -103,16 +107,15 @@ class Store:
             )
         return len(rows)
 
-    def add_records(self, records: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
-        """Add attempts as `records` gives them; returns how many were new, and how many were not.
+    def add_records(self, records: Iterable[Exported]) -> tuple[int, int]:
+        """Add attempts that were exported; returns how many were new, and how many were not.
 
         Raises:
-            DataError: a record lacks what it needs; nothing of the whole is added then.
+            DataError: the store refuses one; nothing of the whole is added then.
         """
         new = known = 0
         with writing(self._db):
-            for number, record in enumerate(records, start=1):
-                attempt, material, pairs = _read_record(record, number)
+            for number, (attempt, material, pairs) in enumerate(records, start=1):
                 self._db.execute(
                     "INSERT OR IGNORE INTO questions VALUES (?, ?)", (attempt.key, material)
                 )
@@ -161,7 +164,7 @@ class Store:
             if query_ids is None
             else rows_of(self._db, f"{query} WHERE query_id", query_ids, order)
         )
-        return {(query, document): grade for query, document, grade in rows}
+        return {self._pair(pair): self._grade(grade) for *pair, grade in rows}
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Every attempt with its question and pairs, oldest first."""
@@ -176,7 +179,21 @@ class Store:
                 (attempt.key,),
             )
             question = None if material is None else self._question(material)
-            yield record(attempt, question, {attempt.key: [list(pair) for pair in pairs]})
+            yield record(attempt, question, {attempt.key: [[*self._pair(pair)] for pair in pairs]})
+
+    def _pair(self, ids: Sequence[Any]) -> tuple[str, str]:
+        query, document = ids
+        if not isinstance(query, str) or not isinstance(document, str):
+            problem = f"ids that kragx did not write: {shorten(query)}, {shorten(document)}"
+            raise DataError(problem, path=str(self.path))
+        return query, document
+
+    def _grade(self, grade: Any) -> int:
+        if not isinstance(grade, int):
+            raise DataError(
+                f"a grade that kragx did not write: {shorten(grade)}", path=str(self.path)
+            )
+        return grade
 
     def _question(self, material: Any) -> dict[str, Any]:
         try:
@@ -206,9 +223,16 @@ def record(
     return own | {"question": question, "pairs": pairs.get(attempt.key, [])}
 
 
-def _read_record(
-    record: Mapping[str, Any], number: int
-) -> tuple[Judgement, str, list[tuple[str, str, str]]]:
+def exported(records: Iterable[Mapping[str, Any]]) -> list[Exported]:
+    """Attempts as `Store.records` gives them.
+
+    Raises:
+        DataError: a record lacks what it needs.
+    """
+    return [_read_record(record, number) for number, record in enumerate(records, start=1)]
+
+
+def _read_record(record: Mapping[str, Any], number: int) -> Exported:
     try:
         material = canonical_json(record["question"])
         required = ("key", "uid", "at")

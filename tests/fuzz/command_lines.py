@@ -11,6 +11,7 @@ from typing import Any
 from typer.main import get_command
 
 from kragx.app.commands.root import app
+from kragx.judging import DEFAULT_STORE
 from tests.fuzz.folders import made
 from tests.fuzz.trial import SEEDS, Trial
 
@@ -122,7 +123,11 @@ def command_lines(trial: Trial) -> None:
     if random.random() < 0.2:
         args[random.randrange(len(args))] = random.choice(_ODD)
     args = [arg for arg in args if "\x00" not in arg]
-    trial.run(*args, writes=(*_WRITTEN, *(args[1:] if args[:1] == ["init"] else ())))
+    stores = args if args[:3] == ["judge", "store", "import"] else ()
+    folder = args[1:] if args[:1] == ["init"] else ()
+    outcome = trial.run(*args, writes=(*_WRITTEN, str(DEFAULT_STORE), *stores, *folder))
+    is_made = (trial.folder / DEFAULT_STORE).exists()
+    trial.claim(not is_made or not outcome.code, "a store was made for a refused import")
 
 
 def _said(random: Random, parameter: Any, is_option: bool) -> list[str]:

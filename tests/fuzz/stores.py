@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 from kragx.judging import Store
+from kragx.judging.store import exported
 from tests.fuzz import mutate
 from tests.fuzz.trial import SEEDS, Trial
 
@@ -64,7 +65,7 @@ def _store(trial: Trial) -> None:
 def _make(path: Path) -> None:
     records = [json.loads(line) for line in (SEEDS / "judgements.jsonl").read_bytes().splitlines()]
     with Store(path) as store:
-        store.add_records(records)
+        store.add_records(exported(records))
         store.add_labels([("q1", "c1", 3), ("q2", "c3", 0)], origin="people")
 
 

@@ -15,6 +15,7 @@ from kragx.data.sqlite import writing
 from kragx.errors import JudgingError
 from kragx.judging import Store
 from kragx.judging.scripted import ScriptedClient
+from kragx.judging.store import exported
 from tests.judging.support import ask, judge_of
 
 N_QUESTIONS = 300
@@ -62,7 +63,7 @@ def test_answers_that_the_store_does_not_take(store, full, monkeypatch):
     assert all(pair[0][1:] == pair[1][1:] for record in records for pair in record["pairs"])
     with Store(store) as opened:
         n_stored = len(list(opened.records()))
-        assert opened.add_records(records) == (int(n_kept), 0)
+        assert opened.add_records(exported(records)) == (int(n_kept), 0)
     assert n_stored + int(n_kept) == n_paid
     again = judge_of(ScriptedClient(lambda request: 2), store).judge(QUESTIONS)
     assert again.tally.n_calls == N_QUESTIONS - n_paid

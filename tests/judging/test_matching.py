@@ -18,6 +18,7 @@ from kragx.judging.prompt import messages, neutralise
 from kragx.judging.question import FAILURE_KINDS
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.scripted import ScriptedClient
+from kragx.judging.store import exported
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import matcher
 from kragx.printing import show
@@ -637,8 +638,7 @@ def test_a_judgement_outside_its_rubric(monkeypatch, capsys, tmp_path, store, gr
     other = tmp_path / "other.sqlite"
     assert command(monkeypatch, "judge", "store", "import", lines, "--store", other) == 3
     assert "grade" in capsys.readouterr().err
-    with Store(other) as opened:
-        assert [*opened.records()] == []
+    assert not other.exists()
 
 
 @pytest.mark.parametrize(
@@ -649,6 +649,7 @@ def test_a_judgement_outside_its_rubric(monkeypatch, capsys, tmp_path, store, gr
         ("UPDATE questions SET material = x'ff'", "a question that kragx did not write"),
         ("UPDATE attempts SET grade = 'three'", "not a judgement: 'grade' is 'three'"),
         ("UPDATE attempts SET prompt_tokens = 'many'", "'prompt_tokens' is 'many'"),
+        ("INSERT INTO pairs SELECT key, 'q', x'ff' FROM questions", "ids that kragx did not write"),
     ],
 )
 def test_a_store_that_was_tampered_with(monkeypatch, capsys, tmp_path, store, statement, said):
@@ -675,8 +676,8 @@ def test_changed_export_is_refused(tmp_path, store):
     with Store(store) as opened:
         (record,) = opened.records()
     record["question"]["document"] = "b"
-    with Store(tmp_path / "new.sqlite") as opened, pytest.raises(DataError, match="its key"):
-        opened.add_records([record])
+    with pytest.raises(DataError, match="its key"):
+        exported([record])
 
 
 def test_failure_kinds_are_documented():

@@ -15,6 +15,7 @@ from kragx.judging import RUBRICS, Judge, OpenAIClient, Question, Rubric, Store
 from kragx.judging.prompt import canonical_json, digest, key_of, messages, schema
 from kragx.judging.records import statistics
 from kragx.judging.scripted import ScriptedClient
+from kragx.judging.store import exported
 
 DUMP = Path(__file__).parent / "recorded" / "store-1.sql"
 GOLD = "Refunds are paid within 14 days."
@@ -96,7 +97,7 @@ def test_read(store, tmp_path):
     with Store(store) as old, Store(tmp_path / "new.sqlite") as new:
         records = list(old.records())
         assert old.labels() == {("q1", "d3"): 1}
-        assert new.add_records(records) == (9, 0)
+        assert new.add_records(exported(records)) == (9, 0)
         assert list(new.records()) == records
     counts = Counter()
     for group in statistics(records).groups:

@@ -1,7 +1,7 @@
 """Statistics, export and import of stored judgements."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from kragx.data.formats.jsonl import read_records, write_records
 from kragx.errors import DataError, inside
 from kragx.judging import DEFAULT_STORE, Store
 from kragx.judging.records import qrels, statistics
+from kragx.judging.store import exported
 from kragx.printing import put
 from kragx.report.csv_files import write_text
 
@@ -68,9 +69,10 @@ def import_(
 ) -> None:
     """Add judgements from JSON Lines, or human labels from TREC qrels."""
     if file.suffix == ".jsonl":
-        records: list[Any] = [record for _, record in read_records(file)]
-        with Store(store) as opened, inside(path=str(file)):
-            new, known = opened.add_records(records)
+        with inside(path=str(file)):
+            attempts = exported(record for _, record in read_records(file))
+            with Store(store) as opened:
+                new, known = opened.add_records(attempts)
         put(f"{new} new judgements, {known} known already\n")
         return
     grades = read_scale(scale, Labels({}))
