@@ -149,3 +149,9 @@ def test_a_corpus(tmp_path: Path) -> None:
     ]
     with pytest.raises(DataError, match=r"set\.xlsx:3: text: B3: the formula =A1 has no value"):
         read_corpus(saved(tmp_path, put(**cells | {"B3": "=A1"})))
+
+
+def test_the_index_of_pandas(tmp_path: Path) -> None:
+    """`to_excel` numbers the rows in a first column without a name, and leaves columns empty."""
+    path = saved(tmp_path, lambda sheet: (sheet.insert_cols(1), put(A2=0, A3=1, H1="  ")(sheet)))
+    assert read_dataset(path) == read_dataset(saved(tmp_path, name="plain.xlsx"), name="set")

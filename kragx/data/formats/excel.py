@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kragx.data.formats.format import unique_names
+from kragx.data.formats.format import is_index, unique_names
 from kragx.data.formats.jsonl import check_unpacked, open_bytes
 from kragx.data.problems import Problems
 from kragx.errors import DataError, inside, needing
@@ -59,6 +59,8 @@ def read_excel(
                 value = _value(cell, shown[cell.coordinate] if cell.data_type == "f" else cell)
                 if name:
                     values[name] = value
+                elif cell.column == 1 and is_index(value):
+                    continue  # pandas has numbered the rows
                 elif value is not None and str(value).strip():
                     raise DataError(f"{cell.coordinate}: its column has no name in the first row")
         except DataError as error:

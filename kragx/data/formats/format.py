@@ -239,10 +239,16 @@ class Fields:
         self.report(error.field, error.problem + remedy)
 
 
+def is_index(cell: object) -> bool:
+    """Whether a cell may be the number of a row, as pandas writes it in a column without a name."""
+    return isinstance(cell, int) or (isinstance(cell, str) and cell.strip().isdecimal())
+
+
 def unique_names(columns: Iterable[str]) -> list[str]:
     """The names of columns; a `DataError` names the first that stands twice."""
     names = list(columns)
-    if len(set(names)) < len(names):
-        twice = Counter(names).most_common(1)[0][0]
+    counts = Counter(filter(None, names))
+    if len(counts) < counts.total():
+        twice = counts.most_common(1)[0][0]
         raise DataError(f"the column {twice!r} stands twice; keep one")
     return names

@@ -17,7 +17,7 @@ from typing import Any
 from kragx.data.formats import FORMATS
 from kragx.data.formats.encodings import GUESSED, decoded
 from kragx.data.formats.excel import read_excel
-from kragx.data.formats.format import Kind, unique_names
+from kragx.data.formats.format import Kind, is_index, unique_names
 from kragx.data.formats.jsonl import check_unpacked, ending, json_value, open_bytes, unique_keys
 from kragx.data.problems import Level, Problem, Problems
 from kragx.data.text import Mender, read_number
@@ -68,8 +68,12 @@ def read_csv(
             for cells in reader:
                 if not header:
                     header, n_columns = _header(cells, path), len(cells)
+                elif not header[0] and not is_index(cells[0]) and any(map(str.strip, cells)):
+                    problems.add(line, None, f"{shorten(cells[0])}: its column has no name")
                 elif len(cells) == n_columns and not any(map(str.strip, cells[len(header) :])):
-                    yield line, dict(zip(header, cells))
+                    row = dict(zip(header, cells))
+                    row.pop("", None)
+                    yield line, row
                 elif any(map(str.strip, cells)):  # no blank line
                     message = (
                         f"{len(cells)} cells, the header has {len(header)}; a cell that holds "
@@ -97,7 +101,7 @@ def _header(cells: list[str], path: str | Path) -> list[str]:
     n_named = max((n for n, cell in enumerate(cells, start=1) if cell.strip()), default=0)
     with inside(path=f"{path}:1"):
         names = unique_names(cell.strip() for cell in cells[:n_named])
-    if not all(names):
+    if not all(names[1:]) or names == [""]:
         raise DataError(f"{path}:1: a column has no name; the first line names the fields")
     if len(names) == 1 and (";" in names[0] or "\t" in names[0]):
         raise DataError(
