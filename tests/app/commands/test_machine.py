@@ -134,6 +134,40 @@ def test_full_output(args):
 
 
 @posix
+@pytest.mark.parametrize(
+    ("unbuffered", "args"),
+    [
+        ("", ("score", "--format", "csv")),
+        ("1", ("score", "--format", "csv")),
+        ("1", ("score",)),
+        ("1", ("match", "--out", "-")),
+    ],
+)
+def test_output_that_fills_a_disk_in_the_middle(jsonl, tmp_path, unbuffered, args):
+    """Output of which a part is written is no success either, whatever buffers Python has."""
+    import resource
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, resource.RLIM_INFINITY))
+
+    command, *rest = args
+    path = tmp_path / "out"
+    with path.open("w", encoding="utf-8") as out:
+        done = subprocess.run(
+            [sys.executable, "-B", "-m", "kragx", command, str(jsonl(GOOD)), *rest],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+            preexec_fn=limit,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+    assert (done.returncode, done.stderr) == (2, "kragx: standard output: File too large\n")
+    assert path.stat().st_size == 10
+
+
+@posix
 @pytest.mark.parametrize(("encoding", "box"), [("ascii", "|"), ("cp949", "|")])
 def test_what_a_terminal_cannot_print(jsonl, encoding, box):
     """A character that the terminal lacks is replaced; the columns of the table stay in line."""
