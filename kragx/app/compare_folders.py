@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kragx.app.opened_folder import opened
+from kragx.app.folder.opened import opened
 from kragx.app.record import Record, record_lines
 from kragx.comparison import (
     Change,

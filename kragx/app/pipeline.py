@@ -9,12 +9,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
-from kragx.app.fingerprint import Fingerprints
-from kragx.app.opened_folder import Content, opened, read_folder
+from kragx.app.folder.opened import Content, opened, read_folder
+from kragx.app.folder.scores import RecordedScores, Recording
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
 from kragx.app.record import Clock, checkout
-from kragx.app.recorded_scores import RecordedScores, Recording
-from kragx.app.retrieving import Keeping, retrieve_all
+from kragx.app.retrieving.fingerprint import Fingerprints
+from kragx.app.retrieving.retrieve_all import Keeping, retrieve_all
 from kragx.app.run_report import RunReport
 from kragx.comparison import Failures
 from kragx.data import Corpus, GoldDataset, Run, as_corpus, read_dataset

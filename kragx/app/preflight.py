@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from kragx.app.config import RunConfig
-from kragx.app.opened_folder import Earlier, read_earlier
+from kragx.app.folder.opened import Earlier, read_earlier
 from kragx.comparison import (
     NEEDS_EARLIER,
     NO_VALUE,

@@ -181,7 +181,10 @@ def not_read(out: Path | None, *read: Any) -> None:
 
 def _is_lost(out: Path, read: Path) -> bool:
     """Whether what is read is a file that is to be written, or a folder that holds it."""
-    from kragx.app.sealed import FOR_PEOPLE, MANIFEST  # takes longer than reading the command line
+    from kragx.app.folder.sealed import (  # takes longer than reading the command line
+        FOR_PEOPLE,
+        MANIFEST,
+    )
 
     with suppress(OSError, ValueError):  # no path at all, as texts are that name no file
         if read.is_file():

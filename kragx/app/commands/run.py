@@ -12,9 +12,9 @@ from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
 from kragx.app.compare_folders import compare_folders
-from kragx.app.result_folder import claimed
+from kragx.app.folder.sealed import inside
+from kragx.app.folder.written import claimed
 from kragx.app.screen import judging_plan
-from kragx.app.sealed import inside
 from kragx.comparison import Change, Comparison, GateResult, failed
 from kragx.errors import RetrieverError, UsageError
 from kragx.report.csv_files import means_csv, write_text

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from kragx.app import config, pipeline
-from kragx.app.result_folder import claimed
+from kragx.app.folder.written import claimed
 
 GOLD = [
     {

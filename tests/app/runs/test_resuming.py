@@ -14,10 +14,11 @@ import pytest
 import yaml
 
 from kragx import GoldDataset
-from kragx.app import fingerprint, pipeline
+from kragx.app import pipeline
 from kragx.app.config import RetrieverConfig
-from kragx.app.fingerprint import Fingerprint, Fingerprints
-from kragx.app.partial_answers import partial_answers
+from kragx.app.retrieving import fingerprint
+from kragx.app.retrieving.fingerprint import Fingerprint, Fingerprints
+from kragx.app.retrieving.partial_answers import partial_answers
 from kragx.data import Doc, Query, Retrieved
 from tests.report.test_page import parts
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from kragx.app import config
-from kragx.app.lock import locked
-from kragx.app.opened_folder import opened
-from kragx.app.result_folder import claimed
-from kragx.app.sealed import finish, publish
+from kragx.app.folder.lock import locked
+from kragx.app.folder.opened import opened
+from kragx.app.folder.sealed import finish, publish
+from kragx.app.folder.written import claimed
 from kragx.errors import DataError, UsageError
 from tests.app.runs.dying import Changes, Killed
 

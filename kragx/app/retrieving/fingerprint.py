@@ -15,8 +15,8 @@ from typing import Any
 
 from kragx import __version__
 from kragx.app.config import RetrieverConfig, filled, is_import_path, variables_in
-from kragx.app.local_code import Code
 from kragx.app.record import UNFINISHED, holds_results
+from kragx.app.retrieving.local_code import Code
 
 OF_FAILURES = {"timeout", "retries", "on_error"}
 """Options of a retriever on which no answer depends that it has given."""

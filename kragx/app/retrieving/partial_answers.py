@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kragx.app.fingerprint import Fingerprint
 from kragx.app.record import UNFINISHED, Kept, now
+from kragx.app.retrieving.fingerprint import Fingerprint
 from kragx.data import GoldDataset, Mender, Query, Retrieved, as_docs
 from kragx.data.documents import clean_seconds
 from kragx.data.formats.gold import answer_record

@@ -1,6 +1,6 @@
 """What a result folder keeps of files elsewhere, so that all of it is read from the folder alone.
 
-- ``scores.jsonl``: what matchers said that need code or a model (`kragx.app.recorded_scores`);
+- ``scores.jsonl``: what matchers said that need code or a model (`kragx.app.folder.scores`);
 - ``corpus.jsonl``: of the config's corpus the documents that gold and results name;
 - ``earlier/``: the numbers that the run was compared with.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kragx.app.opened_folder import CORPUS, EARLIER, SCORES, opened
+from kragx.app.folder.opened import CORPUS, EARLIER, SCORES, opened
 from kragx.data import Corpus, Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import make_folder, write_bytes, write_records
 

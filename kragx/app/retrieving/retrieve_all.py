@@ -7,9 +7,9 @@ from typing import Any
 
 from kragx import plugins
 from kragx.app.config import RetrieverConfig, filled
-from kragx.app.fingerprint import Fingerprints
-from kragx.app.partial_answers import PartialAnswers, partial_answers, partial_path
 from kragx.app.record import NAMES, Kept, began
+from kragx.app.retrieving.fingerprint import Fingerprints
+from kragx.app.retrieving.partial_answers import PartialAnswers, partial_answers, partial_path
 from kragx.data import GoldDataset, Run, file_names, read_run
 from kragx.errors import DataError, KragxError, UsageError
 from kragx.evaluation.retrieve import retrieve

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from kragx.app.lock import locked
+from kragx.app.folder.lock import locked
 from kragx.app.record import UNFINISHED
 from kragx.data.formats.jsonl import flush, read_object, refused, write_bytes
 from kragx.data.text import folded

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kragx.app.config import RunConfig, load
+from kragx.app.folder.scores import RecordedScores
+from kragx.app.folder.sealed import MANIFEST, Sealed, inside, listed, reading
 from kragx.app.record import UNFINISHED, Record
-from kragx.app.recorded_scores import RecordedScores
-from kragx.app.sealed import MANIFEST, Sealed, inside, listed, reading
 from kragx.comparison import Results
 from kragx.data import (
     NO_CORPUS,
@@ -33,7 +33,7 @@ from kragx.evaluation.evaluation import Evaluation
 SCORES, CORPUS = "scores.jsonl", "corpus.jsonl"
 EARLIER = ("earlier/report.json", "earlier/gold.jsonl")
 INPUTS = (SCORES, CORPUS, *EARLIER)
-"""What a folder keeps of what stands elsewhere (`kragx.app.kept_inputs`)."""
+"""What a folder keeps of what stands elsewhere (`kragx.app.folder.inputs`)."""
 
 KEPT_BEFORE = ".partial.jsonl"
 """How the names of files in ``results`` end in which an earlier version kept answers."""

@@ -6,10 +6,10 @@
     queries.csv    a line for each query besides          report.html all of it, to look into
     manifest.json  the size and hash of each of them
 
-Of what stands elsewhere it keeps what its numbers need (`kragx.app.kept_inputs`).
+Of what stands elsewhere it keeps what its numbers need (`kragx.app.folder.inputs`).
 With pyarrow (extra `parquet`) queries.parquet and results/*.parquet stand beside them. While a run
 goes on, each answer is added to ``.unfinished/answers/<retriever>.jsonl`` as it comes. All files
-appear together when the run has ended (`kragx.app.sealed`).
+appear together when the run has ended (`kragx.app.folder.sealed`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kragx.app.config import RunConfig
-from kragx.app.kept_inputs import write_inputs
-from kragx.app.lock import locked
-from kragx.app.opened_folder import INPUTS, KEPT_BEFORE, kept_before
-from kragx.app.partial_answers import partial_path
-from kragx.app.record import UNFINISHED
-from kragx.app.sealed import (
+from kragx.app.folder.inputs import write_inputs
+from kragx.app.folder.lock import locked
+from kragx.app.folder.opened import INPUTS, KEPT_BEFORE, kept_before
+from kragx.app.folder.sealed import (
     MANIFEST,
     Manifest,
     check_free,
@@ -37,6 +35,8 @@ from kragx.app.sealed import (
     publish,
     tidy,
 )
+from kragx.app.record import UNFINISHED
+from kragx.app.retrieving.partial_answers import partial_path
 from kragx.data import GoldDataset, Retrieved, Run, file_names
 from kragx.data.formats.gold import write_gold, write_results
 from kragx.data.formats.jsonl import make_folder, refused, to_json
