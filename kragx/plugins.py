@@ -29,7 +29,8 @@ class _Importing:
     paths: frozenset[str] | None = None
 
 
-_IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+# What stands before is looked at, lest every letter of a long word be tried as a beginning.
+_IMPORT_PATH = re.compile(r"(?<![\w.])[^\W\d][\w.]*:[^\W\d][\w.]*")
 _importing: ContextVar[_Importing] = ContextVar("importing", default=_Importing())  # noqa: B039
 
 
@@ -67,6 +68,11 @@ def data_alone(*own: object, trust: bool = False) -> Iterator[None]:
         _importing.reset(token)
 
 
+def is_import_path(value: str) -> bool:
+    """Whether a text looks like ``package.module:name``."""
+    return _IMPORT_PATH.fullmatch(value) is not None
+
+
 def imported(path: str) -> Any:
     """What an import path names, if its module is imported already; else None."""
     module_name, _, name = path.partition(":")
@@ -74,6 +80,25 @@ def imported(path: str) -> Any:
     for part in name.split("."):
         value = getattr(value, part, None)
     return value
+
+
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+
+
+def variables(text: str) -> list[str]:
+    """The names in each ``${NAME}`` of a text."""
+    return _VARIABLE.findall(text, 0, _last_end(text))
+
+
+def with_variables(text: str, replacement: Callable[[re.Match[str]], str]) -> str:
+    """A text with what `replacement` makes of each ``${NAME}``, whose name is the match's group."""
+    end = _last_end(text)
+    return _VARIABLE.sub(replacement, text[:end]) + text[end:]
+
+
+def _last_end(text: str) -> int:
+    # Behind it, the end of each ``${`` would be looked for in vain through all that follows.
+    return text.rfind("}") + 1
 
 
 class FromVariable(str):

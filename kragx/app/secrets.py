@@ -17,20 +17,19 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from kragx.plugins import named_secret
+from kragx.plugins import named_secret, variables
 
 LITERAL = "***"
 """What stands for a secret that a config holds in so many letters."""
-
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 # Keys of OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google, Pinecone and others; JWTs.
 _ISSUED = re.compile(
     r"\b(?:sk-|hf_|gh[opsur]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|pcsk_|nvapi-|gsk_|eyJ)"
     r"[\w.=-]{12,}"
 )
-_AT_RANDOM = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
-_IN_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/@]+)@", re.I)
+# Long words are tried at one place alone, or they would take the square of their length.
+_AT_RANDOM = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
+_IN_URL = re.compile(r"(?<=[a-z0-9+.-])://[^\s/:@]*:([^\s/@]+)@", re.I)
 _NO_SECRETS = {"true", "false", "none", "null", "empty", "dummy", "test", LITERAL}
 
 _LEAST = 4
@@ -68,14 +67,14 @@ class Secrets:
             marks |= dict.fromkeys(_IN_URL.findall(value), f"${{{name}}}")
         literal = []
         for path, name, text in _texts(config):
-            if not (variables := _VARIABLE.findall(text)):
+            if not (names := variables(text)):
                 # Of a name that may mean another thing the value has to look like a key.
                 if name.endswith("_env"):
                     marks[os.environ.get(text, "")] = f"${{{text}}}"
                 elif found := _written_out(name, text):
                     marks |= dict.fromkeys(found, LITERAL)
                     literal.append(path)
-            for variable in variables:
+            for variable in names:
                 value = os.environ.get(variable, "")
                 of_url = any(f"${{{variable}}}" in part for part in _IN_URL.findall(text))
                 if of_url or named_secret(name) or _AT_RANDOM.search(value):
@@ -179,7 +178,7 @@ class Secrets:
     @cached_property
     def _coded(self) -> re.Pattern[str]:
         codes = _any_of(map(re.escape, self._codes)).pattern
-        return re.compile(rf"[\w+/-]*?({codes})[\w+/=-]*")
+        return re.compile(rf"(?<![\w+/-])[\w+/-]*?({codes})[\w+/=-]*")
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:

@@ -15,7 +15,6 @@ from kragx.app.config.models import (
     RetrieverConfig,
     RunConfig,
     StatisticsConfig,
-    is_import_path,
 )
 from kragx.app.config.values import filled, override, variables_in
 
@@ -27,7 +26,6 @@ __all__ = [
     "StatisticsConfig",
     "check_whole",
     "filled",
-    "is_import_path",
     "load",
     "load_dataset_config",
     "match_spec",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
@@ -35,6 +34,7 @@ from kragx.data.validation import target_problems
 from kragx.errors import nearest
 from kragx.matchers import label
 from kragx.metrics import Profile, parse_all, profile_for
+from kragx.plugins import is_import_path
 
 
 def anchored(path: str | Path, here: Path) -> Path:
@@ -48,13 +48,6 @@ def _local(path: Path, info: ValidationInfo) -> Path:
 
 LocalPath = Annotated[Path, AfterValidator(_local)]
 """A path; a relative one starts at the config file's folder."""
-
-_IMPORT_PATH = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
-
-
-def is_import_path(value: str) -> bool:
-    """Whether a text looks like ``package.module:name``."""
-    return _IMPORT_PATH.fullmatch(value) is not None
 
 
 def source_of(value: str) -> str:

@@ -11,7 +11,7 @@ import yaml
 from kragx.app.config.models import source_of
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import UsageError, shorten
-from kragx.plugins import FromVariable
+from kragx.plugins import FromVariable, variables, with_variables
 
 
 def override(raw: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
@@ -71,7 +71,6 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
 # so do the keys below.
 _LATE = ("retrievers.", "judge", "match", "facts_match")
 _LATE_KEYS = {"args", "fingerprint", "extra_body"}
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
 def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool = False) -> Any:
@@ -87,7 +86,7 @@ def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool =
 
     match value:
         case str():
-            return _VARIABLE.sub(replacement, value)
+            return with_variables(value, replacement)
         case list():
             return [
                 fill(item, here, f"{path}[{position}]", problems, late=late)
@@ -127,7 +126,7 @@ def variables_in(value: Any) -> set[str]:
     """The environment variables that stand in a value which was read with `late`."""
     match value:
         case str():
-            return {variable[1] for variable in _VARIABLE.finditer(value)}
+            return set(variables(value))
         case list():
             return set().union(*map(variables_in, value))
         case dict():

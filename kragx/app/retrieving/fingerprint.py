@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from kragx import __version__
-from kragx.app.config import RetrieverConfig, filled, is_import_path, variables_in
+from kragx.app.config import RetrieverConfig, filled, variables_in
 from kragx.app.record import UNFINISHED, holds_results
 from kragx.app.retrieving.local_code import Code
+from kragx.plugins import is_import_path
 
 OF_FAILURES = {"timeout", "retries", "on_error"}
 """Options of a retriever on which no answer depends that it has given."""

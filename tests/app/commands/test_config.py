@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from time import process_time
 
 import pytest
+from hypothesis import given, strategies as st
 
 from kragx.app.config import filled, load
 from kragx.errors import ConfigError, DataError
 from kragx.metrics import DEFAULT_METRICS
+from kragx.plugins import data_alone, variables, with_variables
 
 GOOD = """
 dataset: gold.jsonl
@@ -310,6 +313,33 @@ def test_here_and_variables(loaded, tmp_path, monkeypatch):
         "deep": [{"model": "small-vsmall"}],
         "price": "5$ {plain}",
     }
+
+
+@given(st.text("${}ab", max_size=12))
+def test_what_is_a_variable(text):
+    """The names are those between each `${` and the next `}`, and all else stays as it is."""
+    pattern = re.compile(r"\$\{([^}]*)\}")
+    assert variables(text) == pattern.findall(text)
+    assert with_variables(text, lambda name: f"<{name[1]}>") == pattern.sub(r"<\1>", text)
+
+
+@pytest.mark.parametrize("part", ["${", "a", "a1.", "://a:", "m.", "1"])
+def test_long_words(loaded, monkeypatch, part):
+    """A long value takes time in proportion to its length, and stays as it is."""
+    text = part * (60_000 // len(part))
+    monkeypatch.setenv("KRAGX_LONG", text)
+    started = process_time()
+    config = loaded(
+        f"""
+        dataset: gold.jsonl
+        retrievers:
+          a: {{class: "m:x", args: {{text: "{text}", key: "${{KRAGX_LONG}}"}}}}
+        """
+    )
+    with data_alone(text):
+        pass
+    assert process_time() - started < 3
+    assert filled(config.retrievers["a"].args) == {"text": text, "key": text}
 
 
 def test_secrets_stay_variables(loaded, monkeypatch):
