@@ -211,6 +211,7 @@ def kind_of(path: str | Path, first: str) -> str:
         return suffix[1:]
     kind = trec.kind_of_line(first)
     if suffix in tabular.READERS:  # which BEIR's qrels may be called, too
-        is_named = not tabular.FIELDS.keys().isdisjoint(first.split("\t"))
-        return "qrels" if suffix == ".tsv" and kind == "qrels" and not is_named else "table"
+        columns = first.split("\t")
+        is_table = len(columns) == 4 and not tabular.FIELDS.keys().isdisjoint(columns)
+        return "qrels" if suffix == ".tsv" and kind == "qrels" and not is_table else "table"
     return kind or "json"

@@ -112,7 +112,8 @@ def test_another_encoding_is_refused(encoding: str, tmp_path: Path) -> None:
     """A file that is not UTF-8 is named with its first such line, and what to do."""
     path = tmp_path / "gold.jsonl"
     path.write_bytes(LINE.encode(encoding))
-    with pytest.raises(DataError, match=r"gold\.jsonl:1: not UTF-8 .*save the file as UTF-8"):
+    problem = {"cp949": r"not UTF-8 .*", "utf-16": "UTF-16; "}[encoding]
+    with pytest.raises(DataError, match=rf"gold\.jsonl:1: {problem}save the file as UTF-8"):
         read_gold(path)
 
 
