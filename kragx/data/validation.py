@@ -6,13 +6,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, GoldDataset, Query, named_items
+from kragx.data.occurrences import n_containing
 from kragx.data.problems import Problem, Problems
 from kragx.data.source import Reading
 from kragx.data.text import normalise
@@ -130,7 +131,7 @@ def validate(
     queries = tuple(query for _, query in lines)
     kind = "unknown" if reading.format is None else reading.format.name
     problems = reading.problems
-    texts = None if corpus is None else _Corpus(as_corpus(corpus))
+    texts = None if corpus is None else _Corpus(as_corpus(corpus), queries)
     if kind == "qrels":
         message = "qrels hold no questions, so that no retriever can be asked"
         problems.add(None, "query", message, "warning")
@@ -297,30 +298,21 @@ def _same_text(gold: Gold, other: Gold) -> bool:
 
 
 class _Corpus:
-    """The texts of a corpus, normalised once."""
+    """The documents of a corpus, and how many of them contain each text of some queries."""
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, queries: Iterable[Query]) -> None:
         self.path = corpus.name
         self.n_docs = len(corpus.docs)
         self._corpus = corpus
-        self._texts = [normalise(doc.text or "") for doc in corpus.docs.values()]
+        items = (item for query in queries for _, _, item in _items(query))
+        texts = {normalise(item.text) for item in items if item.text is not None} - {""}
+        self._counts = n_containing(
+            [normalise(doc.text or "") for doc in corpus.docs.values()], texts
+        )
 
     def containing(self, text: str) -> int:
-        """How many documents contain a normalised text."""
-        # What contains a text has all its words; the first and last may be parts of longer ones.
-        words = text.split(" ")[1:-1]
-        least = min((self._with_word.get(word, ()) for word in words), key=len, default=None)
-        docs = self._texts if least is None else map(self._texts.__getitem__, least)
-        return sum(text in doc for doc in docs)
-
-    @cached_property
-    def _with_word(self) -> Mapping[str, Sequence[int]]:
-        """The documents that hold each word, by their positions."""
-        positions: dict[str, list[int]] = {}
-        for position, doc in enumerate(self._texts):
-            for word in set(doc.split(" ")):
-                positions.setdefault(word, []).append(position)
-        return positions
+        """How many documents contain a normalised text of a query."""
+        return self._counts[text]
 
     def has(self, doc_id: str) -> bool:
         """Whether a document, or a chunk that is named ``document:start-end``, is there."""

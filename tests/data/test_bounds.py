@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import time
 import zipfile
 from pathlib import Path
 
@@ -15,9 +16,8 @@ from hypothesis import given, strategies as st
 from kragx import DataError, UsageError, read_dataset, validate
 from kragx.app.config import load, load_dataset_config, match_spec
 from kragx.app.environment import load_env
-from kragx.data import as_corpus
+from kragx.data import occurrences
 from kragx.data.formats import excel, jsonl, tabular
-from kragx.data.validation import _Corpus
 from kragx.errors import nearest
 from kragx.judging.rubric import read_rubric
 from kragx.report.html_page.cells import Sources
@@ -110,35 +110,41 @@ def test_bad_quotes_take_time_in_proportion(tmp_path, monkeypatch, row, most):
 
 
 @given(
-    st.lists(st.text("ab ", max_size=12), min_size=1, max_size=6),
-    st.text("ab ", min_size=1, max_size=8),
+    st.lists(st.text("ab 가\U0001f600", max_size=12), min_size=1, max_size=6),
+    st.sets(st.text("ab 가\U0001f600", min_size=1, max_size=6), max_size=5),
+    st.sampled_from([1, 20, 1000]),
 )
-@examples(150)
-def test_texts_in_a_corpus(docs, text):
+@examples(200)
+def test_texts_in_documents(docs, texts, block):
     """How many documents contain a text is what looking at each of them says."""
-    docs = [" ".join(doc.split()) for doc in docs]
-    text = " ".join(text.split())
-    corpus = _Corpus(as_corpus({f"d{n}": doc for n, doc in enumerate(docs)}))
-    assert corpus.containing(text) == sum(text in doc for doc in docs)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(occurrences, "_BLOCK", block)
+        counts = occurrences.n_containing(docs, texts)
+    assert {text: counts[text] for text in texts} == {
+        text: sum(text in doc for doc in docs) for text in texts
+    }
 
 
-def test_missing_texts_take_no_look_at_each_document(monkeypatch):
-    """A text with a word that no document has is looked for in none of them."""
-    corpus = _Corpus(as_corpus({f"d{n}": f"the document number {n} of many" for n in range(1000)}))
-    looks = 0
-
-    class Text(str):
-        __slots__ = ()
-
-        def __contains__(self, part: object) -> bool:
-            nonlocal looks
-            looks += 1
-            return super().__contains__(part)
-
-    monkeypatch.setattr(corpus, "_texts", [Text(text) for text in corpus._texts])
-    assert corpus.containing("document number 1000 of many") == 0
-    assert corpus.containing("document number 7 of many") == 1
-    assert looks == 1
+@pytest.mark.parametrize(
+    ("doc", "gold"),
+    [
+        ("w{0} of two{1}", "of two{1}"),
+        ("{2}", "{2}"),
+        ("the contract number {0} ends on the day that is named", "contract number {0} ends on"),
+    ],
+    ids=["two words", "no spaces", "one template"],
+)
+def test_texts_in_documents_take_time_in_proportion(doc, gold):
+    """Gold of two words, without spaces or of one template is not looked for in each document."""
+    numbers = range(8000)
+    values = [
+        (n, n * 7919 % 20_011, chr(0x4E00 + n) + chr(0x4E00 + n * 7 % 20_011)) for n in numbers
+    ]
+    docs, texts = ([form.format(*value) for value in values] for form in (doc, gold))
+    started = time.process_time()
+    counts = occurrences.n_containing(docs, set(texts))
+    assert time.process_time() - started < 3
+    assert all(counts[text] for text in texts)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

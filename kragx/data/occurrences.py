@@ -1,0 +1,65 @@
+"""In how many of many documents many texts stand."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BITS = 21
+"""Of a character; three of them are one number."""
+
+_BLOCK = 1 << 22
+"""Characters that are looked through at a time, for each some 30 bytes of memory."""
+
+
+def n_containing(docs: Sequence[str], texts: Collection[str]) -> Counter[str]:
+    """How many of the documents contain each text, by the text; all are of one line.
+
+    A text takes time as often as its rarest three letters stand in the documents; one whose letters
+    are all common is looked for in each document.
+    """
+    counts = Counter[str]()
+    for block in _blocks(docs):
+        counts.update(dict(_in_block(block, texts)))
+    return counts
+
+
+def _blocks(docs: Sequence[str]) -> Iterator[Sequence[str]]:
+    first, size = 0, 0
+    for position, doc in enumerate(docs):
+        if size and size + len(doc) > _BLOCK:
+            yield docs[first:position]
+            first, size = position, 0
+        size += len(doc) + 1
+    yield docs[first:]
+
+
+def _in_block(docs: Sequence[str], texts: Collection[str]) -> Iterator[tuple[str, int]]:
+    joined = "\n".join(docs)
+    threes = _threes(joined)
+    order = np.argsort(threes)
+    threes = threes[order]
+    ends = np.cumsum([len(doc) + 1 for doc in docs])
+    for text in texts:
+        # Of a shorter text all threes that begin with it follow upon each other.
+        width = np.uint64(1 << _BITS * max(0, 3 - len(text)))
+        own = _threes(text)[: max(1, len(text) - 2)]
+        begin, end = np.searchsorted(threes, [own, own + width])
+        rarest = int(np.argmin(end - begin))
+        if len(text) > 3 and end[rarest] - begin[rarest] > len(docs):
+            yield text, sum(text in doc for doc in docs)  # it may stand in most of them
+            continue
+        places = order[begin[rarest] : end[rarest]] - rarest
+        if len(text) > 3:
+            starts = [n for n in places.tolist() if n >= 0 and joined.startswith(text, n)]
+            places = np.array(starts, dtype=np.intp)
+        yield text, len(np.unique(np.searchsorted(ends, places, side="right")))
+
+
+def _threes(text: str) -> NDArray[np.uint64]:
+    """Each character of a text and the two that follow it as one number."""
+    letters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    padded = np.pad(letters.astype(np.uint64), (0, 2))
+    shift = np.uint64(_BITS)
+    return (padded[:-2] << shift | padded[1:-1]) << shift | padded[2:]
