@@ -88,29 +88,51 @@ def _unexpected(error: Exception) -> tuple[str, int]:
     """What to say of an error that has no type of kragx's, and its exit code.
 
     It belongs to whose code is the innermost in its traceback, packages of others aside: to a
-    retriever, matcher or the like of the user's, or to kragx.
+    retriever, matcher or the like of the user's, or to kragx. Where kragx itself holds something
+    of the user's at that place, what that takes or returns is wrong: Python blames the caller.
     """
     own = f"{type(error).__name__}: {error}".replace("\n", " ")
-    where, is_kragx = "", True
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        file = Path(frame.filename)
-        is_kragx = _PACKAGE in file.parents
-        if is_kragx or not _is_installed(file):
-            where = f"{file.name}:{frame.lineno}: "
-            break
+    where, whose, code = "", "this is a mistake in kragx, please report it", KragxError.exit_code
+    for frame, line in reversed([*traceback.walk_tb(error.__traceback__)]):
+        file = Path(frame.f_code.co_filename)
+        if _is_installed(file):
+            continue
+        where = f"{file.name}:{line}: "
+        if not _is_kragxs(file):
+            whose, code = "raised by code that is not kragx's", UsageError.exit_code
+        elif user := next(filter(None, map(_users, _held(frame))), ""):
+            whose, code = f"raised with {user}, which is not kragx's", UsageError.exit_code
+        break
     text = _without_secrets("".join(traceback.format_exception(error)))
-    place = _kept(text)
-    if is_kragx:
-        whose, code = "this is a mistake in kragx, please report it", KragxError.exit_code
-    else:
-        whose, code = "raised by code that is not kragx's", UsageError.exit_code
-    return f"{where}{own}; {whose}; the traceback is in {place}", code
+    return f"{where}{own}; {whose}; the traceback is in {_kept(text)}", code
+
+
+def _held(frame: FrameType) -> Iterator[object]:
+    """What stands in the variables of a frame, and in attributes of kragx's own objects there."""
+    for value in frame.f_locals.values():
+        yield value
+        if type(value).__module__.startswith("kragx."):
+            yield from getattr(value, "__dict__", {}).values()
+
+
+def _users(value: object) -> str:
+    """The name of an object's class, or of a function, whose code is a user's; else empty."""
+    module = getattr(value, "__module__", None)
+    file = getattr(sys.modules.get(module), "__file__", None) if isinstance(module, str) else None
+    if file is None or _is_kragxs(Path(file)) or _is_installed(Path(file)):
+        return ""
+    return f"{module}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+
+
+def _is_kragxs(file: Path) -> bool:
+    return _PACKAGE in file.parents
 
 
 def _is_installed(file: Path) -> bool:
-    """Whether a file belongs to Python or to an installed package, or is none at all."""
+    """Whether a file belongs to Python or to another installed package, or is none at all."""
     packages = {"site-packages", "dist-packages"}.intersection(file.parts)
-    return bool(packages) or Path(os.__file__).parent in file.parents or not file.is_absolute()
+    is_pythons = bool(packages) or Path(os.__file__).parent in file.parents
+    return not _is_kragxs(file) and (is_pythons or not file.is_absolute())
 
 
 def _kept(text: str) -> str:

@@ -88,6 +88,56 @@ def test_a_mistake_in_code_of_the_user(kragx, jsonl, module):
     Path(re.search(r"the traceback is in (\S+)\n", err)[1]).unlink()
 
 
+WRONG = """
+from kragx.matchers import BaseMatcher
+
+class Signature(BaseMatcher):
+    threshold = 0.5
+    def scores(self, items):
+        yield []
+
+class Nothing(BaseMatcher):
+    threshold = 0.5
+    def scores(self, items, notes):
+        return None
+
+class Lacking(BaseMatcher):
+    threshold = None
+    def scores(self, items, notes):
+        return None
+
+class Tokenizer:
+    def __call__(self):
+        return []
+
+class Tokens:
+    def __call__(self, text):
+        return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("Signature", ("--match",), r"TypeError: .*scores\(\) takes 2 .* 3 were given"),
+        ("Nothing", ("--match",), "TypeError: 'NoneType' object is not iterable"),
+        ("Lacking", ("--match",), "TypeError: .* 'NoneType'"),
+        ("Tokenizer", ("--match", "overlap", "--tokenizer"), r"TypeError: .*__call__\(\) takes 1"),
+        ("Tokens", ("--match", "rouge1", "--tokenizer"), "TypeError: 'NoneType' object"),
+    ],
+)
+def test_wrong_code_of_the_user(kragx, jsonl, module, name, options, said):
+    """What has a wrong signature or type is named, though no line of it fails: exit code 2."""
+    module("my_wrong_code", WRONG)
+    code, _, err = kragx("score", jsonl(GOOD), *options, f"my_wrong_code:{name}")
+    assert code == 2
+    expected = (
+        rf"kragx: \w+\.py:\d+: {said}.*; raised with my_wrong_code\.{name}, which is not kragx's; "
+    )
+    assert re.match(expected, err), err
+    Path(re.search(r"the traceback is in (\S+)\n", err)[1]).unlink()
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
