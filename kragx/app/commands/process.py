@@ -100,7 +100,9 @@ def _unexpected(error: Exception) -> tuple[str, int]:
         where = f"{file.name}:{line}: "
         if not _is_kragxs(file):
             whose, code = "raised by code that is not kragx's", UsageError.exit_code
-        elif user := next(filter(None, map(_users, _held(frame))), ""):
+        elif isinstance(error, (TypeError, AttributeError, RecursionError)) and (
+            user := next(filter(None, map(_users, _held(frame))), "")
+        ):
             whose, code = f"raised with {user}, which is not kragx's", UsageError.exit_code
         break
     text = _without_secrets("".join(traceback.format_exception(error)))

@@ -59,6 +59,41 @@ def test_a_mistake_in_kragx(kragx, jsonl, monkeypatch):
     file.unlink()
 
 
+MATCHER = """
+class Mine:
+    threshold = 0.5
+    settings = {}
+    def scores(self, items, notes):
+        yield [][0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "args"),
+    [
+        ("app.commands.explain.show", ("explain", "{}", "-q", "q1")),
+        ("app.commands.score.write_records", ("match", "{}")),
+        ("app.commands.threshold.show", ("threshold", "sweep", "{}")),
+        ("matchers.matching._checked", ("score", "{}", "--match", "my_matcher:Mine")),
+        ("app.commands.gold.show", ("gold", "validate", "{}")),
+    ],
+)
+def test_a_mistake_in_each_command(kragx, jsonl, module, monkeypatch, place, args):
+    """It is one line and a file, neither with a secret; a matcher of the user's is not blamed."""
+    module("my_matcher", MATCHER.replace("yield [][0]", "for _ in items: yield [[1]]"))
+    monkeypatch.setenv("KRAGX_API_KEY", "not-for-anybody-1")
+    code = "def wrong(*args, **options): raise ZeroDivisionError(os.environ['KRAGX_API_KEY'])"
+    names = {"__name__": "builtins", "os": os}
+    exec(compile(code, "<of no file>", "exec"), names)
+    monkeypatch.setattr(f"kragx.{place}", names["wrong"])
+    code, out, err = kragx(*(arg.format(jsonl(GOOD)) for arg in args))
+    assert (code, out) == (70, "")
+    assert re.match(r"kragx: \w+\.py:\d+: ZeroDivisionError: \$\{KRAGX_API_KEY\}; .*\n$", err)
+    file = Path(re.search(r"the traceback is in (\S+)\n", err)[1])
+    assert "not-for-anybody-1" not in file.read_text(encoding="utf-8")
+    file.unlink()
+
+
 def test_no_file_for_the_traceback(kragx, jsonl, monkeypatch):
     """On a full disk the traceback is printed instead."""
     monkeypatch.setattr("kragx.app.commands.score.show", None)
@@ -67,15 +102,6 @@ def test_no_file_for_the_traceback(kragx, jsonl, monkeypatch):
     assert code == 70
     assert "Traceback" in err
     assert "the traceback is in the lines above" in err.splitlines()[-1]
-
-
-MATCHER = """
-class Mine:
-    threshold = 0.5
-    settings = {}
-    def scores(self, items, notes):
-        yield [][0]
-"""
 
 
 def test_a_mistake_in_code_of_the_user(kragx, jsonl, module):
