@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, runtime_checkabl
 
 from kragx import plugins
 from kragx.data.words import RULES, words
-from kragx.errors import UsageError, nearest, needing
+from kragx.errors import UsageError, nearest, needing, shorten
 
 
 @runtime_checkable
@@ -241,8 +241,16 @@ class FunctionTokenizer:
         return f"{module}:{getattr(self.function, '__qualname__', repr(self.function))}"
 
     def tokens(self, texts: Iterable[str]) -> Iterator[list[str]]:
-        """Yield the list of tokens of each text, in order."""
-        return (list(self.function(text)) for text in texts)
+        """Yield the list of tokens of each text, in order.
+
+        Raises:
+            UsageError: a token is no text.
+        """
+        for text in texts:
+            tokens = list(self.function(text))
+            if other := [token for token in tokens if not isinstance(token, str)]:
+                raise UsageError(f"{self.name}: the token {shorten(other[0])} is no text")
+            yield tokens
 
 
 TOKENIZERS: Mapping[str, Callable[..., Tokenizer]] = {

@@ -125,6 +125,12 @@ def test_a_function_is_a_tokenizer() -> None:
     assert tokens(split_at_commas, "배,사과") == ["배", "사과"]
 
 
+def test_a_function_whose_tokens_are_no_texts() -> None:
+    """Numbers of a vocabulary, say, are refused with the function's name."""
+    with pytest.raises(UsageError, match=r"<lambda>: the token 7 is no text"):
+        list(tokenizer(lambda text: ["a", 7]).tokens(["a b"]))
+
+
 def test_import_paths_name_functions_and_classes() -> None:
     """An import path names a function, or a class that is made with the mapping's other options."""
     here = split_at_commas.__module__
