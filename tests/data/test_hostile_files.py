@@ -285,6 +285,15 @@ def test_every_command_says_the_same(
     assert refusal is None or refusal.startswith(str(path))
 
 
+def run_refusal(kragx: Callable[..., Any], dataset: Path, results: Path) -> str | None:
+    """What `kragx run` tells of a gold set and a results file."""
+    Path("c.yaml").write_text(
+        f"dataset: {dataset}\nretrievers: {{a: {{results: {results}}}}}\nmatch: id\nhtml: false\n",
+        encoding="utf-8",
+    )
+    return told(kragx, "run", "c.yaml", "--output", "out")
+
+
 def test_run_and_agree_say_the_same(kragx: Callable[..., Any], here: Path) -> None:
     """Before anything is asked; of what would be retrieved as well as of the gold set."""
     bad, good = here / "bad.jsonl", here / "good.jsonl"
@@ -292,14 +301,28 @@ def test_run_and_agree_say_the_same(kragx: Callable[..., Any], here: Path) -> No
     good.write_bytes(line())
     refusal = f"{bad}:1: {SECONDS}-1"
     assert told(kragx, "agree", bad, good) == refusal
-    for dataset, results, place in ((bad, good, ""), (good, bad, "retrievers.a.results.")):
-        (here / "c.yaml").write_text(
-            f"dataset: {dataset}\nretrievers: {{a: {{results: {results}}}}}\nmatch: id\n",
-            encoding="utf-8",
-        )
-        text = told(kragx, "run", "c.yaml")
-        assert text is not None
-        assert text.replace(place, "") == refusal
+    assert run_refusal(kragx, bad, good) == refusal
+    assert run_refusal(kragx, good, bad) == refusal.replace(
+        "seconds", "retrievers.a.results.seconds", 1
+    )
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("name", "content", "message"), FILES, ids=[file[0] for file in FILES])
+def test_run_takes_what_score_takes(
+    kragx: Callable[..., Any], here: Path, name: str, content: bytes, message: str | None
+) -> None:
+    """Every results file of above, as the gold set of a config and as a retriever's results."""
+    path, good = here / name.partition(":")[0], here / "good.jsonl"
+    path.write_bytes(content)
+    good.write_bytes(line())
+    if message is None:
+        assert run_refusal(kragx, path, path) is None
+        return
+    for dataset, results in ((path, good), (good, path)):
+        refusal = run_refusal(kragx, dataset, results)
+        assert refusal is not None
+        assert message in refusal
 
 
 @pytest.mark.parametrize(("content", "message"), QRELS.values(), ids=QRELS)
