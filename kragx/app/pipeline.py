@@ -31,7 +31,7 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
-from kragx.judging import DEFAULT_STORE, read_judge
+from kragx.judging import read_judge
 from kragx.judging.judge import adjusted
 from kragx.matchers import BaseMatcher, Heard, MatchItem, matcher
 from kragx.metrics import parse_all
@@ -103,7 +103,7 @@ def run(
     recording = Recording(
         dataset, config.resolved_profile, _specs(config), matchers, config.secrets
     )
-    written = [*_written(config, folder)]
+    written = [*config.stores, *([] if folder is None else [folder])]
     git = None if config.file is None else checkout(config.file, *written)
     keeping = None if folder is None else _keeping(config, folder, written, fresh, say)
     runs, kept = retrieve_all(config.retrievers, dataset, progress=progress, keeping=keeping)
@@ -293,14 +293,6 @@ def _left_in(folder: Path, *own: object, trust: bool) -> Iterator[Content]:
         left = read_folder(folder, trust=trust)
         with left.config.secrets.guarding():
             yield left
-
-
-def _written(config: RunConfig, folder: Path | None) -> Iterator[Path]:
-    """What a run of a config writes: no change of what it was made from."""
-    if folder is not None:
-        yield folder
-    if config.judge is not None:
-        yield Path(config.judge.get("store", DEFAULT_STORE))
 
 
 def _keeping(

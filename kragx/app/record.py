@@ -251,8 +251,7 @@ def checkout(config: Path, *written: Path) -> Checkout | None:
 
 def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str]:
     """Of changed paths below `top` those from which a run is made, not what runs have left."""
-    beside = ("", "-wal", "-shm", "-journal")  # what SQLite adds to the name of a store
-    own = {Path(f"{path.resolve()}{ending}") for path in written for ending in beside}
+    own = {part for path in written for part in beside(path.resolve())}
     is_result = cache(holds_results)
 
     def is_left(path: Path) -> bool:
@@ -264,6 +263,11 @@ def _sources(top: Path, paths: list[str], written: tuple[Path, ...]) -> list[str
         )
 
     return [path for path in paths if not is_left(top / path)]
+
+
+def beside(store: Path) -> list[Path]:
+    """A store, and the files that SQLite may have beside it."""
+    return [store.with_name(store.name + ending) for ending in ("", "-wal", "-shm", "-journal")]
 
 
 def holds_results(folder: Path) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -32,6 +32,7 @@ from kragx.comparison.statistics import (
 )
 from kragx.data.validation import target_problems
 from kragx.errors import nearest
+from kragx.judging import DEFAULT_STORE
 from kragx.matchers import label
 from kragx.metrics import Profile, parse_all, profile_for
 from kragx.plugins import is_import_path
@@ -260,6 +261,18 @@ class StatisticsConfig(_Model):
     )
 
 
+def _caches(spec: Any) -> Iterator[str]:
+    """The files of vectors that match specs name, members of combinations too."""
+    match spec:
+        case {"cache": str(path)}:
+            yield path
+        case dict():
+            yield from _caches(list(spec.values()))
+        case list():
+            for item in spec:
+                yield from _caches(item)
+
+
 class RunConfig(_Model):
     """Everything that `kragx run` does. Relative paths start at the config file's folder."""
 
@@ -346,6 +359,13 @@ class RunConfig(_Model):
             return self.matchers
         spec = self.resolved_profile.match if self.match is None else self.match
         return {label(spec): spec}
+
+    @property
+    def stores(self) -> tuple[Path, ...]:
+        """The files, as SQLite's, that keep judgements and vectors from run to run."""
+        judged = [] if self.judge is None else [self.judge.get("store", DEFAULT_STORE)]
+        paths = [*judged, *_caches([*self.named_matchers.values(), self.facts_match])]
+        return tuple(Path(path).resolve() for path in paths)
 
     @property
     def parsed_gates(self) -> tuple[Gate, ...]:

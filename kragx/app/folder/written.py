@@ -35,7 +35,7 @@ from kragx.app.folder.sealed import (
     publish,
     tidy,
 )
-from kragx.app.record import UNFINISHED
+from kragx.app.record import UNFINISHED, beside
 from kragx.app.retrieving.partial_answers import partial_path
 from kragx.data import GoldDataset, Retrieved, Run, file_names
 from kragx.data.formats.gold import write_gold, write_results
@@ -68,13 +68,13 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"output: {folder} is a file; name a folder")
     work, is_new = folder / UNFINISHED, not folder.exists()
-    _replaceable(folder)  # before anything is made in it
+    _replaceable(folder, config)  # before anything is made in it
     with refused(folder, "written"):
         work.mkdir(parents=True, exist_ok=True)
     try:
         with locked(work / "lock"):
             finish(folder)
-            allowed = _replaceable(folder)
+            allowed = _replaceable(folder, config)
             if allowed is not None:
                 results = [f"results/{name}.jsonl" for name in file_names(config.retrievers)]
                 check_free(folder, (*_FILES, *INPUTS, *_REPORTS, *results), allowed)
@@ -89,7 +89,7 @@ def claimed(folder: Path, config: RunConfig) -> Iterator[Callable[[RunReport], N
                 folder.rmdir()
 
 
-def _replaceable(folder: Path) -> Manifest | None:
+def _replaceable(folder: Path, config: RunConfig) -> Manifest | None:
     """The files of a folder that a run may replace; None for all.
 
     Raises:
@@ -107,7 +107,9 @@ def _replaceable(folder: Path) -> Manifest | None:
         return {}  # a run began here
     if "results" in names and not any((folder / "results").iterdir()):
         names.remove("results")
-    strangers = [name for name in names if name not in {*_NOBODYS, UNFINISHED}]
+    stores = [path for store in config.stores for path in (*beside(store), *store.parents)]
+    kept = {path.name for path in stores if path.parent == folder.resolve()}
+    strangers = [name for name in names if name not in {*_NOBODYS, *kept, UNFINISHED}]
     if strangers:
         raise UsageError(
             f"output: {folder} holds what kragx run has not written ({listed(strangers)}), and "
