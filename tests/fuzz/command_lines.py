@@ -75,7 +75,7 @@ _ODD = (
         "{method: overlap, threshold: 0.1}",
         "{any: [id, exact]}",
         "query_id=q",
-        "\ud800",
+        "\udcff",
         "en",
         "ko",
         "*",

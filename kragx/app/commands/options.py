@@ -142,7 +142,8 @@ class _Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         read = [value for name, value in ctx.params.items() if name not in _WRITTEN]
         for name in _WRITTEN & ctx.params.keys():
-            not_read(ctx.params[name], *read)
+            out = ctx.params[name]  # a text, where typer makes a path of it only for the function
+            not_read(None if out is None else Path(out), *read)
         return super().invoke(ctx)
 
 
