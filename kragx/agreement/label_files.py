@@ -28,7 +28,7 @@ from kragx.data.formats.trec import iter_qrels
 from kragx.data.text import Mender, read_number
 from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
-from kragx.judging.prompt import key_of
+from kragx.judging.keys import key_of
 from kragx.judging.records import grades, one_judge
 
 Pair = tuple[str, str]

@@ -8,15 +8,16 @@
 See docs/judging.md.
 """
 
+from kragx.judging.budget import Budget, Price
+from kragx.judging.clients.langchain import LangChainClient
+from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.judge import Judge, read_judge
-from kragx.judging.langchain import LangChainClient
-from kragx.judging.openai import OpenAIClient
 from kragx.judging.question import Answer, Client, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
 from kragx.judging.runner import Judged, JudgeWarning
 from kragx.judging.settings import DEFAULT_STORE
 from kragx.judging.store import Store
-from kragx.judging.tally import Budget, Price, Spent, Tally
+from kragx.judging.tally import Spent, Tally
 
 __all__ = [
     "DEFAULT_STORE",

@@ -8,11 +8,12 @@ from typing import Any
 
 from kragx import plugins
 from kragx.errors import UsageError, nearest
-from kragx.judging.langchain import LangChainClient
-from kragx.judging.openai import OpenAIClient
+from kragx.judging.clients.langchain import LangChainClient
+from kragx.judging.clients.openai import OpenAIClient
+from kragx.judging.loop import run_sync
 from kragx.judging.question import Client, Judgement, Question
 from kragx.judging.runner import Batch, Judged
-from kragx.judging.settings import JudgeSettings, run_sync
+from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.judging.prompt import canonical_json, key_of
+from kragx.judging.keys import canonical_json, key_of
 from kragx.judging.question import Judgement
 from kragx.judging.tally import Tally
 

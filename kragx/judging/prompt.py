@@ -1,6 +1,4 @@
-"""From a question to its key and its messages, and from the answer to a grade.
-
-The key is a hash of everything that the judgement depends on.
+"""From a question to its messages, and from the answer to a grade.
 
 Everything retrieved is data. It stands between fences that carry a token derived from the
 question's key, so that a text cannot know the fence that will close it; should the token, or
@@ -9,67 +7,17 @@ same, it is broken up first. No grade is ever read out of prose: the answer is a
 fits the schema, or the judgement failed.
 """
 
-import hashlib
 import json
-import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from kragx.judging.neutralise import neutralise
 from kragx.judging.question import Failure, Message, Question
 from kragx.judging.rubric import Rubric
 
-PROMPT_VERSION = 1
-"""Part of every key; counts up with any change of words.yaml, or the fences or schema below."""
-
 _WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
-
-
-def digest(rubric: Rubric) -> dict[str, str]:
-    """A rubric as it enters the key: its id, and a digest of its words.
-
-    A user may change a rubric's words and forget its id; the digest does not.
-    """
-    content = canonical_json([rubric.instruction, sorted(rubric.grades.items())])
-    return {"id": rubric.id, "language": rubric.language, "digest": key_of(content)[:16]}
-
-
-def material(
-    question: Question, client: Mapping[str, Any], repeat: int, rubric: Mapping[str, str]
-) -> dict[str, Any]:
-    """Everything that a judgement depends on, and nothing else (no rank, retriever or id).
-
-    Args:
-        question: what is judged.
-        client: the client's settings.
-        repeat: which repeat it is.
-        rubric: the `digest` of the question's rubric.
-    """
-    return {
-        "asks": question.rubric.asks,
-        "query": question.query,
-        "document": question.document,
-        "gold": question.gold,
-        "reference": question.reference,
-        "rubric": dict(rubric),
-        "prompt": PROMPT_VERSION,
-        "client": client,
-        "repeat": repeat,
-    }
-
-
-def key_of(canonical: str) -> str:
-    """The key of a question's canonical JSON: its SHA-256 in hexadecimal."""
-    return hashlib.sha256(canonical.encode("utf-8")).hexdigest()
-
-
-def canonical_json(value: Any) -> str:
-    """JSON in one form: keys sorted, no white space, Unicode as it is."""
-    return json.dumps(
-        value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
-    )
 
 
 def messages(question: Question, key: str) -> tuple[Message, ...]:
@@ -98,25 +46,6 @@ def messages(question: Question, key: str) -> tuple[Message, ...]:
         if text is not None
     )
     return ("system", system), ("user", user)
-
-
-_FENCE = re.compile(r"<{3,}|>{3,}")
-_CONTROL = re.compile(r"<\|(?=\w)|(?<=\w)\|>")
-
-
-def neutralise(text: str, token: str) -> str:
-    """`text` without anything that could pass for a fence or a control token.
-
-    Fence marks become ‹‹‹ and ›››, the bar of ``<|name|>`` becomes ¦, and the token is cut in two.
-    """
-    if "<<<" in text or ">>>" in text:
-        text = _FENCE.sub(lambda mark: ("‹" if mark[0][0] == "<" else "›") * len(mark[0]), text)
-    if "<|" in text or "|>" in text:
-        text = _CONTROL.sub(lambda mark: mark[0].replace("|", "¦"), text)
-    if token not in text.lower():
-        return text
-    half = len(token) // 2
-    return re.sub(re.escape(token), lambda t: f"{t[0][:half]}·{t[0][half:]}", text, flags=re.I)
 
 
 def schema(rubric: Rubric) -> dict[str, Any]:

@@ -17,20 +17,19 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kragx.errors import DataError, JudgingError
+from kragx.judging.budget import about_tokens
+from kragx.judging.keys import canonical_json, digest, key_of, material
+from kragx.judging.pace import wait_before
 from kragx.judging.prompt import (
-    canonical_json,
-    digest,
-    key_of,
-    material,
     messages,
     read_answer,
     schema,
 )
 from kragx.judging.question import SETTLED, Answer, Failure, Judgement, Question, Request, Usage
 from kragx.judging.rubric import Rubric
-from kragx.judging.settings import JudgeSettings, wait_before
+from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now, record
-from kragx.judging.tally import Spent, Tally, about_tokens
+from kragx.judging.tally import Spent, Tally
 from kragx.printing import progress_bar
 
 _LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from kragx.data.sqlite import connect, rows_of, writing
 from kragx.errors import DataError, inside, shorten
-from kragx.judging.prompt import canonical_json, key_of
+from kragx.judging.keys import canonical_json, key_of
 from kragx.judging.question import Judgement
 from kragx.judging.rubric import RUBRICS
 

@@ -35,7 +35,7 @@ from kragx.agreement.label_files import Label
 from kragx.agreement.threshold_choice import Chooser, Trial
 from kragx.data.formats.gold import write_results
 from kragx.judging import Judge, Store
-from kragx.judging.scripted import ScriptedClient
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.matchers import METHODS, MatchItem, matcher, method_class
 from tests.agreement.simulation import calibration_coverage
 from tests.thoroughness import examples

@@ -8,8 +8,8 @@ import json
 import pytest
 
 from kragx.judging import Failure, Judge, Question, Store
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.rubric import RUBRICS
-from kragx.judging.scripted import ScriptedClient
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(6)} for q in range(24)}
 JUDGE = {
@@ -250,7 +250,7 @@ def test_label_refusals(kragx, jsonl, here):
 
 
 CLIENT = """
-from kragx.judging.scripted import ScriptedClient
+from kragx.judging.clients.scripted import ScriptedClient
 
 def grade(request):
     return 3 * ("why" in request.messages[-1][1].split("<<<document")[1])

@@ -13,8 +13,8 @@ from kragx.agreement.gullibility import VARIANTS, irrelevant
 from kragx.agreement.model_families import kinship
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Store
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.rubric import Rubric
-from kragx.judging.scripted import ScriptedClient
 from tests.judging.support import judge_of, openai_client
 
 DATA = GoldDataset.from_documents(

@@ -12,9 +12,9 @@ from kragx.agreement import Scale, agree, read_labels
 from kragx.agreement.labels import read_scale
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question, Store
-from kragx.judging.prompt import key_of
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.keys import key_of
 from kragx.judging.rubric import RUBRICS
-from kragx.judging.scripted import ScriptedClient
 
 
 @pytest.mark.parametrize(

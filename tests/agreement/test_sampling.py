@@ -12,9 +12,9 @@ from kragx.agreement.sample import read_sample, with_grades
 from kragx.data.reading import read_results
 from kragx.errors import DataError, UsageError
 from kragx.judging import Failure, Judge, Question
-from kragx.judging.prompt import key_of
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.keys import key_of
 from kragx.judging.rubric import RUBRICS
-from kragx.judging.scripted import ScriptedClient
 
 
 def candidates(n_queries=20, n_docs=10):

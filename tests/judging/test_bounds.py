@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from kragx.errors import JudgingError
 from kragx.evaluation.evaluate import evaluate
 from kragx.judging import Failure
-from kragx.judging.scripted import ScriptedClient
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.metrics import parse_all
 from kragx.metrics.engine import compute
 from kragx.metrics.match_table import MatchTable

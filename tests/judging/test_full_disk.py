@@ -14,7 +14,7 @@ from kragx.data.formats.jsonl import read_records
 from kragx.data.sqlite import writing
 from kragx.errors import JudgingError
 from kragx.judging import Store
-from kragx.judging.scripted import ScriptedClient
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.store import exported
 from tests.judging.support import ask, judge_of
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from kragx.judging import RUBRICS, Judge, OpenAIClient, Question, Rubric, Store
-from kragx.judging.prompt import canonical_json, digest, key_of, messages, schema
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.keys import canonical_json, digest, key_of
+from kragx.judging.prompt import messages, schema
 from kragx.judging.records import statistics
-from kragx.judging.scripted import ScriptedClient
 from kragx.judging.store import exported
 
 DUMP = Path(__file__).parent / "recorded" / "store-1.sql"

@@ -100,7 +100,7 @@ def test_stored_by_another_process_meanwhile(store):
     """A judgement that appears in the store while a run waits for its turn is not asked again."""
     import asyncio
 
-    from kragx.judging.scripted import ScriptedClient
+    from kragx.judging.clients.scripted import ScriptedClient
     from tests.judging.support import ask, judge_of
 
     other = judge_of(ScriptedClient([2]), store)

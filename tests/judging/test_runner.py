@@ -9,7 +9,7 @@ import pytest
 
 from kragx.errors import DataError, JudgingError, UsageError
 from kragx.judging import Answer, Failure, Judge, JudgeWarning, OpenAIClient, Store, Usage
-from kragx.judging.scripted import ScriptedClient
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.plain import plain
 from tests.judging.support import FakeTime, ask, judge_of
 

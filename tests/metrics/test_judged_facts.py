@@ -7,7 +7,7 @@ import pytest
 
 from kragx import Doc, Gold, GoldDataset, Query, Retrieved, Run, evaluate
 from kragx.judging import Failure, Judge
-from kragx.judging.scripted import ScriptedClient
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.matchers import JudgeMatcher
 
 FACTS = {"facts": ["within 14 days", "by post"]}

@@ -16,7 +16,7 @@ from kragx import GoldDataset, Run, UsageError, evaluate, explain
 from kragx.data.tokenizers import UnicodeTokenizer
 from kragx.evaluation.explain import Explanation, shared_spans, shown_text
 from kragx.judging import Judge
-from kragx.judging.scripted import ScriptedClient
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.matchers import METHODS, method_class
 from kragx.printing import show
 

@@ -17,7 +17,7 @@ from kragx.comparison.flips import all_flips, flips_warning
 from kragx.comparison.plateaus import plateaus
 from kragx.evaluation.sweep import stretch
 from kragx.judging import Judge
-from kragx.judging.scripted import ScriptedClient
+from kragx.judging.clients.scripted import ScriptedClient
 from kragx.report.csv_files import sweeps_csv
 from kragx.report.figures.sweep import sweep_figure
 from tests.thoroughness import examples

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.errors import UsageError
-from kragx.judging.openai import failed
+from kragx.judging.clients.failures import failed
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 from kragx.plugins import given, without_secrets
 
