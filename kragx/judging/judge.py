@@ -10,9 +10,10 @@ from kragx import plugins
 from kragx.errors import UsageError, nearest
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
+from kragx.judging.docket import Docket
 from kragx.judging.loop import run_sync
 from kragx.judging.question import Client, Judgement, Question
-from kragx.judging.runner import Batch, Judged
+from kragx.judging.runner import Judged, Runner
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store
 
@@ -33,7 +34,7 @@ class Judge(JudgeSettings):
                 what was judged is stored.
             DataError: the store cannot be used.
         """
-        return await Batch(self, questions).judge()
+        return await Runner(self, Docket(self, questions)).judge()
 
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What the store has for each question; None for one without an answer. Nothing is asked.
@@ -43,7 +44,7 @@ class Judge(JudgeSettings):
         """
         if not Path(self.store).is_file():
             return [None] * len(questions)
-        keys = Batch(self, questions).keys
+        keys = Docket(self, questions).keys
         with Store(self.store) as store:
             settled = store.settled(list(dict.fromkeys(keys)))
         return [settled.get(key) for key in keys]

@@ -8,8 +8,8 @@ from pydantic import SecretStr
 
 from kragx.app.config import filled, parse_config
 from kragx.judging import LangChainClient, Question, read_judge
+from kragx.judging.docket import Docket
 from kragx.judging.rubric import RUBRICS
-from kragx.judging.runner import Batch
 from tests.judging.chat import SmallChat
 
 
@@ -40,7 +40,7 @@ class Loose:
 def key(client: object) -> str:
     """The key of one question to this judge."""
     question = Question(RUBRICS["support-en-1"], "a document", gold="a gold text")
-    return Batch(read_judge(client), [question]).keys[0]
+    return Docket(read_judge(client), [question]).keys[0]
 
 
 def named(kind: str, **args: Any) -> str:

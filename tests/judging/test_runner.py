@@ -150,7 +150,7 @@ def test_too_long_a_retry_after_is_not_waited_for(store):
 
 def test_hanging_client_is_a_timeout(store, monkeypatch):
     """A client that never answers is given up on by the runner itself."""
-    monkeypatch.setattr("kragx.judging.runner._GRACE", 0.0)
+    monkeypatch.setattr("kragx.judging.asking._GRACE", 0.0)
     client = ScriptedClient([1], delay=30.0)
     judged = judge_of(client, store, timeout=0.05, attempts=1).judge([ask("x")])
     assert judged.judgements[0].failure == "timeout"
