@@ -138,4 +138,5 @@ def _judgement(key: str, answer: Answer | Failure, rubric: Rubric, seconds: floa
         seconds=round(seconds, 4),
         model=answer.model,
         fingerprint=answer.fingerprint,
+        dialect=answer.dialect,
     )

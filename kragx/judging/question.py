@@ -83,6 +83,7 @@ class Judgement:
         prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens: as `Usage` counts them.
         seconds: that the answer took.
         model, fingerprint: what served it.
+        dialect: how its server had to be asked, as `Answer` says it.
     """
 
     key: str
@@ -101,6 +102,7 @@ class Judgement:
     seconds: float | None = None
     model: str | None = None
     fingerprint: str | None = None
+    dialect: str | None = None
 
     @property
     def score(self) -> float:
@@ -143,12 +145,15 @@ class Answer:
         usage: what it cost.
         model: the model that served the answer, which may differ from the one asked for.
         fingerprint: of the system behind it, if the provider tells.
+        dialect: how its server had to be asked where it does not take a request as it is first
+            made, for example ``json_object, no temperature``; None as usual.
     """
 
     text: str
     usage: Usage = field(default_factory=Usage)
     model: str | None = None
     fingerprint: str | None = None
+    dialect: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +168,7 @@ class Failure:
         again: whether another attempt may succeed.
         retry_after: seconds to wait before it, if the server says.
         fatal: nothing else can succeed either (a wrong key, an unknown model): stop asking.
-        model, fingerprint: as for `Answer`.
+        model, fingerprint, dialect: as for `Answer`.
     """
 
     kind: FailureKind
@@ -175,6 +180,7 @@ class Failure:
     fatal: bool = False
     model: str | None = None
     fingerprint: str | None = None
+    dialect: str | None = None
 
 
 _ENDINGS: Mapping[str, tuple[FailureKind, str]] = {

@@ -66,6 +66,7 @@ class Store:
         pragmas = ("journal_mode = WAL", "synchronous = NORMAL")
         try:
             self._db = connect(self.path, _SCHEMA, _VERSION, pragmas)
+            self._add_columns()
         except sqlite3.Error as error:
             raise DataError(f"{self.path}: not a judgement store: {error}") from None
         self._version: int | None = None
@@ -75,6 +76,14 @@ class Store:
         self._db.close()
         if isinstance(error, sqlite3.Error):
             raise DataError(f"{self.path}: the judgement store failed: {error}") from error
+
+    def _add_columns(self) -> None:
+        """What a file of an earlier kragx lacks; that kragx can still use it."""
+        lacking = "SELECT count(*) = 0 FROM pragma_table_info('attempts') WHERE name = 'dialect'"
+        if self._db.execute(lacking).fetchone()[0]:
+            with writing(self._db):
+                if self._db.execute(lacking).fetchone()[0]:  # else another process was faster
+                    self._db.execute("ALTER TABLE attempts ADD COLUMN dialect TEXT")
 
     # -- writing -----------------------------------------------------------------------------
 

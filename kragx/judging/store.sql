@@ -20,6 +20,7 @@ CREATE TABLE IF NOT EXISTS attempts (
     seconds REAL,
     model TEXT,
     fingerprint TEXT,
+    dialect TEXT,
     CHECK ((grade IS NULL) <> (failure IS NULL))
 );
 CREATE INDEX IF NOT EXISTS attempts_by_key ON attempts (key);
