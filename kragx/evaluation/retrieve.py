@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
@@ -103,7 +103,11 @@ def retrieve(
     interview = _interview(retriever, dataset, name, asking, blocking=True)
     known = as_corpus(corpus)  # refused before anything is asked
     answers = interview.run(progress)
-    return known.run(_run_coroutine(answers) if interview.awaited else _finished(answers))
+    if not interview.awaited:
+        return known.run(_finished(answers))
+    from kragx.judging.loop import run_sync
+
+    return known.run(run_sync(lambda: answers))
 
 
 async def aretrieve(
@@ -297,13 +301,3 @@ def _at_once(
         return [future.result() for future in answers]
     finally:
         waiting.clear()
-
-
-def _run_coroutine(coroutine: Coroutine[Any, Any, Run]) -> Run:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    # A loop is running in this thread (a notebook's); another thread can have one of its own.
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
