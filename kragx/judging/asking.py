@@ -72,7 +72,7 @@ class Asker:
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
             answer, seconds = await self._once(request, room)
             self._tally.n_retries += number > 1
-            judgement = _judgement(key, answer, question.rubric, seconds)
+            judgement = _judgement(key, answer, question.rubric, seconds, settings.output_limit)
             self._writer.keep(judgement)
             if not isinstance(answer, Failure):
                 break
@@ -120,7 +120,9 @@ class Asker:
             self._tally.add(settings.ledger.settle(room, usage))
 
 
-def _judgement(key: str, answer: Answer | Failure, rubric: Rubric, seconds: float) -> Judgement:
+def _judgement(
+    key: str, answer: Answer | Failure, rubric: Rubric, seconds: float, output_limit: int | None
+) -> Judgement:
     """What is kept of an answer: its grade, or why it has none."""
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
     outcome: dict[str, Any] = (
@@ -139,4 +141,5 @@ def _judgement(key: str, answer: Answer | Failure, rubric: Rubric, seconds: floa
         model=answer.model,
         fingerprint=answer.fingerprint,
         dialect=answer.dialect,
+        output_limit=output_limit,
     )

@@ -44,10 +44,10 @@ class Judge(JudgeSettings):
         """
         if not Path(self.store).is_file():
             return [None] * len(questions)
-        keys = Docket(self, questions).keys
+        docket = Docket(self, questions)
         with Store(self.store) as store:
-            settled = store.settled(list(dict.fromkeys(keys)))
-        return [settled.get(key) for key in keys]
+            settled = docket.look_up(store)
+        return [settled.get(key) for key in docket.keys]
 
 
 # -- what stands for a judge -------------------------------------------------------------------

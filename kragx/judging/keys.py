@@ -1,8 +1,12 @@
-"""A question's key: a hash of everything that the judgement depends on."""
+"""A question's key: a hash of everything that the judgement depends on.
+
+Until version 0.1.0 a client's settings entered it whole, also what only bounds an answer. What was
+stored under such keys is looked for by `earlier_clients`.
+"""
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kragx.judging.question import Question
@@ -10,6 +14,59 @@ from kragx.judging.rubric import Rubric
 
 PROMPT_VERSION = 1
 """Part of every key; counts up with any change of words.yaml, or of the fences or the schema."""
+
+_LIMITS = frozenset(
+    {
+        *("max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"),
+        *("max_tokens_to_sample", "num_predict", "n_predict"),
+    }
+)
+"""What clients and servers call the most tokens that an answer may have."""
+_NO_MATTER = _LIMITS | {"timeout", "request_timeout"}
+"""Settings that only say when to give up: an answer that is complete does not depend on them."""
+_NESTED = frozenset({"args", "extra_body", "model_kwargs", "generation_config", "options"})
+"""Settings that hold others; deeper ones (``reasoning: {max_tokens: ...}``) steer the model."""
+
+
+def essential(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A client's settings without what only bounds an answer: what keys know of it."""
+    bare: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name in _NESTED and isinstance(value, Mapping):
+            if inner := essential(value):
+                bare[name] = inner
+        elif name not in _NO_MATTER:
+            bare[name] = value
+    return bare
+
+
+def output_limit(settings: Mapping[str, Any]) -> int | None:
+    """The most tokens that an answer may have under a client's settings; None if they do not say.
+
+    Of several limits the highest: which of them a server keeps to is its own affair.
+    """
+    limits = [value for name, value in settings.items() if name in _LIMITS and _is_limit(value)]
+    nested = (settings[name] for name in _NESTED & settings.keys())
+    limits += filter(None, (output_limit(inner) for inner in nested if isinstance(inner, Mapping)))
+    return max(limits, default=None)
+
+
+def _is_limit(value: object) -> bool:
+    # Ollama's -1 and -2 are no limits.
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def earlier_clients(
+    settings: Iterable[Mapping[str, Any]], stored: Iterable[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Under which settings an earlier version may have kept what these settings ask for.
+
+    Args:
+        settings: the client's, as they are and as earlier versions wrote them.
+        stored: those that a store knows.
+    """
+    same = [essential(own) for own in settings]
+    return [known for known in stored if known not in same and essential(known) in same]
 
 
 def digest(rubric: Rubric) -> dict[str, str]:
@@ -28,7 +85,7 @@ def material(
 
     Args:
         question: what is judged.
-        client: the client's settings.
+        client: what is `essential` of the client's settings.
         repeat: which repeat it is.
         rubric: the `digest` of the question's rubric.
     """

@@ -27,6 +27,9 @@ SETTLED: frozenset[FailureKind] = frozenset(
 )
 
 
+Counting = Literal["estimate", "most"]
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One thing to judge.
@@ -84,6 +87,9 @@ class Judgement:
         seconds: that the answer took.
         model, fingerprint: what served it.
         dialect: how its server had to be asked, as `Answer` says it.
+        output_limit: the most tokens that the answer might have; None where the client set none.
+        counting: how the tokens were counted where the provider did not: ``estimate``, by kragx
+            from the texts; ``most``, no answer came, and these are the most it can have taken.
     """
 
     key: str
@@ -103,6 +109,8 @@ class Judgement:
     model: str | None = None
     fingerprint: str | None = None
     dialect: str | None = None
+    output_limit: int | None = None
+    counting: Counting | None = None
 
     @property
     def score(self) -> float:

@@ -57,7 +57,7 @@ class Runner:
             store.changed_by_others()  # from here on it is noticed
             labels = docket.take_labels(store)
             tally.n_distinct = len(docket.wanted)
-            stored = store.settled(list(docket.wanted))
+            stored = docket.look_up(store)
             self._done = {
                 key: stored[key] for key in stored if not self._is_asked_again(stored[key])
             }
@@ -79,7 +79,15 @@ class Runner:
     def _is_asked_again(self, stored: Judgement) -> bool:
         again = self._settings.ask_again
         return stored.failure is not None and (
-            again == "all" or (again == "transient" and stored.failure not in SETTLED)
+            again == "all"
+            or (again == "transient" and (stored.failure not in SETTLED or self._fits_now(stored)))
+        )
+
+    def _fits_now(self, stored: Judgement) -> bool:
+        """Whether an answer was cut off at a limit that is higher now."""
+        before, limit = stored.output_limit, self._settings.output_limit
+        return (
+            stored.failure == "length" and before is not None and (limit is None or limit > before)
         )
 
     def _plan(self, todo: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from kragx.errors import UsageError, inside
 from kragx.judging.budget import Ledger, Price, read_budget, read_prices
 from kragx.judging.flights import Flights
+from kragx.judging.keys import output_limit
 from kragx.judging.pace import Pace
 from kragx.judging.question import Client
 from kragx.judging.rubric import Asks, Rubric, built_in, read_rubric
@@ -114,10 +115,14 @@ class JudgeSettings:
         return own
 
     @cached_property
+    def output_limit(self) -> int | None:
+        """The most tokens that an answer may have; None if the client does not say."""
+        return output_limit(self.client.settings)
+
+    @cached_property
     def ledger(self) -> Ledger:
         """What this judge has used so far, over all runs with it."""
-        limit = self.client.settings.get("max_completion_tokens", 4096)
-        return Ledger(self.budget, self.price, int(limit))
+        return Ledger(self.budget, self.price, self.output_limit or 4096)
 
     @cached_property
     def pace(self) -> Pace:

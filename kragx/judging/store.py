@@ -8,6 +8,7 @@ was in flight.
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -32,7 +33,12 @@ def now() -> str:
 
 _COLUMNS = tuple(field.name for field in fields(Judgement))
 _VALUES = attrgetter(*_COLUMNS)
-_WHOLE = ("grade", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+_WHOLE = (
+    *("grade", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens"),
+    "output_limit",
+)
+_LATER = {"dialect": "TEXT", "output_limit": "INTEGER", "counting": "TEXT"}
+"""Columns that version 0.1.0 did not have."""
 _KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(_COLUMNS, (str, type(None))),
     **dict.fromkeys(_WHOLE, (int, type(None))),
@@ -79,11 +85,20 @@ class Store:
 
     def _add_columns(self) -> None:
         """What a file of an earlier kragx lacks; that kragx can still use it."""
-        lacking = "SELECT count(*) = 0 FROM pragma_table_info('attempts') WHERE name = 'dialect'"
-        if self._db.execute(lacking).fetchone()[0]:
-            with writing(self._db):
-                if self._db.execute(lacking).fetchone()[0]:  # else another process was faster
-                    self._db.execute("ALTER TABLE attempts ADD COLUMN dialect TEXT")
+        lacking = (
+            "SELECT count(*) FROM pragma_table_info('attempts') WHERE name IN "
+            f"({', '.join('?' * len(_LATER))})"
+        )
+        if self._db.execute(lacking, list(_LATER)).fetchone()[0] == len(_LATER):
+            return
+        with writing(self._db):  # another process may have been faster
+            names = {
+                name
+                for (name,) in self._db.execute("SELECT name FROM pragma_table_info('attempts')")
+            }
+            for name, kind in _LATER.items():
+                if name not in names:
+                    self._db.execute(f"ALTER TABLE attempts ADD COLUMN {name} {kind}")
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -164,6 +179,20 @@ class Store:
             if is_open or attempt.source == "human":
                 settled[attempt.key] = attempt
         return settled
+
+    def clients(self) -> list[dict[str, Any]]:
+        """The distinct settings of clients under which questions are kept."""
+        # In canonical JSON the client stands before the long texts; no other name stands between.
+        rows = self._db.execute(
+            "SELECT DISTINCT substr(material, 1, instr(material, ',\"document\":')) FROM questions"
+        )
+        clients = []
+        for (start,) in rows:
+            with suppress(
+                ValueError, LookupError, TypeError
+            ):  # a question that kragx did not write
+                clients.append(json.loads(f"{start[:-1]}}}")["client"])
+        return [client for client in clients if isinstance(client, dict)]
 
     def labels(self, query_ids: Sequence[str] | None = None) -> dict[tuple[str, str], int]:
         """The newest human grade of each (query id, document id); None for those of all queries."""

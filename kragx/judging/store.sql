@@ -21,6 +21,8 @@ CREATE TABLE IF NOT EXISTS attempts (
     model TEXT,
     fingerprint TEXT,
     dialect TEXT,
+    output_limit INTEGER,
+    counting TEXT,
     CHECK ((grade IS NULL) <> (failure IS NULL))
 );
 CREATE INDEX IF NOT EXISTS attempts_by_key ON attempts (key);

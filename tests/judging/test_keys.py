@@ -52,7 +52,6 @@ def named(kind: str, **args: Any) -> str:
     ("name", "value", "other"),
     [
         ("temperature", 0.0, 0.7),
-        ("max_tokens", 100, 200),
         ("num_ctx", 2048, 4096),
         ("azure_deployment", "east", "west"),
         ("base_url", "http://b", "http://c"),
@@ -87,6 +86,41 @@ def test_arguments_of_which_the_model_says_nothing(name: str, value: Any, other:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_tokens", 100),
+        ("num_predict", 100),
+        ("max_output_tokens", 100),
+        ("timeout", 5),
+        ("request_timeout", 5),
+        ("model_kwargs", {"max_completion_tokens": 100}),
+        ("generation_config", {"max_output_tokens": 100}),
+    ],
+)
+def test_what_only_bounds_an_answer(name: str, value: Any):
+    """A limit of a chat model is no part of the key, and is known all the same."""
+    assert named("Loose", model="m", **{name: value}) == named("Loose", model="m")
+    if name in Chat.model_fields:
+        assert key(LangChainClient(Chat(**{name: value}))) == key(LangChainClient(Chat()))
+    client = {"client": "tests.judging.test_keys:Loose", "args": {"model": "m", name: value}}
+    numbers = {"max_tokens", "num_predict", "max_output_tokens"}
+    assert read_judge(filled(client)).output_limit == (100 if name in numbers else None)
+
+
+def test_what_only_bounds_an_answer_of_openai():
+    """Nor are limits of the openai client; of several the highest is what an answer may have."""
+    limits: list[dict[str, Any]] = [
+        {"max_output_tokens": 100},
+        {"max_output_tokens": 100, "timeout": 5, "extra_body": {"max_tokens": 50}},
+        {"extra_body": {"max_tokens": 5000}},
+        {},
+    ]
+    judges = [read_judge({"model": "m", **limit}) for limit in limits]
+    assert len({key(judge) for judge in judges}) == 1
+    assert [judge.output_limit for judge in judges] == [100, 100, 5000, 2048]
+
+
 def test_secrets_of_the_environment(monkeypatch: pytest.MonkeyPatch):
     """A new key in `${NAME}` asks nothing anew; what else a variable holds does."""
     keys = []
@@ -106,8 +140,12 @@ def test_secrets_of_the_environment(monkeypatch: pytest.MonkeyPatch):
         ("temperature", 0.2, 0.7),
         ("seed", 1, 2),
         ("reasoning_effort", "low", "high"),
-        ("max_output_tokens", 100, 200),
-        ("extra_body", {"max_tokens": 1}, {"max_tokens": 2}),
+        ("extra_body", {"top_k": 1}, {"top_k": 2}),
+        (
+            "extra_body",
+            {"reasoning": {"max_tokens": 1}},  # how long to think is another matter
+            {"reasoning": {"max_tokens": 2}},
+        ),
         ("repeat", 1, 2),
     ],
 )

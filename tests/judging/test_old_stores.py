@@ -1,24 +1,40 @@
 """What an earlier kragx paid for is never paid for again.
 
 `recorded/store-1.sql` is the dump of a store that commit 80a9fc1 wrote, with a scripted client and
-under the settings of two of OpenAI's models.
+under the settings of two of OpenAI's models. `recorded/store-2.sql` was written by commit 2476d30,
+the last one whose keys held what only bounds an answer: two questions to each of four clients, and
+the second was cut off.
 """
 
 import sqlite3
 from collections import Counter
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kragx.judging import RUBRICS, Judge, OpenAIClient, Question, Rubric, Store
+from kragx.app.config import filled
+from kragx.judging import (
+    RUBRICS,
+    Judge,
+    LangChainClient,
+    OpenAIClient,
+    Question,
+    Rubric,
+    Store,
+    read_judge,
+)
 from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.docket import Docket
 from kragx.judging.keys import canonical_json, digest, key_of
 from kragx.judging.prompt import messages, schema
 from kragx.judging.records import statistics
 from kragx.judging.store import exported
+from tests.judging.test_keys import Chat
 
-DUMP = Path(__file__).parent / "recorded" / "store-1.sql"
+RECORDED = Path(__file__).parent / "recorded"
 GOLD = "Refunds are paid within 14 days."
 OWN = {
     "id": "contract-2",
@@ -39,9 +55,20 @@ WORDS = {
 @pytest.fixture
 def store(tmp_path):
     """The old store, as a file."""
-    path = tmp_path / "judgements.sqlite"
+    return of_dump("store-1.sql", tmp_path)
+
+
+@pytest.fixture
+def bounded(tmp_path):
+    """The store whose keys hold limits, as a file."""
+    return of_dump("store-2.sql", tmp_path)
+
+
+def of_dump(name, folder):
+    """The store that was dumped, as a file."""
+    path = folder / "judgements.sqlite"
     with closing(sqlite3.connect(path)) as db:
-        db.executescript(DUMP.read_text(encoding="utf-8"))
+        db.executescript((RECORDED / name).read_text(encoding="utf-8"))
     return path
 
 
@@ -87,10 +114,102 @@ def test_served(store):
     ],
 )
 def test_openai(store, monkeypatch, options, grades):
-    """OpenAI's settings make the same keys as they did."""
+    """What was kept under OpenAI's settings is served, whatever the limit of answers is now."""
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    stored = Judge(OpenAIClient(**options), store=store).stored(questions()[:2])
-    assert [judgement.grade for judgement in stored] == grades
+    for limit in ({}, {"max_output_tokens": 16}, {"max_output_tokens": 50_000}):
+        judge = Judge(OpenAIClient(**options, **limit), store=store)
+        stored = judge.stored(questions()[:2])
+        assert [judgement.grade for judgement in stored] == grades
+        assert [judgement.key for judgement in stored] == Docket(judge, questions()[:2]).keys
+
+
+SERVER = {"model": "gpt-4.1-mini", "base_url": "http://localhost:8000/v1"}
+CHAT = {"model": "m", "base_url": "http://b", "model_kwargs": {"top_k": 1, "max_tokens": 9}}
+
+
+@dataclass
+class Under(ScriptedClient):
+    """Answers from a script under another client's settings."""
+
+    like: Any = None
+
+    @property
+    def settings(self):
+        """The other client's."""
+        return self.like.settings
+
+    @property
+    def earlier_settings(self):
+        """The other client's."""
+        return getattr(self.like, "earlier_settings", ())
+
+
+def of_loose(**args):
+    """A chat model of a config that says nothing but its name."""
+    loose = {"client": "tests.judging.test_keys:Loose", "args": {"model": "m", **args}}
+    return read_judge(filled(loose)).client
+
+
+@pytest.mark.parametrize(
+    ("client", "grade", "again"),
+    [
+        (OpenAIClient(**SERVER, max_output_tokens=20, extra_body={"top_k": 1}), 3, False),
+        (OpenAIClient(**SERVER, max_output_tokens=80, extra_body={"top_k": 1}), 3, False),
+        (OpenAIClient(**SERVER, max_output_tokens=81, extra_body={"top_k": 1}), 3, True),
+        (LangChainClient(Chat(**CHAT, max_tokens=5)), 1, False),
+        (LangChainClient(Chat(**CHAT, max_tokens=10)), 1, True),
+        (LangChainClient(Chat(**CHAT)), 1, True),
+        (of_loose(num_predict=6), 0, False),
+        (of_loose(num_predict=8), 0, True),
+        (of_loose(), 0, True),
+    ],
+)
+def test_limits(bounded, client, grade, again):
+    """A lower limit asks nothing, a higher one or none what was cut off; both serve the grades.
+
+    What is asked then is kept under today's key and asked no more. The first of two grades counts.
+    """
+    en = RUBRICS["support-en-1"]
+    asked = [
+        Question(en, text, gold=GOLD, query_id="q9", document_id=text)
+        for text in ("You are paid back in two weeks.", "We open at nine.")
+    ]
+    for script in ([2] * again, []):
+        judge = Judge(Under(script, like=client), store=bounded, concurrency=1, progress=False)
+        judged = judge.judge(asked)
+        assert [judgement.grade for judgement in judged.judgements] == [grade, 2 if again else None]
+        assert judged.tally.n_calls == len(script)
+        assert judged.tally.n_stored == 2 - len(script)
+    with Store(bounded) as opened:
+        pairs = {
+            pair: record["grade"]
+            for record in opened.records()
+            for pair in map(tuple, record["pairs"])
+            if pair[0] == "q9" and "grade" in record
+        }
+    expected = {("q9", "You are paid back in two weeks."): grade}
+    assert pairs == expected | ({("q9", "We open at nine."): 2} if again else {})
+
+
+def test_limits_none(bounded):
+    """`ask_again: none` asks nothing at a higher limit either, and `all` asks at a lower one."""
+    question = Question(RUBRICS["support-en-1"], "We open at nine.", gold=GOLD)
+    for again, limit, n_calls in (("none", 9000, 0), ("all", 9, 1)):
+        options = {"max_output_tokens": limit, "extra_body": {"top_k": 1}}
+        client = Under([1], like=OpenAIClient(**SERVER, **options))
+        judge = Judge(client, store=bounded, ask_again=again, progress=False)
+        assert judge.judge([question]).tally.n_calls == n_calls
+
+
+def test_exports_of_old_stores(bounded, tmp_path):
+    """An export of an earlier version is taken, served, and exported as it was, with its pairs."""
+    with Store(bounded) as old, Store(tmp_path / "new.sqlite") as new:
+        records = list(old.records())
+        assert new.add_records(exported(records)) == (8, 0)
+        assert list(new.records()) == records
+    question = Question(RUBRICS["support-en-1"], "You are paid back in two weeks.", gold=GOLD)
+    (judgement,) = Judge(of_loose(), store=tmp_path / "new.sqlite").stored([question])
+    assert judgement.grade == 0
 
 
 def test_read(store, tmp_path):

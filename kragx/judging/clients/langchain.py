@@ -3,12 +3,13 @@
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.errors import UsageError
 from kragx.judging.clients.failures import failed
+from kragx.judging.keys import essential
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 from kragx.plugins import given, without_secrets
 
@@ -73,6 +74,14 @@ class LangChainClient:
         That is whatever else it was made with, but for secrets that came from variables, and what
         no answer depends on. Texts stand there as hashes.
         """
+        return self._settings(_bare)
+
+    @property
+    def earlier_settings(self) -> tuple[Mapping[str, Any], ...]:
+        """The same as version 0.1.0 wrote it: with the hashes of limits, too."""
+        return (self._settings(dict),)
+
+    def _settings(self, kept: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         options = {name: getattr(self.chat, name, None) for name in _OPTIONS}
         address = self._first(_ADDRESSES)
         kind = type(self.chat)
@@ -87,7 +96,7 @@ class LangChainClient:
         known = dict.fromkeys(_NAMES, "model") | dict.fromkeys(_ADDRESSES, "base_url")
         more = {
             name: value if isinstance(value, (int, float)) else _digest(value)
-            for name, value in made_with.items()
+            for name, value in kept(made_with).items()
             if name not in _NO_MATTER and value != settings.get(known.get(name, name))
         }
         return {**settings, "args": more} if more else settings
@@ -114,6 +123,12 @@ class LangChainClient:
         except (*self.errors, *_expected()) as error:
             return failed(error)
         return _read(output)
+
+
+def _bare(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments without the limits that would vanish in hashes; as numbers they can be told."""
+    numbers = {name: value for name, value in args.items() if isinstance(value, (int, float))}
+    return {**numbers, **essential(args)}
 
 
 def _digest(value: object) -> str:
