@@ -1,5 +1,6 @@
 """What a user names by import path (`package.module:name`), and the options it is given."""
 
+import hashlib
 import importlib
 import inspect
 import re
@@ -120,6 +121,9 @@ class FromVariable(str):
         """The same as a text like any other."""
         return str.__str__(self)
 
+    def __repr__(self) -> str:
+        return repr(self.written or self.plain)
+
 
 _PASSWORD = re.compile(r"(?:^|_)(?:password|passwd|passphrase|pwd|pw|pass|secret|credentials?)$")
 _KEY = re.compile(
@@ -146,6 +150,18 @@ def without_secrets(args: Mapping[str, Any]) -> dict[str, Any]:
 
     def read(text: str, name: str) -> str | None:
         return None if isinstance(text, FromVariable) and named_secret(name) else text
+
+    return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
+
+
+def without_variables(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, other texts that came from variables as their hashes: keys differ, nobody reads."""
+
+    def read(text: str, name: str) -> str | None:
+        if not isinstance(text, FromVariable):
+            return text
+        hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return None if named_secret(name) else f"sha256:{hashed}"
 
     return _each(dict(args), "", read)  # type: ignore[no-any-return]  # a mapping stays one
 

@@ -435,7 +435,7 @@ def _match_reader(
     options = dict(config.resolved_profile.match_options)
     if config.judge is not None and scores is None:
         judge = read_judge(filled(config.judge))
-        options["judge"] = adjusted(judge, mask=config.secrets.masked)
+        options["judge"] = adjusted(judge, secrets=config.secrets)
 
     def read(spec: object, name: str | None) -> BaseMatcher:
         if scores is not None and name is not None:

@@ -18,6 +18,7 @@ from kragx.judging.tally import Spent, Tally
 from kragx.judging.writer import Writer
 
 _LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for
+_SAID = ("reason", "detail", "raw", "model", "fingerprint")  # by whoever answered
 _GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 
 
@@ -72,14 +73,16 @@ class Asker:
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
             answer, seconds = await self._once(request, room)
             self._tally.n_retries += number > 1
-            judgement = _judgement(key, answer, question.rubric, seconds, settings.output_limit)
+            judgement = self._shown(
+                _judgement(key, answer, question.rubric, seconds, settings.output_limit)
+            )
             self._writer.keep(judgement)
             if not isinstance(answer, Failure):
                 break
             if answer.fatal:
                 raise JudgingError(
-                    f"judge: {answer.detail}. Every further question would fail the same way, so "
-                    f"judging stopped; what was judged is in {settings.store}"
+                    f"judge: {judgement.detail}. Every further question would fail the same way, "
+                    f"so judging stopped; what was judged is in {settings.store}"
                 )
             wait = wait_before(key, number, answer.retry_after)
             if (
@@ -100,6 +103,12 @@ class Asker:
         stored = self._store.settled([key]).get(key) if self.others_write else None
         return None if stored is None or stored.grade is None else stored
 
+    def _shown(self, judgement: Judgement) -> Judgement:
+        """A judgement without secrets: servers and gateways say keys again, models headers."""
+        masked = self._docket.secrets.masked
+        texts = {name: masked(getattr(judgement, name)) for name in _SAID}
+        return replace(judgement, **texts)
+
     async def _once(self, request: Request, room: Spent) -> tuple[Answer | Failure, float]:
         settings = self._settings
         usage = None
@@ -110,8 +119,6 @@ class Asker:
             try:
                 async with asyncio.timeout(settings.timeout + _GRACE):
                     answer = await settings.client.ask(request)
-                if isinstance(answer, Failure):
-                    answer = replace(answer, detail=settings.mask(answer.detail))
             except TimeoutError:
                 answer = Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
             usage = answer.usage

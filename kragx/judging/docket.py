@@ -27,14 +27,15 @@ class Docket:
         keys: of each of them, in their order.
         wanted: the distinct questions that a judge is needed for, each with its canonical JSON,
             by key.
+        secrets: what nothing that is kept of them may show.
     """
 
     def __init__(self, settings: JudgeSettings, questions: Sequence[Question]) -> None:
         client = settings.client
-        self._clients = [
-            settings.mask(dict(own))
-            for own in (client.settings, *getattr(client, "earlier_settings", ()))
-        ]
+        self.secrets = settings.all_secrets()
+        own = [dict(one) for one in (client.settings, *getattr(client, "earlier_settings", ()))]
+        # In Python nothing was masked at first: what was kept so is found, and not written again.
+        self._clients = [*map(self.secrets.masked, own), *own]
         self._repeat = settings.repeat
         # Questions are many, and rubrics few: each of them is digested once.
         rubrics = {id(question.rubric): question.rubric for question in questions}

@@ -34,7 +34,9 @@ class Judge(JudgeSettings):
                 what was judged is stored.
             DataError: the store cannot be used.
         """
-        return await Runner(self, Docket(self, questions)).judge()
+        docket = Docket(self, questions)
+        with docket.secrets.guarding_errors():
+            return await Runner(self, docket).judge()
 
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What the store has for each question; None for one without an answer. Nothing is asked.
@@ -54,7 +56,9 @@ class Judge(JudgeSettings):
 
 _CLIENT = tuple(field.name for field in fields(OpenAIClient) if field.init)
 _JUDGE = tuple(
-    field.name for field in fields(Judge) if field.name not in ("client", "mask", "clock", "sleep")
+    field.name
+    for field in fields(Judge)
+    if field.name not in ("client", "secrets", "clock", "sleep")
 )
 JUDGE_FIELDS = ("client", "args", *_CLIENT, *_JUDGE)
 """What a mapping for `judge` may hold."""

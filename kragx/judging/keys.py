@@ -11,9 +11,14 @@ from typing import Any
 
 from kragx.judging.question import Question
 from kragx.judging.rubric import Rubric
+from kragx.secrets import Address
 
 PROMPT_VERSION = 1
-"""Part of every key; counts up with any change of words.yaml, or of the fences or the schema."""
+"""Part of every key; counts up with any change of words.yaml, or of the fences or the schema.
+
+Not with what `neutralise` breaks up: keys hold texts as they were retrieved, and a grade that was
+given before a token's family was known stays the grade of its text; `repeat` asks anew.
+"""
 
 _LIMITS = frozenset(
     {
@@ -29,12 +34,14 @@ _NESTED = frozenset({"args", "extra_body", "model_kwargs", "generation_config", 
 
 
 def essential(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A client's settings without what only bounds an answer: what keys know of it."""
+    """A client's settings without what only bounds an answer, or logs in: what keys know of it."""
     bare: dict[str, Any] = {}
     for name, value in settings.items():
         if name in _NESTED and isinstance(value, Mapping):
             if inner := essential(value):
                 bare[name] = inner
+        elif name == "base_url" and isinstance(value, str):
+            bare[name] = Address(value)
         elif name not in _NO_MATTER:
             bare[name] = value
     return bare

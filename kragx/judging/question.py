@@ -231,7 +231,8 @@ class Client(Protocol):
     """Asks a model. Expected failures are values; an exception is a mistake and ends the run.
 
     A client that also has ``async def aclose()`` is closed at the end of each batch, in the event
-    loop that used it; it must open again by itself.
+    loop that used it; it must open again by itself. One that also has `secrets`, the values of
+    keys, headers and passwords that it sends, finds them masked wherever a server says them again.
     """
 
     @property

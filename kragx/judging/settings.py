@@ -16,6 +16,7 @@ from kragx.judging.pace import Pace
 from kragx.judging.question import Client
 from kragx.judging.rubric import Asks, Rubric, built_in, read_rubric
 from kragx.plugins import above_zero, check_options, number, optional, whole
+from kragx.secrets import Secrets
 
 DEFAULT_STORE = Path(".kragx/judgements.sqlite")
 AskAgain = Literal["transient", "all", "none"]
@@ -43,7 +44,8 @@ class JudgeSettings:
         repeat: another number asks everything anew, beside what is stored.
         dry_run: count calls and tokens instead of asking.
         progress: whether to show progress on standard error; None for only on a terminal.
-        mask: what becomes of a failure's text, and of the client's settings, before they are kept.
+        secrets: what no kept text may show; None for those of the environment. Those that the
+            client knows (`Client`) are always among them.
         clock, sleep: time, for tests.
 
     Raises:
@@ -66,7 +68,7 @@ class JudgeSettings:
     repeat: Annotated[int, whole(0)] = 0
     dry_run: bool = False
     progress: bool | None = None
-    mask: Callable[[Any], Any] = field(default=lambda value: value, repr=False, compare=False)
+    secrets: Secrets | None = field(default=None, repr=False, compare=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
     sleep: Callable[[float], Awaitable[None]] = field(
         default=asyncio.sleep, repr=False, compare=False
@@ -86,6 +88,11 @@ class JudgeSettings:
                 f"add judge.prices.{self.model}: {{input: ..., output: ...}} (per million tokens), "
                 "or give the budget in calls or tokens"
             )
+
+    def all_secrets(self) -> Secrets:
+        """What no text of a run may show: made for each run, as the environment may change."""
+        own = Secrets.of() if self.secrets is None else self.secrets
+        return own.also(getattr(self.client, "secrets", ()))
 
     @property
     def model(self) -> str:

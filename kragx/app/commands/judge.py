@@ -59,7 +59,7 @@ def probe(
     with loaded.secrets.guarding():
         tested = adjusted(
             read_judge(filled(loaded.judge)),
-            mask=loaded.secrets.masked,
+            secrets=loaded.secrets,
             dry_run=dry_run or None,
             budget=opt.given(calls=max_calls) or None,
         )

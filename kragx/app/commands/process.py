@@ -206,7 +206,7 @@ def _say(message: str) -> None:
 
 
 def _without_secrets(text: str) -> str:
-    from kragx.app.secrets import Secrets  # loads what only a message needs
+    from kragx.secrets import Secrets  # loads what only a message needs
 
     return Secrets.of().mask(text)
 

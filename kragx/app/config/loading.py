@@ -12,10 +12,10 @@ from kragx.app.config.models import DatasetConfig, GoldConfig, RunConfig, anchor
 from kragx.app.config.problems import of_gates, of_whole, readable, semantic
 from kragx.app.config.values import fill, filled, override
 from kragx.app.environment import load_env
-from kragx.app.secrets import Secrets
 from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
+from kragx.secrets import Secrets
 
 FORMER = {("statistics", "correction"): {"holm": "family"}}
 """Values of earlier versions, in configs and in result folders, and those that took their place."""

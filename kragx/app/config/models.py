@@ -21,7 +21,6 @@ from pydantic import (
     model_validator,
 )
 
-from kragx.app.secrets import Secrets
 from kragx.comparison import Gate, Settings, parse_gates
 from kragx.comparison.statistics import (
     CONFIDENCE,
@@ -36,6 +35,7 @@ from kragx.judging import DEFAULT_STORE
 from kragx.matchers import label
 from kragx.metrics import Profile, parse_all, profile_for
 from kragx.plugins import is_import_path
+from kragx.secrets import Secrets
 
 
 def anchored(path: str | Path, here: Path) -> Path:

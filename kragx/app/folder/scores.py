@@ -19,7 +19,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from kragx.app.secrets import Secrets
 from kragx.data import GoldDataset, Query, Run
 from kragx.data.formats.jsonl import read_records
 from kragx.errors import DataError, KragxError, UntrustedError
@@ -39,6 +38,7 @@ from kragx.matchers import (
 from kragx.matchers.recorded import Answer, Contract, Key, key_of
 from kragx.metrics import Floats, Profile
 from kragx.plugins import from_options
+from kragx.secrets import Secrets
 
 _POOL = ("depth", "cut", "top")
 _JUDGED = ("grade", "reason", "failure", "detail", "source")

@@ -12,6 +12,7 @@ from kragx.judging.clients.failures import failed
 from kragx.judging.keys import essential
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 from kragx.plugins import given, without_secrets
+from kragx.secrets import Address, secrets_in
 
 _NAMES = ("model", "model_name", "model_id", "deployment_name", "azure_deployment")
 _OPTIONS = ("temperature", "seed", "top_p", "max_tokens", "reasoning_effort")
@@ -45,12 +46,12 @@ class LangChainClient:
         UsageError: the model has no name, or cannot give structured output.
     """
 
-    chat: Any
+    chat: Any = field(repr=False)
     name: str | None = None
     errors: tuple[type[Exception], ...] = ()
     endpoint: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    args: Mapping[str, Any] | None = None
+    args: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not hasattr(self.chat, "with_structured_output"):
@@ -87,7 +88,7 @@ class LangChainClient:
         kind = type(self.chat)
         settings = {
             "provider": f"langchain:{kind.__module__}.{kind.__qualname__}",
-            "base_url": self.endpoint or (None if address is None else str(address)),
+            "base_url": self.endpoint or (None if address is None else Address(str(address))),
             "model": self.name,
             **{name: value for name, value in options.items() if _plain(value)},
             **({"structured_output": dict(self.options)} if self.options else {}),
@@ -97,9 +98,14 @@ class LangChainClient:
         more = {
             name: value if isinstance(value, (int, float)) else _digest(value)
             for name, value in kept(made_with).items()
-            if name not in _NO_MATTER and value != settings.get(known.get(name, name))
+            if name not in _NO_MATTER and _address(value) != settings.get(known.get(name, name))
         }
         return {**settings, "args": more} if more else settings
+
+    @property
+    def secrets(self) -> list[str]:
+        """Keys, headers and passwords that the model holds."""
+        return [*secrets_in(vars(self.chat)), *secrets_in(self.args)]
 
     def _first(self, names: Iterable[str]) -> Any:
         """The first of these attributes that the model has."""
@@ -134,6 +140,10 @@ def _bare(args: Mapping[str, Any]) -> dict[str, Any]:
 def _digest(value: object) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=repr)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _address(value: object) -> object:
+    return Address(value) if isinstance(value, str) else value
 
 
 def _plain(value: object) -> bool:

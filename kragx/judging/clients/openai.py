@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kragx.errors import UsageError, check_whole
 from kragx.judging.clients.failures import failed
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
-from kragx.plugins import without_secrets
+from kragx.plugins import without_secrets, without_variables
+from kragx.secrets import Address, secrets_in
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -28,7 +29,8 @@ class OpenAIClient:
 
     Attributes:
         model: the model's name.
-        base_url: of an OpenAI-compatible server; None for OPENAI_BASE_URL, else OpenAI's own.
+        base_url: of an OpenAI-compatible server; None for OPENAI_BASE_URL, else OpenAI's own. A
+            user and password in it are sent as a Basic header, and shown and stored nowhere.
         api_key_env: the environment variable that holds the API key; no key is ever stored.
         temperature: 0 if left out, and nothing at all for reasoning models.
         seed: for providers that sample reproducibly.
@@ -47,7 +49,7 @@ class OpenAIClient:
     reasoning_effort: str | None = None
     max_output_tokens: int = 2048
     endpoint: str | None = None
-    extra_body: Mapping[str, Any] | None = None
+    extra_body: Mapping[str, Any] | None = field(default=None, repr=False)
     _open: dict[asyncio.AbstractEventLoop, AsyncOpenAI] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -57,18 +59,35 @@ class OpenAIClient:
             raise UsageError("judge.model: name the model that judges")
         if self.base_url is None:
             object.__setattr__(self, "base_url", os.environ.get("OPENAI_BASE_URL") or None)
+        for name in ("base_url", "endpoint"):
+            if (url := getattr(self, name)) is not None:
+                object.__setattr__(self, name, Address(url))
         check_whole("judge.max_output_tokens", self.max_output_tokens)
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """Provider, server, model and sampling; what is not set is not sent."""
+        return self._settings(without_variables)
+
+    @property
+    def earlier_settings(self) -> tuple[Mapping[str, Any], ...]:
+        """The same as version 0.1.0 wrote it: with texts of variables in `extra_body`."""
+        return (self._settings(without_secrets),)
+
+    def _settings(self, kept: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         base_url = self.base_url or "https://api.openai.com/v1"
         return {
             "provider": "openai",
             "base_url": self.endpoint or base_url.rstrip("/"),
             **self._sampling,
-            **({"extra_body": without_secrets(self.extra_body)} if self.extra_body else {}),
+            **({"extra_body": kept(self.extra_body)} if self.extra_body else {}),
         }
+
+    @property
+    def secrets(self) -> list[str]:
+        """The key, and what else of what is sent is nobody's business."""
+        sent = {"api_key": os.environ.get(self.api_key_env, ""), "url": self.base_url}
+        return [*secrets_in(sent), *secrets_in(self.extra_body)]
 
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once; the client's own retries are off."""
@@ -127,9 +146,13 @@ class OpenAIClient:
                     f"judge: no API key; set the environment variable {self.api_key_env}, or "
                     "name a server that needs none with base_url"
                 )
+            basic = self.base_url.basic if isinstance(self.base_url, Address) else None
             # How often to ask is the runner's business alone.
             self._open[loop] = AsyncOpenAI(
-                api_key=key or "none", base_url=self.base_url, max_retries=0
+                api_key=key or "none",
+                base_url=self.base_url,
+                default_headers={"Authorization": basic} if basic else None,
+                max_retries=0,
             )
         return self._open[loop]
 

@@ -1,0 +1,449 @@
+"""Secrets: which values of a config and the environment are some, and texts without them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import traceback
+import warnings
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+from urllib.parse import quote, quote_plus, unquote
+
+from kragx.plugins import named_secret, variables
+
+LITERAL = "***"
+"""What stands for a secret that a config holds in so many letters."""
+
+# Keys of OpenAI, Hugging Face, GitHub, GitLab, Slack, AWS, Google, Pinecone and others; JWTs.
+_ISSUED = re.compile(
+    r"\b(?:sk-|hf_|gh[opsur]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|pcsk_|nvapi-|gsk_|eyJ)"
+    r"[\w.=-]{12,}"
+)
+# Long words are tried at one place alone, or they would take the square of their length.
+_AT_RANDOM = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
+_IN_URL = re.compile(r"(?<=[a-z0-9+.-])://([^\s/?#]*)@", re.I)
+# What tools tell people to write where a server wants no key, and values that are switches.
+_NO_SECRETS = {
+    *("true", "false", "none", "null", "empty", "dummy", "test", LITERAL),
+    *("sk-no-key-required", "sk-dummy", "sk-fake", "sk-xxx", "sk-1234", "token-abc123"),
+    *("fake-api-key", "your-api-key", "your_api_key", "your-api-key-here"),
+}
+_HEADERS = {"headers", "default_headers", "extra_headers"}
+_PLAIN_HEADERS = {"accept", "content-type", "user-agent", "referer", "http-referer", "x-title"}
+"""Headers that tell who asks and in what form; each other one may be a secret."""
+
+_LEAST = 4
+"""Shorter values than this are never masked: they would stand in every text."""
+_WHOLE = 8
+"""Shorter ones than this only as words of their own."""
+_WORD = 12
+"""What is shorter and but letters is a word (``local``, ``lm-studio``), and kept in texts."""
+_PIECE = 12
+"""So many letters and digits of a secret, in a row but for other signs, are a piece of it."""
+_STEP = 4
+_CUT = re.compile(r"(?:\.{3}|…|\*{3})")
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """Values that no text may show, and texts without them.
+
+    A value is one where the variable or the field is called so (``api_key``, ``ES_PASSWORD``,
+    ``token``), where it is the password of a URL or stands in a header, or where it looks like a
+    key: ``sk-...``. Port numbers, names of models and the like are none, nor is ``max_tokens``. A
+    value that is a word (``local``, ``ollama``) hides nothing, and stays where texts have it.
+
+    Attributes:
+        marks: by value what is shown for it: ``${NAME}``, or `LITERAL`.
+        literal: the paths of fields of a config that hold one in so many letters.
+    """
+
+    marks: Mapping[str, str] = field(default_factory=dict, repr=False)
+    literal: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, config: object = None) -> Secrets:
+        """Those of the environment, and of a config before its variables are put in."""
+        marks = {
+            value: f"${{{name}}}"
+            for name, value in os.environ.items()
+            if (named_secret(name) or _ISSUED.fullmatch(value))
+            and name not in ("PWD", "OLDPWD")  # of shells: working directories
+        }
+        for name, value in os.environ.items():
+            marks |= dict.fromkeys(_logins(value), f"${{{name}}}")
+        literal = []
+        for path, name, text in _texts(config):
+            if not (names := variables(text)):
+                # Of a name that may mean another thing the value has to look like a key.
+                if name.endswith("_env"):
+                    marks[os.environ.get(text, "")] = f"${{{text}}}"
+                elif found := _written_out(name, text):
+                    marks |= dict.fromkeys(found, LITERAL)
+                    literal.append(path)
+            for variable in names:
+                value = os.environ.get(variable, "")
+                of_url = any(f"${{{variable}}}" in part for part in _IN_URL.findall(text))
+                if of_url or named_secret(name) or _AT_RANDOM.search(value):
+                    marks[value] = f"${{{variable}}}"
+        return cls(_kept(marks), tuple(literal))
+
+    def also(self, values: Iterable[str]) -> Secrets:
+        """These and others, of which no variable is known."""
+        own = [value for value in values if value and value not in self.marks]
+        return replace(self, marks=_kept({**dict.fromkeys(own, LITERAL), **self.marks}))
+
+    def mask(self, text: str) -> str:
+        """A text with the name of its variable in place of each secret.
+
+        So is what is made of one: quoted in a URL or a string, in other case, in Base64 (a Basic
+        header), cut off before an ellipsis, or in pieces of twelve letters and digits or more.
+        The password of any URL is masked, too.
+        """
+        if "://" in text and "@" in text:
+            text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
+        lowered = text.lower()
+        if any(form in lowered for form in self._forms):
+            text = self._plain.sub(lambda match: self._forms.get(match[0].lower(), LITERAL), text)
+        if any(code in text for code in self._codes):
+            text = self._coded.sub(lambda match: self._codes[match[1]], text)
+        if self._pieces:
+            text = self._without_pieces(text)
+        return self._without_beginnings(text) if _CUT.search(text) else text
+
+    def _login(self, login: str) -> str:
+        """What stands before the host in a URL, without its password."""
+        user, colon, password = login.rpartition(":")
+        if not password or password.startswith("${"):
+            return login
+        if not colon and _is_word(password):
+            return login  # a user
+        mark = self.marks.get(password, self.marks.get(unquote(password), LITERAL))
+        return f"{user}{colon}{mark}"
+
+    def _without_pieces(self, text: str) -> str:
+        squeezed = "".join(filter(str.isalnum, text.lower()))
+        if not any(part in squeezed for _, _, parts in self._pieces for _, part in parts):
+            return text
+        pairs = [
+            (at, sign)
+            for at, letter in enumerate(text)
+            for sign in letter.lower()
+            if sign.isalnum()
+        ]
+        squeezed = "".join(sign for _, sign in pairs)
+        spans: list[tuple[int, int, str]] = []
+        for whole, mark, parts in self._pieces:
+            least = min(len(whole), _PIECE)
+            for offset, part in parts:
+                found = squeezed.find(part)
+                while found >= 0:
+                    start, end = found, found + len(part)
+                    left, right = offset, offset + len(part)
+                    while left and start and whole[left - 1] == squeezed[start - 1]:
+                        left, start = left - 1, start - 1
+                    while (
+                        right < len(whole) and end < len(squeezed) and whole[right] == squeezed[end]
+                    ):
+                        right, end = right + 1, end + 1
+                    if end - start >= least:
+                        spans.append((pairs[start][0], pairs[end - 1][0] + 1, mark))
+                    found = squeezed.find(part, end)
+        kept: list[str] = []
+        position = 0
+        for first, last, mark in sorted(spans, key=lambda span: (span[0], -span[1])):
+            if first >= position:
+                kept += [text[position:first], mark]
+            position = max(position, last)
+        return "".join([*kept, text[position:]])
+
+    def _without_beginnings(self, text: str) -> str:
+        for value, mark in self.marks.items():
+            if len(value) > _WHOLE and not _is_word(value) and value[:_WHOLE] in text:
+                # The longest first: a letter more belongs to it, too.
+                ends = range(len(value) - 1, _WHOLE - 1, -1)
+                cut = "|".join(re.escape(value[:end]) for end in ends)
+                parts = re.split(rf"(?:{cut})(?={_CUT.pattern})", text)
+                text = mark.join(parts)
+        return text
+
+    def masked(self, value: Any) -> Any:
+        """A plain value with `mask` applied to all texts in it."""
+        match value:
+            case str():
+                return LITERAL if self.marks.get(value) == LITERAL else self.mask(value)
+            case dict():
+                return {
+                    key: _of_headers(entry, self.masked)
+                    if str(key).lower() in _HEADERS and isinstance(entry, dict)
+                    else self.masked(entry)
+                    for key, entry in value.items()
+                }
+            case list():
+                return [self.masked(entry) for entry in value]
+            case tuple() if type(value) is tuple:
+                return tuple(self.masked(entry) for entry in value)
+        return value
+
+    @contextmanager
+    def guarding(self) -> Iterator[None]:
+        """Around what knows secrets: neither its errors nor its warnings and logs say them."""
+        before, show = logging.getLogRecordFactory(), warnings.showwarning
+
+        def masked_record(*args: Any, **options: Any) -> logging.LogRecord:
+            record = before(*args, **options)
+            with suppress(Exception):  # of a message whose arguments do not fit: logging says so
+                text = record.getMessage()
+                if (shown := self.mask(text)) != text:
+                    record.msg, record.args = shown, ()
+            if record.exc_info and record.exc_info[1]:
+                record.exc_text = self.mask("".join(traceback.format_exception(record.exc_info[1])))
+            return record
+
+        def masked_warning(message: Warning | str, *args: Any, **options: Any) -> None:
+            shown = self.mask(str(message))
+            show(message if shown == str(message) else shown, *args, **options)
+
+        logging.setLogRecordFactory(masked_record)
+        warnings.showwarning = masked_warning
+        try:
+            with self.guarding_errors():
+                yield
+        finally:
+            logging.setLogRecordFactory(before)
+            warnings.showwarning = show
+
+    @contextmanager
+    def guarding_errors(self) -> Iterator[None]:
+        """The same of errors alone, where others log and warn meanwhile."""
+        try:
+            yield
+        except BaseException as error:
+            for one in _chain(error):
+                one.args = self.masked(one.args)
+                vars(one).update(self.masked(vars(one)))
+            raise
+
+    @cached_property
+    def _telling(self) -> dict[str, str]:
+        """The values that stand in no text by chance."""
+        return {
+            value: mark
+            for value, mark in self.marks.items()
+            if len(value) >= _LEAST and not _is_word(value)
+        }
+
+    @cached_property
+    def _forms(self) -> dict[str, str]:
+        """What is shown for each form, in lower case, in which a secret may stand in a text."""
+        return {
+            form.lower(): mark
+            for value, mark in self._telling.items()
+            for form in _forms_of(value)
+            if len(form) >= _LEAST
+        }
+
+    @cached_property
+    def _codes(self) -> dict[str, str]:
+        """The same for what a secret is within Base64, wherever in it it begins."""
+        return {
+            code(whole).decode(): mark
+            for value, mark in self._telling.items()
+            if len(value) >= _WHOLE
+            for whole in _triples(value.encode(errors="replace"))
+            for code in (b64encode, urlsafe_b64encode)
+        }
+
+    @cached_property
+    def _pieces(self) -> list[tuple[str, str, list[tuple[int, str]]]]:
+        """The letters and digits of each long secret, its mark, and parts to look for, by place.
+
+        One of these parts stands in each piece. Those without a digit and a letter might stand in
+        other texts, unless they are the whole.
+        """
+        pieces = []
+        for value, mark in self._telling.items():
+            whole = "".join(filter(str.isalnum, value.lower()))
+            size = _PIECE - _STEP
+            places = range(0, len(whole) - size + 1, _STEP)
+            parts = [(place, whole[place : place + size]) for place in places]
+            parts = [(place, part) for place, part in parts if _is_mixed(part)]
+            if len(whole) >= _WORD and (parts or not _is_mixed(whole)):
+                pieces.append((whole, mark, parts or [(0, whole)]))
+            elif len(whole) >= _WHOLE and _is_mixed(whole):
+                pieces.append((whole, mark, [(0, whole)]))
+        return pieces
+
+    @cached_property
+    def _plain(self) -> re.Pattern[str]:
+        forms = (
+            re.escape(form) if len(form) >= _WHOLE else rf"(?<!\w){re.escape(form)}(?!\w)"
+            for form in sorted(self._forms, key=len, reverse=True)
+        )
+        return re.compile(_any_of(forms).pattern, re.I)
+
+    @cached_property
+    def _coded(self) -> re.Pattern[str]:
+        codes = _any_of(map(re.escape, self._codes)).pattern
+        return re.compile(rf"(?<![\w+/-])[\w+/-]*?({codes})[\w+/=-]*")
+
+
+def _kept(marks: Mapping[str, str]) -> dict[str, str]:
+    return {value: mark for value, mark in marks.items() if value.lower() not in _NO_SECRETS}
+
+
+def _is_word(value: str) -> bool:
+    """Whether a value is one or two words, or a short number, as texts have them by chance."""
+    if value.isdecimal():
+        return len(value) < _WHOLE
+    parts = re.split(r"[-_. ]", value)
+    return len(value) < _WORD and all(
+        part.isalpha() and part in (part.lower(), part.upper(), part.title()) for part in parts
+    )
+
+
+def _is_mixed(value: str) -> bool:
+    return not value.isalpha() and not value.isdecimal()
+
+
+def _logins(text: str) -> Iterator[str]:
+    """The passwords of a text's URLs, with their users too, as they stand there and as they are."""
+    for login in _IN_URL.findall(text):
+        user, colon, password = login.partition(":")
+        if colon or not _is_word(user):
+            for value in (login, password) if colon else (login,):
+                yield from {value, unquote(value)}
+
+
+class Address(str):
+    """A URL without the user and password in it, which stand aside.
+
+    Attributes:
+        login: user and password as they are; None if there are none.
+    """
+
+    login: tuple[str, str] | None
+
+    def __new__(cls, url: str) -> Self:  # noqa: D102
+        match = _IN_URL.search(url)
+        address = super().__new__(cls, _IN_URL.sub("://", url, count=1))
+        address.login = getattr(url, "login", None)
+        if match is not None:
+            user, _, password = match[1].partition(":")
+            address.login = unquote(user), unquote(password)
+        return address
+
+    @property
+    def basic(self) -> str | None:
+        """The header `Authorization` that says the login; None without one."""
+        return self.login and f"Basic {b64encode(':'.join(self.login).encode()).decode()}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _address, (str(self), self.login)
+
+
+def _address(url: str, login: tuple[str, str] | None) -> Address:
+    address = Address(url)
+    address.login = login
+    return address
+
+
+def secrets_in(value: object, name: str = "") -> Iterator[str]:
+    """The secrets among the fields of a client, an object's or a mapping's: keys, headers, logins.
+
+    Texts under the names of secrets, what pydantic calls one, and the logins of URLs.
+    """
+    reveal = getattr(value, "get_secret_value", None)
+    if callable(reveal):
+        value, name = reveal(), "secret"
+    match value:
+        case Address(login=tuple(login)):
+            yield from (login[1], ":".join(login))
+        case str():
+            yield from _logins(value)
+            if named_secret(name):
+                yield from (value, value.removeprefix("Bearer "))
+        case Mapping():
+            within = name.lower() in _HEADERS
+            for key, entry in value.items():
+                secret = within and str(key).lower() not in _PLAIN_HEADERS
+                yield from secrets_in(entry, "secret" if secret else str(key))
+        case list() | tuple():
+            for entry in value:
+                yield from secrets_in(entry, name)
+
+
+def _of_headers(headers: Mapping[str, Any], masked: Callable[[Any], Any]) -> dict[str, Any]:
+    """Headers as they are shown: variables by their names, and of other values next to none."""
+
+    def shown(name: str, value: Any) -> Any:
+        value = masked(value)
+        is_plain = name.lower() in _PLAIN_HEADERS or not isinstance(value, str)
+        return value if is_plain or variables(value) else LITERAL
+
+    return {name: shown(str(name), value) for name, value in headers.items()}
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(patterns) or r"(?!)")
+
+
+def _forms_of(value: str) -> Iterator[str]:
+    yield from (value, value.strip(), repr(value)[1:-1], json.dumps(value)[1:-1])
+    yield from (quote(value, safe=safe, errors="replace") for safe in ("", "/"))
+    yield quote_plus(value, errors="replace")
+    yield value.encode(errors="replace").hex()
+
+
+def _triples(data: bytes) -> Iterator[bytes]:
+    """What of a secret is whole in Base64, where three bytes are four letters."""
+    for start in range(3):
+        yield data[start : start + (len(data) - start) // 3 * 3]
+
+
+def _texts(value: object, path: str = "", name: str = "") -> Iterator[tuple[str, str, str]]:
+    """Each text in a config, with its path and the name of its field."""
+    match value:
+        case str():
+            yield path, name, value
+        case dict():
+            for key, entry in value.items():
+                of_header = name.lower() in _HEADERS and str(key).lower() not in _PLAIN_HEADERS
+                called = "authorization" if of_header else str(key)
+                yield from _texts(entry, f"{path}.{key}".lstrip("."), called)
+        case list():
+            for position, entry in enumerate(value):
+                # [user, password], as clients of search engines take it.
+                of_pair = name.lower().endswith("auth") and (len(value), position) == (2, 1)
+                yield from _texts(entry, f"{path}[{position}]", "password" if of_pair else "")
+
+
+def _written_out(name: str, text: str) -> list[str]:
+    """The secrets of a text without variables."""
+    if text.lower() in _NO_SECRETS:
+        return []
+    if named_secret(name, surely=True):
+        return [text]
+    looks_so = _ISSUED.search(text) or (len(text) >= _WHOLE and re.search(r"\d", text))
+    if named_secret(name) and looks_so and " " not in text.removeprefix("Bearer "):
+        return [text, text.removeprefix("Bearer ")]
+    return [*_logins(text), *(match[0] for match in _ISSUED.finditer(text))]
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that it comes from."""
+    seen: list[BaseException] = []
+    waiting = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and one not in seen:
+            seen.append(one)
+            waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+    yield from seen
