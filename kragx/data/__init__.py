@@ -33,7 +33,7 @@ from kragx.data.tokenizers import (
     describe,
     tokenizer,
 )
-from kragx.data.tokens import TokenCorpus, ngram_overlaps
+from kragx.data.tokens import TokenCorpus
 
 __all__ = [
     "NO_CORPUS",
@@ -63,7 +63,6 @@ __all__ = [
     "hash_of",
     "is_source",
     "look_alikes",
-    "ngram_overlaps",
     "normalise",
     "nothing_retrieved",
     "plain_number",

@@ -44,6 +44,11 @@ class Doc:
 _normal_of_chunk = lru_cache(4096)(normalise)
 
 
+@lru_cache(4096)
+def _doc_of_chunk(text: str) -> Doc:
+    return Doc(text=text)
+
+
 def _normal(text: str) -> str:
     return _normal_of_chunk(text) if len(text) < 10_000 else normalise(text)
 
@@ -81,6 +86,8 @@ def as_doc(value: object, mender: Mender, strings: bool = True) -> Doc:
                 f"{named(value)} is not a document; "
                 "pass a LangChain Document, a mapping with 'text' or 'id', or a string"
             )
+    if len(fields) == 1 and isinstance(text := fields.get("text"), str):
+        return _doc_of_chunk(mender.mend(text))
     own = clean_fields(fields, _FIELDS, mender, strings)
     doc = Doc(*own, clean_score(fields.get("score")))
     if doc.id is None and doc.text is None:

@@ -14,9 +14,8 @@ from kragx.data.words import unspaced
 Tokens = NDArray[np.int32]
 Ints = NDArray[np.int64]
 
-# The place of a token that stands nowhere: so far below 0 that a pair with one is below 0 too
-# (as long as a query has no more than two million tokens of gold).
-_NOWHERE = -(1 << 42)
+_NOWHERE = -1
+"""The place of a token that stands nowhere."""
 
 PIECE = 4
 """So many characters of a script that writes without spaces are compared as one token is."""
@@ -171,63 +170,8 @@ class TokenCorpus:
         return tokens.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
-def ngram_overlaps(
-    docs: Sequence[Tokens], golds: Sequence[Tokens], n: int, corpus: TokenCorpus
-) -> tuple[Ints, Ints, Ints]:
-    """How many n-grams each document shares with each gold text, repeats counted (clipped).
-
-    Args:
-        docs: the token numbers of each document.
-        golds: the token numbers of each gold text.
-        n: 1 for tokens, 2 for pairs of neighbouring tokens.
-        corpus: where the numbers come from.
-
-    Returns:
-        Whole numbers: for each pair (documents x golds) the sum over all n-grams of min(count in
-        the document, count in the gold text); and how many n-grams each document and each gold
-        text has.
-    """
-    gold_tokens, gold_rows, gold_lengths = joined(golds)
-    doc_tokens, doc_rows, doc_lengths = joined(docs)
-    # Only tokens that stand in some gold text can count. Such a token is known by a place where
-    # it stands there, 0..v-1, which makes pairs of them small numbers too; others are negative.
-    v = len(gold_tokens)
-    places = corpus.places(gold_tokens)
-    gold_grams, doc_grams = places[gold_tokens], places[doc_tokens]
-    if n == 2:
-        gold_grams, gold_rows = _pairs(gold_grams, gold_rows, v)
-        doc_grams, doc_rows = _pairs(doc_grams, doc_rows, v)
-        gold_lengths, doc_lengths = np.maximum(gold_lengths - 1, 0), np.maximum(doc_lengths - 1, 0)
-        vocabulary, gold_grams = np.unique(gold_grams, return_inverse=True)
-        v = len(vocabulary)
-    known = (doc_grams >= 0).nonzero()[0]
-    doc_grams, doc_rows = doc_grams[known], doc_rows[known]
-    if n == 2 and v:
-        nearest = np.searchsorted(vocabulary, doc_grams)
-        nearest[nearest == v] = 0
-        known = (vocabulary[nearest] == doc_grams).nonzero()[0]
-        doc_grams, doc_rows = nearest[known], doc_rows[known]
-    shared = np.zeros((len(docs), len(golds)), np.int64)
-    if not doc_grams.size or not v:
-        return shared, doc_lengths, gold_lengths
-    counts = np.bincount(doc_rows * v + doc_grams, minlength=len(docs) * v).reshape(len(docs), v)
-    start = 0
-    for column, length in enumerate(gold_lengths.tolist()):
-        in_gold = np.bincount(gold_grams[start : start + length], minlength=v)
-        grams = in_gold.nonzero()[0]
-        shared[:, column] = np.minimum(counts[:, grams], in_gold[grams]).sum(axis=1)
-        start += length
-    return shared, doc_lengths, gold_lengths
-
-
 def joined(texts: Sequence[Tokens]) -> tuple[Tokens, Ints, Ints]:
     """All tokens of several texts in a row, which text each is of, and how many each text has."""
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     tokens = np.concatenate(texts) if len(texts) else np.empty(0, np.int32)
     return tokens, np.repeat(np.arange(len(texts)), lengths), lengths
-
-
-def _pairs(tokens: Ints, rows: Ints, v: int) -> tuple[Ints, Ints]:
-    """Pairs of neighbouring tokens as one number each, negative with an unknown one; their text."""
-    inside = (rows[1:] == rows[:-1]).nonzero()[0]  # a pair must not reach over the end of its text
-    return (tokens[:-1] * v + tokens[1:])[inside], rows[inside]

@@ -98,6 +98,7 @@ class BatchMatcher(BaseMatcher):
                 GOLD_LOST: set(self.useless(chain.from_iterable(golds), gold=True)),
                 SHORT_GOLD: set(self.as_phrases(chain.from_iterable(golds))),
             }
+            is_special = any(special.values())  # hardly ever
             for item, own, columns, of_docs, of_golds, scored in zip(
                 batch, own_docs, targets, docs, golds, self.compare(docs, golds)
             ):
@@ -106,7 +107,7 @@ class BatchMatcher(BaseMatcher):
                     GOLD_LOST: _unsaved(item, columns, of_golds, special[GOLD_LOST]),
                     SHORT_GOLD: zip(of_golds, columns.values()),
                 }
-                for count, texts in candidates.items():
+                for count, texts in candidates.items() if is_special else ():
                     text = next((own for as_read, own in texts if as_read in special[count]), None)
                     if text is not None:
                         notes[count] += 1
@@ -114,8 +115,10 @@ class BatchMatcher(BaseMatcher):
                 useless = special[GOLD_LOST]
                 if useless and of_golds and useless.issuperset(of_golds):
                     notes[ALL_LOST] += 1
-                scores = np.zeros(item.shape)
-                scores[:, list(columns)] = scored
+                scores = scored
+                if len(columns) < len(item.targets):
+                    scores = np.zeros(item.shape)
+                    scores[:, list(columns)] = scored
                 for watcher in watchers:
                     watcher.see(item.query.id, of_docs, of_golds, scored)
                 yield scores

@@ -134,10 +134,12 @@ def lacking(items: Iterable[MatchItem], error: TextlessError, *, uses_gold: bool
 
 def repeats(docs: Iterable[Doc]) -> list[bool]:
     """Whether each document stood earlier in the list (same id, else same normalised text)."""
-    seen: set[tuple[str, str] | None] = {None}
+    identities = [doc.identity for doc in docs]
+    if len(set(identities)) == len(identities):  # as a rule
+        return [False] * len(identities)
+    seen: set[tuple[str, str] | None] = set()
     flags: list[bool] = []
-    for doc in docs:
-        identity = doc.identity
+    for identity in identities:
         flags.append(identity is not None and identity in seen)
         seen.add(identity)
     return flags

@@ -136,27 +136,35 @@ class OverlapMatcher(TokenMatcher):
         self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
     ) -> Iterator[Floats]:
         """Shares of pairs, and 1 or 0 for short gold, one query after another."""
-        for of_docs, of_golds in zip(docs, golds):
+        passages = [[gold for gold in of_query if not self.is_phrase(gold)] for of_query in golds]
+        shares = self._of_passages(docs, passages)
+        for of_docs, of_golds, long, of_passages in zip(docs, golds, passages, shares):
+            if len(long) == len(of_golds):
+                yield of_passages
+                continue
             short = np.fromiter(map(self.is_phrase, of_golds), bool, len(of_golds))
-            scores = np.zeros((len(of_docs), len(of_golds)))
-            if short.any():
-                answers = self.corpus.of(compress(of_golds, short))
-                scores[:, short] = phrases(self.corpus.of(of_docs), answers, self.corpus)
-            if not short.all():
-                passages = [*compress(of_golds, ~short)]
-                scores[:, ~short] = self._of_passages(of_docs, passages)
+            answers = self.corpus.of(compress(of_golds, short))
+            scores = np.empty((len(of_docs), len(of_golds)))
+            scores[:, short] = phrases(self.corpus.of(of_docs), answers, self.corpus)
+            scores[:, ~short] = of_passages
             yield scores
 
-    def _of_passages(self, docs: Sequence[str], golds: Sequence[str]) -> Floats:
-        """Shares of pairs: of one query's n documents and m gold texts, n x m."""
-        scores = rouge(
-            "rouge2", "overlap", self.corpus.pieces(docs), self.corpus.pieces(golds), self.corpus
+    def _of_passages(
+        self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
+    ) -> Iterator[Floats]:
+        """Shares of pairs: of each query's n documents and m gold texts, n x m."""
+        pieces = self.corpus.pieces
+        shares = rouge(
+            "rouge2", "overlap", [*map(pieces, docs)], [*map(pieces, golds)], self.corpus
         )
-        if self.siblings == "apart":
-            doc_tokens, gold_tokens = self.corpus.of(docs), self.corpus.of(golds)
+        if self.siblings is None:
+            yield from shares
+            return
+        for of_docs, of_golds, scores in zip(docs, golds, shares):
+            doc_tokens, gold_tokens = self.corpus.of(of_docs), self.corpus.of(of_golds)
             for row, column in zip(*scores.nonzero()):
                 scores[row, column] = agreeing(doc_tokens[row], gold_tokens[column], self.corpus)
-        return scores
+            yield scores
 
 
 @dataclass

@@ -10,8 +10,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from kragx.data import TokenCorpus, UnicodeTokenizer, ngram_overlaps
-from kragx.data.tokens import Tokens
+from kragx.data import TokenCorpus, UnicodeTokenizer
+from kragx.data.ngrams import Pairs, Texts, ngram_overlaps
 from kragx.matchers.base import Threshold, TokenizerOption
 from kragx.matchers.batches import TokenMatcher
 from kragx.matchers.shares import Measure, lengths, shared_part
@@ -56,33 +56,39 @@ class RougeMatcher(TokenMatcher):
         self, docs: Sequence[Sequence[str]], golds: Sequence[Sequence[str]]
     ) -> Iterator[Floats]:
         """ROUGE of each query's documents and gold texts, one query after another."""
-        for of_docs, of_golds in zip(docs, golds):
-            doc_tokens, gold_tokens = self.corpus.of(of_docs), self.corpus.of(of_golds)
-            yield rouge(self.method, self.measure, doc_tokens, gold_tokens, self.corpus)
+        doc_tokens, gold_tokens = map(self.corpus.of, docs), map(self.corpus.of, golds)
+        yield from rouge(self.method, self.measure, [*doc_tokens], [*gold_tokens], self.corpus)
 
 
 def rouge(
-    method: Method,
-    measure: Measure,
-    docs: Sequence[Tokens],
-    golds: Sequence[Tokens],
-    corpus: TokenCorpus,
-) -> Floats:
-    """The ROUGE scores of a query's n documents and m gold texts, by token numbers: n x m."""
-    if not (docs and golds):
-        return np.zeros((len(docs), len(golds)))
-    if method == "rougeL":
-        from rapidfuzz.distance import LCSseq
-        from rapidfuzz.process import cdist
+    method: Method, measure: Measure, docs: Texts, golds: Texts, corpus: TokenCorpus
+) -> Iterator[Floats]:
+    """Yield the ROUGE scores of each query's n documents and m gold texts, n x m."""
+    of_queries = _subsequences(docs, golds, corpus)
+    if method != "rougeL":
+        of_queries = ngram_overlaps(docs, golds, 1 if method == "rouge1" else 2, corpus)
+    for pairs in of_queries:
+        shares = shared_part(measure, pairs.shared, pairs.shared, pairs.doc_sizes, pairs.gold_sizes)
+        start = 0
+        for n, m in pairs.shapes:
+            yield shares[start : start + n * m].reshape(n, m)
+            start += n * m
 
-        shared = cdist(
-            [corpus.string(tokens) for tokens in docs],
-            [corpus.string(tokens) for tokens in golds],
-            scorer=LCSseq.similarity,
-            dtype=np.int64,
-        )
-        doc_lengths, gold_lengths = lengths(docs), lengths(golds)
-    else:
-        n = 1 if method == "rouge1" else 2
-        shared, doc_lengths, gold_lengths = ngram_overlaps(docs, golds, n, corpus)
-    return shared_part(measure, shared, shared, doc_lengths, gold_lengths)
+
+def _subsequences(docs: Texts, golds: Texts, corpus: TokenCorpus) -> Iterator[Pairs]:
+    """How long the longest common subsequence of each pair is."""
+    from rapidfuzz.distance import LCSseq
+    from rapidfuzz.process import cdist
+
+    for of_docs, of_golds in zip(docs, golds):
+        n, m = len(of_docs), len(of_golds)
+        shared = np.zeros((n, m), np.int64)
+        if n and m:
+            shared = cdist(
+                [corpus.string(tokens) for tokens in of_docs],
+                [corpus.string(tokens) for tokens in of_golds],
+                scorer=LCSseq.similarity,
+                dtype=np.int64,
+            )
+        doc_sizes, gold_sizes = np.repeat(lengths(of_docs), m), np.tile(lengths(of_golds), n)
+        yield Pairs([(n, m)], shared.ravel(), doc_sizes, gold_sizes)

@@ -18,18 +18,20 @@ def shared_part(
     doc_sizes: Ints | Floats,
     gold_sizes: Ints | Floats,
 ) -> Floats:
-    """What is shared of n documents and m gold texts, as a share of the sizes that count.
+    """What is shared of pairs of a document and a gold text, as a share of the sizes that count.
+
+    The arrays have one shape, or such as numpy makes one of.
 
     Args:
         of: whose share counts, in the words of ROUGE or of spans.
-        in_doc: (n x m) how much of each document is shared.
-        in_gold: (n x m) how much of each gold text is.
-        doc_sizes: (n) the sizes of documents: whole numbers, maybe 0.
-        gold_sizes: (m) those of gold texts.
+        in_doc: how much of each document is shared.
+        in_gold: how much of each gold text is.
+        doc_sizes: the sizes of the documents: whole numbers, maybe 0.
+        gold_sizes: those of the gold texts.
     """
     # The order of operations is rouge-score's, so that the results are the same floats.
-    of_doc = in_doc / np.maximum(doc_sizes, 1)[:, None]
-    of_gold = in_gold / np.maximum(gold_sizes, 1)[None, :]
+    of_doc = in_doc / np.maximum(doc_sizes, 1)
+    of_gold = in_gold / np.maximum(gold_sizes, 1)
     match of:
         case "precision" | "chunk":
             return of_doc

@@ -107,7 +107,7 @@ class SpanMatcher(TokenMatcher):
                 self.of,
                 in_doc[own].reshape(n, m),
                 in_gold[own].reshape(n, m),
-                doc_size[first_doc[row] : first_doc[row + 1]],
+                doc_size[first_doc[row] : first_doc[row + 1], None],
                 gold_size[first_gold[row] : first_gold[row + 1]],
             )
 

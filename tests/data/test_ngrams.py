@@ -1,0 +1,81 @@
+"""n-grams that texts of many queries share, at once and in parts, against counting by hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx.data import TokenCorpus, UnicodeTokenizer, ngrams as module
+from kragx.data.ngrams import ngram_overlaps
+from tests.thoroughness import examples
+
+TEXT = st.lists(st.sampled_from("abcde강산"), max_size=7).map(" ".join)
+QUERY = st.tuples(st.lists(TEXT, max_size=4), st.lists(TEXT, max_size=3))
+
+
+def grams(text: str, n: int) -> Counter[tuple[str, ...]]:
+    """The n-grams of a text, counted."""
+    words = text.split()
+    return Counter(tuple(words[at : at + n]) for at in range(len(words) - n + 1))
+
+
+def of(
+    queries: Sequence[tuple[list[str], list[str]]], n: int
+) -> list[tuple[list[list[int]], list[int], list[int]]]:
+    """For each query the shared n-grams, and the sizes of each pair's document and gold text."""
+    corpus = TokenCorpus(UnicodeTokenizer())
+    corpus.add(text for docs, golds in queries for text in (*docs, *golds))
+    docs, golds = ([corpus.of(texts) for texts in side] for side in zip(*queries, strict=True))
+    found = []
+    for pairs in ngram_overlaps(docs, golds, n, corpus):
+        start = 0
+        for shape in pairs.shapes:
+            own = slice(start, start := start + shape[0] * shape[1])
+            shared = pairs.shared[own].reshape(shape).tolist()
+            found.append((shared, pairs.doc_sizes[own].tolist(), pairs.gold_sizes[own].tolist()))
+        assert start == len(pairs.shared)
+    return found
+
+
+@examples(150)
+@given(
+    queries=st.lists(QUERY, min_size=1, max_size=5),
+    n=st.sampled_from([1, 2]),
+    most=st.sampled_from([1, 10, 1 << 20]),
+)
+def test_shared_ngrams_are_those_of_counters(
+    queries: list[tuple[list[str], list[str]]], n: int, most: int
+) -> None:
+    """Each pair shares what two Counters intersect to, however much is worked on at once."""
+    limits = dict.fromkeys(("_MOST_TOKENS", "_MOST_PLACES", "_MOST_MEETINGS"), most)
+    with patch.multiple(module, **limits):
+        found = of(queries, n)
+    for (docs, golds), (shared, doc_sizes, gold_sizes) in zip(queries, found, strict=True):
+        pairs = [(grams(doc, n), grams(gold, n)) for doc in docs for gold in golds]
+        assert [*chain.from_iterable(shared)] == [(one & two).total() for one, two in pairs]
+        assert doc_sizes == [one.total() for one, _ in pairs]
+        assert gold_sizes == [two.total() for _, two in pairs]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_queries_do_not_meet_each_others_gold(n: int) -> None:
+    """A document shares nothing with the gold of another query, worked out by hand."""
+    queries = [(["x y z x y"], ["x y x y"]), (["a b"], ["x y"]), ([], ["a"]), (["a b a b"], [])]
+    shared = {1: [[4]], 2: [[2]]}[n]
+    assert [matrix for matrix, _, _ in of(queries, n)] == [shared, [[0]], [], [[]]]
+
+
+def test_one_ngram_in_all_texts_is_met_in_parts() -> None:
+    """A thousand documents and gold texts with the same pair meet a million times, in parts."""
+    texts = [np.array([0, 1], np.int32)] * 1100
+    corpus = TokenCorpus(UnicodeTokenizer())
+    corpus.add(["a b"])
+    (pairs,) = ngram_overlaps([texts], [texts], 2, corpus)
+    assert (pairs.shared == 1).all()
+    assert pairs.shared.size == 1_210_000 > module._MOST_MEETINGS
