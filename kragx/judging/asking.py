@@ -10,7 +10,7 @@ from kragx.errors import JudgingError
 from kragx.judging.docket import Docket
 from kragx.judging.pace import wait_before
 from kragx.judging.prompt import messages, read_answer, schema
-from kragx.judging.question import Answer, Failure, Judgement, Request, Usage
+from kragx.judging.question import Answer, Failure, Judgement, Request, Usage, words_of
 from kragx.judging.rubric import Rubric
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now
@@ -18,7 +18,8 @@ from kragx.judging.tally import Spent, Tally
 from kragx.judging.writer import Writer
 
 _LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for
-_SAID = ("reason", "detail", "raw", "model", "fingerprint")  # by whoever answered
+# What whoever answered has said, with the most characters that are kept of it.
+_SAID = {"reason": 2000, "detail": 1000, "raw": None, "model": 200, "fingerprint": 200}
 _GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 
 
@@ -106,7 +107,9 @@ class Asker:
     def _shown(self, judgement: Judgement) -> Judgement:
         """A judgement without secrets: servers and gateways say keys again, models headers."""
         masked = self._docket.secrets.masked
-        texts = {name: masked(getattr(judgement, name)) for name in _SAID}
+        # Masked first: half a secret may not be known as one.
+        said = {name: masked(getattr(judgement, name)) for name in _SAID}
+        texts: dict[str, Any] = {name: words_of(said[name], most) for name, most in _SAID.items()}
         return replace(judgement, **texts)
 
     async def _once(self, request: Request, room: Spent) -> tuple[Answer | Failure, float]:

@@ -7,14 +7,15 @@ same, it is broken up first. No grade is ever read out of prose: the answer is a
 fits the schema, or the judgement failed.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from kragx.data.formats.jsonl import foreign_json
+from kragx.errors import shorten
 from kragx.judging.neutralise import neutralise
-from kragx.judging.question import Failure, Message, Question
+from kragx.judging.question import Failure, Message, Question, words_of
 from kragx.judging.rubric import Rubric
 
 _WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
@@ -62,18 +63,27 @@ def schema(rubric: Rubric) -> dict[str, Any]:
 
 
 def read_answer(text: str, rubric: Rubric) -> tuple[int, str] | Failure:
-    """The grade and reason in an answer that is the JSON object asked for, and nothing else."""
+    """The grade and reason in an answer that is the JSON object asked for, and nothing else.
+
+    A byte order mark, and a code fence around the whole of it, are no part of the answer.
+    """
+    bare = text.strip().removeprefix("\ufeff").strip()
+    first, _, rest = bare.partition("\n")
+    if first.strip().lower() in ("```", "```json") and rest.endswith("```"):
+        bare = rest.removesuffix("```")
     try:
-        answer = json.loads(text)
+        answer = foreign_json(bare, strict=True)
     except ValueError as error:
-        return Failure("invalid_json", str(error))
+        return Failure("invalid_json", f"not the JSON object asked for ({error}): {bare}")
     if not isinstance(answer, dict) or set(answer) != {"reason", "grade"}:
-        return Failure("invalid_json", "not an object with 'reason' and 'grade'")
-    reason, grade = answer["reason"], answer["grade"]
-    if not isinstance(reason, str):
+        problem = "not an object with 'reason' and 'grade' alone"
+        return Failure("invalid_json", f"{problem}: {bare}")
+    reason, grade = words_of(answer["reason"]), answer["grade"]
+    if reason is None:
         return Failure("invalid_json", "'reason' is no string")
     if isinstance(grade, bool) or not isinstance(grade, int):
         return Failure("invalid_json", f"'grade' is no whole number but {grade!r}")
     if grade not in rubric.grades:
-        return Failure("out_of_range", f"grade {grade} is not on the scale 0 to {rubric.top}")
+        problem = f"grade {shorten(grade)} is not on the scale 0 to {rubric.top}"
+        return Failure("out_of_range", problem)
     return grade, reason

@@ -2,14 +2,18 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
+from kragx.data.text import Mender
 from kragx.judging.rubric import Rubric
+
+_MOST_TOKENS = 10**9  # of one call; more is no count
+_LONGEST_DETAIL = 20_000  # characters
 
 FailureKind = Literal[
     "refusal",  # the model declined
-    "length",  # its answer was cut off
+    "length",  # its answer was cut off, or the prompt too long for it
     "content_filter",  # the provider withheld it
     "invalid_json",  # not the object that was asked for
     "out_of_range",  # a grade that the rubric does not have
@@ -56,13 +60,20 @@ class Question:
 class Usage:
     """Tokens as the provider counted them; None where it does not say.
 
-    `cached` tokens are a part of `prompt` and `reasoning` tokens a part of `completion`.
+    `cached` tokens are a part of `prompt` and `reasoning` tokens a part of `completion`. What is
+    no count (a text, a negative number, more than 10^9) counts as not said.
     """
 
     prompt: int | None = None
     completion: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            object.__setattr__(self, name, _count(getattr(self, name)))
+        if self.cached is not None and self.cached > (self.prompt or 0):
+            object.__setattr__(self, "cached", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +134,25 @@ class Judgement:
         return self.reason or self.detail or self.failure or ""
 
 
+def _count(value: object) -> int | None:
+    """A number of tokens, if it is one."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return int(value) if 0 <= value <= _MOST_TOKENS and value == int(value) else None
+
+
+def words_of(text: object, most: int | None = None) -> str | None:
+    """Words from outside as every store takes them, cut to `most` characters; None for no text.
+
+    Lone surrogates and zero bytes become U+FFFD.
+    """
+    if not isinstance(text, str):
+        return None
+    if most is not None and len(text) > most:
+        text = f"{text[:most]} [... {len(text) - most} characters more]"
+    return Mender().mend(text).replace("\0", "\ufffd")
+
+
 # -- asking -----------------------------------------------------------------------------------
 
 Message = tuple[str, str]
@@ -163,6 +193,9 @@ class Answer:
     fingerprint: str | None = None
     dialect: str | None = None
 
+    def __post_init__(self) -> None:
+        _tidy(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -190,18 +223,34 @@ class Failure:
     fingerprint: str | None = None
     dialect: str | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "detail", words_of(self.detail, _LONGEST_DETAIL) or "")
+        _tidy(self)
 
-_ENDINGS: Mapping[str, tuple[FailureKind, str]] = {
-    "refusal": ("refusal", "the model declined"),
-    "content_filter": ("content_filter", "withheld by the content filter"),
-    "length": ("length", "cut off: raise the most output tokens (max_output_tokens)"),
-    "max_tokens": ("length", "cut off: raise the model's limit of output tokens"),
+
+def _tidy(answer: Answer | Failure) -> None:
+    """Make what a server said such that it can be stored, whatever it is."""
+    object.__setattr__(answer, "text", words_of(answer.text))
+    for name in ("model", "fingerprint"):
+        object.__setattr__(answer, name, words_of(getattr(answer, name)) or None)
+
+
+_FILTERED = Failure("content_filter", "withheld by the content filter")
+_CUT = Failure("length", "cut off: raise the most output tokens (max_output_tokens)")
+_BROKEN = Failure("api_error", "the server broke the answer off", again=True)
+_ENDINGS: Mapping[str, Failure] = {
+    "refusal": Failure("refusal", "the model declined"),
+    **dict.fromkeys(("content_filter", "safety", "prohibited_content", "sensitive"), _FILTERED),
+    **dict.fromkeys(("length", "model_length"), _CUT),
+    "max_tokens": Failure("length", "cut off: raise the model's limit of output tokens"),
+    **dict.fromkeys(("error", "insufficient_system_resource"), _BROKEN),
 }
+"""What providers call the end of an answer that is none, in lower case."""
 
 
 def outcome(
     text: str | None,
-    finish: str | None,
+    finish: object,
     refusal: object,
     usage: Usage,
     model: str | None,
@@ -217,13 +266,16 @@ def outcome(
         model: what served it.
         fingerprint: of the system behind it.
     """
-    kind, detail = _ENDINGS.get("refusal" if refusal else finish or "", (None, ""))
-    if kind is None and text is None:
-        kind, detail = "invalid_json", f"no content (finish_reason {finish})"
-    if kind is None:
-        return Answer(text or "", usage, model, fingerprint)
-    detail = str(refusal or detail)
-    return Failure(kind, detail, text, usage, model=model, fingerprint=fingerprint)
+    word = finish if isinstance(finish, str) else ""
+    ending = _ENDINGS.get("refusal" if refusal else word.lower())
+    if ending is None and (text is None or not text.strip()):
+        # Servers that force a schema now and then say nothing, and then answer the next time.
+        ending = Failure("api_error", f"no content (finish_reason {word or None})", again=True)
+    served: dict[str, Any] = {"usage": usage, "model": model, "fingerprint": fingerprint}
+    if ending is None:
+        return Answer(text or "", **served)
+    detail = refusal if isinstance(refusal, str) and refusal else ending.detail
+    return replace(ending, detail=detail, text=text, **served)
 
 
 @runtime_checkable

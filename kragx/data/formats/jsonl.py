@@ -39,6 +39,8 @@ MOST_RATIO = 200
 LARGEST_TEXT = 10 << 20
 """Bytes of a text that people write by hand, as a config is."""
 
+_DEEPEST = 100
+
 _GAP = re.compile(r"[\s,:]*")
 
 
@@ -206,6 +208,38 @@ def json_value(text: str, mender: Mender) -> Any:
             return value
     mended = mender.mend(json.dumps(value, ensure_ascii=False))
     return json.loads(mended, object_pairs_hook=unique_keys)  # two keys may have become one
+
+
+def foreign_json(text: str, *, strict: bool) -> Any:
+    """The value of a JSON text of whatever made it, of 100 levels at most.
+
+    Args:
+        text: the whole of it.
+        strict: whether keys must be unique and numbers JSON's, which NaN is not.
+
+    Raises:
+        ValueError: it is none (a `DataError` where a key stands twice).
+    """
+    rules: dict[str, Any] = {"object_pairs_hook": unique_keys, "parse_constant": _no_number}
+    try:
+        value = json.loads(text, **(rules if strict else {}))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    # What is nested almost too deeply to be read is too deep to be shown or written elsewhere.
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [part for own in level for part in _parts(own)]
+        if not level:
+            return value
+    raise ValueError("nested too deeply")
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON's")
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def read_object(path: Path, what: str) -> dict[str, Any]:

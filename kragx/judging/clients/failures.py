@@ -1,14 +1,32 @@
 """What went wrong with a service, as a judgement that failed."""
 
+import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 from kragx.judging.question import Failure
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
-_HOPELESS = frozenset({401, 403, 404})
+
+# What services call their errors (code, type, status, in lower case), or say in words alone.
+_FILTERED = frozenset(
+    {"content_filter", "content_policy_violation", "responsibleaipolicyviolation"}
+)
+_TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error", "request_too_large"})
+_TOO_LONG_WORDS = ("maximum context length", "prompt is too long", "context window", "context size")
+_SPENT = frozenset(
+    {"insufficient_quota", "insufficient_balance", "billing_hard_limit_reached", "billing_error"}
+)
+_SPENT_WORDS = ("credit balance is too low", "exceeded your current quota")
+_TOO_OFTEN = frozenset(
+    {"rate_limit_exceeded", "rate_limit_error", "too_many_requests", "resource_exhausted"}
+)
+_HOPELESS = frozenset({"invalid_api_key", "authentication_error", "model_not_found"})
+_BUSY = frozenset({"overloaded_error", "server_error", "unavailable", "engine_overloaded"})
 
 
 def failed(error: Exception) -> Failure:
@@ -23,8 +41,8 @@ def failed(error: Exception) -> Failure:
     if isinstance(error, TimeoutError) or "Timeout" in name:
         return Failure("timeout", f"{name}: {error}", again=True)
     if isinstance(status, int):
-        code, headers = getattr(error, "code", None), getattr(response, "headers", {})
-        return _of_status(status, code, f"{status}: {error}", headers)
+        body = getattr(error, "body", None) or str(error)
+        return refused(status, getattr(response, "headers", {}), body)
     if "Connect" in name or _is_network(error):
         cause = error.__cause__ or error
         # A client may wrap whatever went wrong below it; only the network's own trouble counts.
@@ -40,22 +58,83 @@ def _is_network(error: BaseException) -> bool:
     )
 
 
-def _of_status(status: int, code: str | None, detail: str, headers: Mapping[str, str]) -> Failure:
-    """What an HTTP status above 399 means."""
-    if code in ("content_filter", "content_policy_violation"):
-        return Failure("content_filter", detail)
+def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
+    """What a service means that answers with an error.
+
+    Args:
+        status: of HTTP; that of a success where only the body speaks of an error.
+        headers: the response's.
+        body: what it says: an object with ``error``, the error itself, or a text.
+    """
+    if 300 <= status < 400:
+        return Failure("api_error", f"{status}: {_elsewhere(headers.get('location'))}")
+    words, message = _words(body), _message(body)
+    # Gateways pass an error on with status 200, and its own status as its code.
+    inner = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) == 3]
+    if status < 400:
+        status = next((code for code in inner if 400 <= code < 600), status)
+    lower, detail = message.lower(), f"{status}: {message or 'an error without a word'}"
+    again = status in _TRANSIENT or not 300 <= status < 500 or bool(words & _BUSY)
     wait = _retry_after(headers)
-    if status == 429:
-        # A quota that is used up does not come back by waiting.
-        spent = code == "insufficient_quota"
-        return Failure("rate_limit", detail, again=not spent, retry_after=wait, fatal=spent)
-    return Failure(
-        "timeout" if status == 408 else "api_error",
-        detail,
-        again=status in _TRANSIENT or status >= 500,
-        retry_after=wait,
-        fatal=status in _HOPELESS,
+    otherwise = Failure("api_error", detail, again=again, retry_after=wait)
+    kinds = (
+        (words & _FILTERED, Failure("content_filter", detail)),
+        (
+            words & _TOO_LONG or status == 413 or any(text in lower for text in _TOO_LONG_WORDS),
+            Failure("length", detail),
+        ),
+        (  # a quota that is used up does not come back by waiting
+            words & _SPENT or status == 402 or any(text in lower for text in _SPENT_WORDS),
+            Failure("rate_limit", detail, fatal=True),
+        ),
+        (words & _TOO_OFTEN or status == 429, replace(otherwise, kind="rate_limit", again=True)),
+        (words & _HOPELESS or status == 401, Failure("api_error", detail, fatal=True)),
+        (status == 408, replace(otherwise, kind="timeout")),
     )
+    return next((failure for applies, failure in kinds if applies), otherwise)
+
+
+def _elsewhere(location: str | None) -> str:
+    """What a redirect says. None is followed: texts and key are for the server that was named."""
+    with suppress(ValueError):
+        url = urlsplit(location or "")
+        host = url.netloc.rpartition("@")[2]
+        place = f"{url.scheme}://{host}{url.path}" if host else url.path
+        if place:
+            return f"the server redirects to {place}, which is not followed; name it as base_url"
+    return "the server redirects, which is not followed"
+
+
+def _error(body: object) -> object:
+    return body["error"] if isinstance(body, Mapping) and body.get("error") else body
+
+
+def _words(body: object) -> set[str]:
+    """By what names an error goes, in lower case."""
+    error = _error(body)
+    if not isinstance(error, Mapping):
+        return set()
+    inner = error.get("innererror")  # Azure
+    levels = [error, inner] if isinstance(inner, Mapping) else [error]
+    names = (level.get(name) for level in levels for name in ("code", "type", "status"))
+    return {str(name).lower() for name in names if isinstance(name, (str, int))}
+
+
+def _message(body: object) -> str:
+    """What an error says to people."""
+    return next(_messages(_error(body)), "")
+
+
+def _messages(error: object) -> Iterator[str]:
+    if isinstance(error, str) and error.strip():
+        yield error.strip()
+    elif isinstance(error, Mapping):
+        for name in ("message", "detail", "msg", "error", "error_description"):
+            yield from _messages(error.get(name))
+        with suppress(TypeError, ValueError, RecursionError):
+            yield json.dumps(error, ensure_ascii=False)
+    elif isinstance(error, (list, tuple)) and error:
+        yield from _messages(error[0])
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -66,6 +145,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         ("retry-after", lambda value: parsedate_to_datetime(value).timestamp() - time.time()),
     )
     for name, seconds in reads:
-        with suppress(KeyError, ValueError):
+        with suppress(KeyError, ValueError, OverflowError):
             return max(0.0, seconds(headers[name]))
     return None

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kragx.errors import UsageError, check_whole
+from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.failures import failed
-from kragx.judging.question import Answer, Failure, Request, Usage, outcome
+from kragx.judging.question import Answer, Failure, Request
 from kragx.plugins import without_secrets, without_variables
 from kragx.secrets import Address, secrets_in
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-    from openai.types.chat import ChatCompletion
 
 # Reasoning models refuse a temperature, so it is left out for them unless asked for.
 _REASONING = re.compile(r"(^|/)(o\d|gpt-([5-9]|\d\d))(?!.*chat)")
@@ -93,6 +93,8 @@ class OpenAIClient:
         """Ask once; the client's own retries are off."""
         import openai
 
+        from kragx.judging.clients.http import UnreadableError
+
         options: dict[str, Any] = {
             **self._sampling,
             "messages": [{"role": role, "content": text} for role, text in request.messages],
@@ -107,13 +109,22 @@ class OpenAIClient:
             "timeout": request.timeout,
             "extra_body": dict(self.extra_body) if self.extra_body else None,
         }
-        try:
-            completion = await self._client().chat.completions.create(**options)
         # Named exceptions only: anything else (a recorded test that lacks this request, a mistake
         # in kragx) must end the run, not pass for a judgement that failed.
+        try:
+            # The whole of it: a server that sends on and on, a byte at a time, is no answer either.
+            async with asyncio.timeout(request.timeout):
+                completions = self._client().chat.completions
+                response = (await completions.with_raw_response.create(**options)).http_response
+        except TimeoutError:
+            return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
+        except openai.APIStatusError as error:
+            response = error.response
         except openai.APIError as error:
             return failed(error)
-        return _read(completion)
+        except UnreadableError as error:
+            return Failure("api_error", str(error), again=True)
+        return read_response(response.status_code, response.headers, response.content)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -140,6 +151,8 @@ class OpenAIClient:
         if loop not in self._open:
             from openai import AsyncOpenAI
 
+            from kragx.judging.clients.http import BoundedClient
+
             key = os.environ.get(self.api_key_env)
             if not key and self.base_url is None:
                 raise UsageError(
@@ -153,30 +166,6 @@ class OpenAIClient:
                 base_url=self.base_url,
                 default_headers={"Authorization": basic} if basic else None,
                 max_retries=0,
+                http_client=BoundedClient(),
             )
         return self._open[loop]
-
-
-def _read(completion: ChatCompletion) -> Answer | Failure:
-    usage = _usage(completion)
-    model, fingerprint = completion.model or None, completion.system_fingerprint
-    if not completion.choices:
-        return Failure("api_error", "no choices", usage=usage, model=model)
-    finish, message = completion.choices[0].finish_reason, completion.choices[0].message
-    return outcome(message.content, finish, message.refusal, usage, model, fingerprint)
-
-
-def _usage(completion: ChatCompletion) -> Usage:
-    usage = completion.usage
-    if usage is None:
-        return Usage()
-    before, after = usage.prompt_tokens_details, usage.completion_tokens_details
-    return Usage(
-        prompt=usage.prompt_tokens,
-        completion=usage.completion_tokens,
-        cached=before.cached_tokens if before else None,
-        reasoning=after.reasoning_tokens if after else None,
-    )
-
-
-# -- what went wrong -------------------------------------------------------------------------

@@ -1,0 +1,92 @@
+"""The body of a chat completion, read as data: a server may send anything."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from kragx.data.formats.jsonl import foreign_json
+from kragx.judging.clients.failures import refused
+from kragx.judging.question import Answer, Failure, Usage, outcome
+
+_SHOWN = 20_000  # bytes of a body that is none
+
+
+def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Answer | Failure:
+    """What a server's response is: an answer, or why there is none.
+
+    Args:
+        status: of HTTP.
+        headers: by names in lower case.
+        body: its bytes, unpacked.
+    """
+    try:
+        value = foreign_json(body.decode("utf-8-sig"), strict=False)
+    except ValueError as error:
+        value, problem = None, f"not JSON ({error})"
+    else:
+        problem = "no chat completion"
+    if not 200 <= status < 300:
+        return refused(status, headers, value or body[:_SHOWN].decode("utf-8", "replace"))
+    if not isinstance(value, Mapping):
+        shown = body[:_SHOWN].decode("utf-8", "replace")
+        detail = f"{status}: {problem}: {shown}" if body else f"{status}: an empty body"
+        return Failure("api_error", detail, again=True)
+    return _read(status, headers, value)
+
+
+def _read(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> Answer | Failure:
+    served: dict[str, Any] = {
+        "usage": _usage(body.get("usage")),
+        "model": body.get("model"),
+        "fingerprint": body.get("system_fingerprint"),
+    }
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    for level in (body, choice):
+        if isinstance(level, Mapping) and level.get("error"):
+            return replace(refused(status, headers, level), **served)
+    message = choice.get("message") if isinstance(choice, Mapping) else None
+    if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
+        lacks = "a message" if isinstance(choice, Mapping) else "choices"
+        return Failure(
+            "api_error", f"{status}: no chat completion: no {lacks}", again=True, **served
+        )
+    content = message.get("content")
+    text, refusal = _text(content), message.get("refusal") or _of_kind(content, "refusal")
+    if text is None and content is not None and not isinstance(content, list):
+        problem = f"the content is no text but of type {type(content).__name__}"
+        return Failure("invalid_json", problem, **served)
+    if text is None and message.get("tool_calls") and not refusal:
+        problem = "a call of a tool instead of an answer, though no tool was offered"
+        return Failure("invalid_json", problem, json.dumps(message["tool_calls"]), **served)
+    return outcome(text, choice.get("finish_reason"), refusal, **served)
+
+
+def _text(content: object) -> str | None:
+    """The text of a content; that of its parts, if it is a list of them."""
+    return content if isinstance(content, str) else _of_kind(content, "text")
+
+
+def _of_kind(content: object, kind: str) -> str | None:
+    """The joined texts of the parts of a content that are of a kind; None without one."""
+    parts = content if isinstance(content, list) else ()
+    of_kind = (
+        part[kind]
+        for part in parts
+        if isinstance(part, Mapping) and part.get("type") == kind and kind in part
+    )
+    texts = [text for text in of_kind if isinstance(text, str)]
+    return "".join(texts) if texts else None
+
+
+def _usage(usage: object) -> Usage:
+    def of(part: object, name: str) -> Any:
+        return part.get(name) if isinstance(part, Mapping) else None
+
+    return Usage(
+        prompt=of(usage, "prompt_tokens"),
+        completion=of(usage, "completion_tokens"),
+        cached=of(of(usage, "prompt_tokens_details"), "cached_tokens"),
+        reasoning=of(of(usage, "completion_tokens_details"), "reasoning_tokens"),
+    )

@@ -1,0 +1,65 @@
+"""How answers come over HTTP: read to a bound, unpacked within it, redirects not followed."""
+
+import zlib
+from typing import Any
+
+import openai
+
+MOST_BYTES = 4 << 20
+"""Of a body, packed and unpacked; a grade with its reason has some hundreds."""
+
+
+class UnreadableError(Exception):
+    """A response whose body cannot be used, whatever it says."""
+
+
+class BoundedClient(openai.DefaultAsyncHttpxClient):
+    """The HTTP client of `openai` for servers that may send anything."""
+
+    def __init__(self) -> None:
+        # Texts and key are for the server that was named, and for no other.
+        super().__init__(follow_redirects=False, headers={"accept-encoding": "gzip"})
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        """The response, its body read.
+
+        Raises:
+            UnreadableError: the body is too large or cannot be unpacked.
+        """
+        response = await super().send(request, **{**options, "stream": True})
+        try:
+            body = await _body(response)
+        finally:
+            await response.aclose()
+        headers = [
+            (name, value)
+            for name, value in response.headers.raw
+            if name.lower() not in (b"content-encoding", b"content-length", b"transfer-encoding")
+        ]
+        return type(response)(
+            response.status_code, headers=headers, content=body, request=response.request
+        )
+
+
+async def _body(response: Any) -> bytes:
+    if response.is_stream_consumed:  # replayed from a record, unpacked
+        return bytes(response.content)
+    body = bytearray()
+    async for part in response.aiter_raw():
+        body += part
+        if len(body) > MOST_BYTES:
+            raise UnreadableError(f"a body of more than {MOST_BYTES >> 20} MiB")
+    packing = response.headers.get("content-encoding", "identity").strip().lower()
+    if packing in ("", "identity") or not body:
+        return bytes(body)
+    if packing not in ("gzip", "x-gzip", "deflate"):
+        raise UnreadableError(f"a body packed as {packing!r}, which was not asked for")
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)  # gzip's header or zlib's
+    try:
+        unpacked = unpacker.decompress(bytes(body), MOST_BYTES + 1)
+    except zlib.error as error:
+        raise UnreadableError(f"a body that cannot be unpacked ({error})") from None
+    if len(unpacked) > MOST_BYTES or not unpacker.eof:
+        problem = "ends too early" if len(unpacked) <= MOST_BYTES else "unpacks to too much"
+        raise UnreadableError(f"a packed body that {problem}")
+    return unpacked
