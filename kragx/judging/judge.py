@@ -10,6 +10,7 @@ from kragx import plugins
 from kragx.errors import UsageError, nearest
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
+from kragx.judging.clients.use import in_use
 from kragx.judging.docket import Docket
 from kragx.judging.loop import run_sync
 from kragx.judging.question import Client, Judgement, Question
@@ -36,7 +37,8 @@ class Judge(JudgeSettings):
         """
         docket = Docket(self, questions)
         with docket.secrets.guarding_errors():
-            return await Runner(self, docket).judge()
+            async with in_use(self.client):
+                return await Runner(self, docket).judge()
 
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What the store has for each question; None for one without an answer. Nothing is asked.

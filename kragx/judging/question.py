@@ -282,9 +282,10 @@ def outcome(
 class Client(Protocol):
     """Asks a model. Expected failures are values; an exception is a mistake and ends the run.
 
-    A client that also has ``async def aclose()`` is closed at the end of each batch, in the event
-    loop that used it; it must open again by itself. One that also has `secrets`, the values of
-    keys, headers and passwords that it sends, finds them masked wherever a server says them again.
+    A client that also has ``async def aclose()`` is closed when nobody asks it any more, in each
+    event loop that used it; it must open again by itself. One that also has `secrets`, the values
+    of keys, headers and passwords that it sends, finds them masked wherever a server says them
+    again.
     """
 
     @property

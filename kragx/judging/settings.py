@@ -129,7 +129,7 @@ class JudgeSettings:
     @cached_property
     def ledger(self) -> Ledger:
         """What this judge has used so far, over all runs with it."""
-        return Ledger(self.budget, self.price, self.output_limit)
+        return Ledger(self.budget, self.price, self.output_limit or 4096)
 
     @cached_property
     def pace(self) -> Pace:

@@ -40,8 +40,8 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 128
     allow_reuse_address = True
 
-    def __init__(self, port=0, delay=0.0, every=None):
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(self, port=0, delay=0.0, every=None, handler=None):
+        super().__init__(("127.0.0.1", port), handler or Handler)
         self.delay = delay
         self.every = every
         self.requests = []
@@ -59,9 +59,9 @@ class Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(port=0, delay=0.0, every=None):
+def serving(port=0, delay=0.0, every=None, handler=None):
     """A running server; `every=10` refuses every tenth request."""
-    server = Server(port, delay, every)
+    server = Server(port, delay, every, handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
@@ -81,7 +81,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         """Answer a chat completion."""
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = self.body()
         text = "\n".join(str(message["content"]) for message in body["messages"])
         document = text.rsplit("<<<document", 1)[-1]
         with self.server.lock:
@@ -106,6 +106,10 @@ class Handler(BaseHTTPRequestHandler):
             self.say(body, None, refusal="I would rather not.")
         else:
             self.completion(body, document)
+
+    def body(self):
+        """What was asked."""
+        return json.loads(self.rfile.read(int(self.headers["content-length"])))
 
     def completion(self, body, document):
         """An answer with status 200."""
@@ -168,6 +172,8 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))
+        if self.close_connection:
+            self.send_header("connection", "close")
         self.send_header("set-cookie", "session=a-cookie-that-must-not-be-kept")
         self.send_header("openai-organization", "an-organisation-that-must-not-be-kept")
         self.end_headers()

@@ -1,15 +1,17 @@
 """Judge through any LangChain chat model that can give structured output."""
 
+import asyncio
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.errors import UsageError
+from kragx.judging.clients.chats import Connected, connect, expected, usual_options
 from kragx.judging.clients.failures import failed
 from kragx.judging.keys import essential
+from kragx.judging.loop import run_on_loop
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 from kragx.plugins import given, without_secrets
 from kragx.secrets import Address, secrets_in
@@ -32,14 +34,19 @@ _ADDRESSES = ("base_url", "openai_api_base", "endpoint_url", "azure_endpoint")
 class LangChainClient:
     """Asks a `BaseChatModel` through its ``with_structured_output``.
 
+    Models of langchain-openai (and what derives from them), langchain-anthropic, langchain-ollama
+    and langchain-google-genai are asked through a copy with connections of its own in each event
+    loop and without retries, as the runner has its own; the `chat` itself stays as it is. All
+    others are asked in one event loop of kragx, whichever the caller's is.
+
     Attributes:
-        chat: the chat model; turn its own retries off (``max_retries=0``), the runner has its own.
+        chat: the chat model; turn its own retries off (``max_retries=0``) if it is another one.
         name: what keys call the model; None for its own name. Give one where the model says none.
-        errors: exceptions that are failed judgements; any other one ends the run. Those of
-            `httpx`, `openai` and the standard library's timeouts and connections are always among
-            them.
+        errors: exceptions that are failed judgements, beside what services and connections are
+            known to raise and what comes of an answer that is no good one. Others end the run.
         endpoint: what keys call the server; None for the address that the model carries.
-        options: passed to ``with_structured_output``, for example ``{"method": "json_schema"}``.
+        options: passed to ``with_structured_output``, for example ``{"method": "json_schema"}``;
+            left out, what suits the package.
         args: what the model was made with, if that is known; None for what it says of itself.
 
     Raises:
@@ -52,6 +59,9 @@ class LangChainClient:
     endpoint: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     args: Mapping[str, Any] | None = field(default=None, repr=False)
+    _open: dict[asyncio.AbstractEventLoop, Connected] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         if not hasattr(self.chat, "with_structured_output"):
@@ -112,21 +122,42 @@ class LangChainClient:
         return next(filter(None, (getattr(self.chat, name, None) for name in names)), None)
 
     async def ask(self, request: Request) -> Answer | Failure:
-        """Ask once; what the model raises is a failure if it is among the named exceptions."""
+        """Ask once; what services and connections are known to raise is a failure."""
+        connected = self._connected()
+        if connected.close is None:
+            return await run_on_loop(lambda: self._ask(connected.chat, request))
+        return await self._ask(connected.chat, request)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        connected = self._open.pop(asyncio.get_running_loop(), None)
+        if connected is not None and connected.close is not None:
+            await connected.close()
+
+    def _connected(self) -> Connected:
+        loop = asyncio.get_running_loop()
+        if loop not in self._open:
+            self._open[loop] = connect(self.chat)
+        return self._open[loop]
+
+    async def _ask(self, chat: Any, request: Request) -> Answer | Failure:
         try:
-            structured = self.chat.with_structured_output(
+            structured = chat.with_structured_output(
                 {"title": "judgement", "description": "A grade with its reason", **request.schema},
                 include_raw=True,
-                **self.options,
+                **(self.options or usual_options(chat)),
             )
         except NotImplementedError:
             raise UsageError(
-                f"judge: {type(self.chat).__name__} cannot give structured output, and grades are "
+                f"judge: {type(chat).__name__} cannot give structured output, and grades are "
                 "never read out of prose; use a model that can"
             ) from None
         try:
-            output = await structured.ainvoke(list(request.messages))
-        except (*self.errors, *_expected()) as error:
+            async with asyncio.timeout(request.timeout):
+                output = await structured.ainvoke(list(request.messages))
+        except TimeoutError:
+            return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
+        except (*self.errors, *expected()) as error:
             return failed(error)
         return _read(output)
 
@@ -150,23 +181,6 @@ def _plain(value: object) -> bool:
     return isinstance(value, (str, int, float)) and not isinstance(value, bool)
 
 
-# What chat models raise when the service fails, by the package that it belongs to.
-_SERVICE_ERRORS = (
-    ("openai", "APIError"),
-    ("anthropic", "APIError"),
-    ("httpx", "TransportError"),
-    ("httpx", "HTTPStatusError"),
-    ("httpx2", "TransportError"),
-    ("httpx2", "HTTPStatusError"),
-)
-
-
-def _expected() -> tuple[type[Exception], ...]:
-    """What chat models raise when the service fails, of those packages that are loaded."""
-    errors = (getattr(sys.modules.get(module), name, None) for module, name in _SERVICE_ERRORS)
-    return (TimeoutError, ConnectionError, *filter(None, errors))
-
-
 def _read(output: Any) -> Answer | Failure:
     raw, parsed = output["raw"], output["parsed"]
     about = getattr(raw, "response_metadata", None) or {}
@@ -175,23 +189,36 @@ def _read(output: Any) -> Answer | Failure:
         "model": about.get("model_name") or about.get("model"),
         "fingerprint": about.get("system_fingerprint"),
     }
-    finish = about.get("finish_reason") or about.get("stop_reason") or about.get("done_reason")
     refusal = (getattr(raw, "additional_kwargs", None) or {}).get("refusal")
-    read = outcome(_text(raw), finish, refusal, **served)
-    if isinstance(read, Failure) and read.kind != "invalid_json":
-        return read
-    if isinstance(parsed, Mapping):
-        return Answer(json.dumps(dict(parsed), ensure_ascii=False), **served)
-    detail = str(output.get("parsing_error") or "no structured output")
-    return Failure("invalid_json", detail, read.text, **served)
+    calls = getattr(raw, "tool_calls", None)
+    text: str | None
+    if calls:
+        text = json.dumps(calls[0]["args"], ensure_ascii=False)
+    else:
+        # Of a text only what was said counts: langchain-core's parsers complete what is cut off.
+        text = _text(raw)
+        if text is None and isinstance(parsed, Mapping):
+            text = json.dumps(dict(parsed), ensure_ascii=False)
+    return outcome(text, _ending(about), refusal, **served)
+
+
+def _ending(about: Mapping[str, Any]) -> Any:
+    """The provider's word for why an answer ended."""
+    names = ("finish_reason", "stop_reason", "done_reason")
+    word = next(filter(None, map(about.get, names)), None)
+    # Of OpenAI's responses, and of a prompt that Gemini does not answer.
+    details = about.get("incomplete_details") or about.get("prompt_feedback") or {}
+    return word or details.get("reason") or details.get("block_reason")
 
 
 def _text(raw: Any) -> str | None:
+    """The text of an answer, or of the call of a tool that is no JSON."""
     content = getattr(raw, "content", None)
-    calls = getattr(raw, "tool_calls", None) or getattr(raw, "invalid_tool_calls", None)
-    if content:
-        return content if isinstance(content, str) else json.dumps(content, default=str)
-    return json.dumps(calls, ensure_ascii=False, default=str) if calls else None
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, Mapping))
+        content = "".join(part for part in parts if isinstance(part, str))
+    wrong = getattr(raw, "invalid_tool_calls", None)
+    return content or (str(wrong[0].get("args")) if wrong else None)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

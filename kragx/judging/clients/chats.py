@@ -1,0 +1,118 @@
+"""What is known of single LangChain packages: connections, retries, forms of answers, errors."""
+
+import sys
+import warnings
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+# -- connections and retries -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Connected:
+    """A chat model that is asked.
+
+    Attributes:
+        chat: the model.
+        close: closes its connections, if they are its own.
+    """
+
+    chat: Any
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+def connect(chat: Any) -> Connected:
+    """A copy with connections of its own and without retries, where that is known to be possible.
+
+    Packages share connections among all their models in a process, which may be in use in other
+    event loops. A model that was given connections (``http_async_client``, a proxy) keeps them.
+    """
+    match package_of(chat):
+        case "langchain_ollama":
+            copy = _made_again(chat, validate_model_on_init=False)
+            return Connected(copy, copy._async_client.close)
+        case "langchain_google_genai":
+            copy = _made_again(chat, max_retries=1)  # they count the first attempt
+            return Connected(copy, copy.client.aio.aclose)
+    name = "_async_client" if package_of(chat) == "langchain_anthropic" else "root_async_client"
+    sdk: Any = getattr(chat, name, None)
+    if not hasattr(sdk, "with_options"):
+        _warn_of_retries(chat)
+        return Connected(chat)
+    own = None
+    if getattr(chat, "http_async_client", None) is None:
+        proxy = getattr(chat, "anthropic_proxy", None)
+        own = _package(sdk).DefaultAsyncHttpxClient(**({"proxy": proxy} if proxy else {}))
+    sdk = sdk.with_options(max_retries=0, **({"http_client": own} if own else {}))
+    copy = chat.model_copy()
+    copy.__dict__[name] = sdk  # of Anthropic a cached property
+    if name == "root_async_client":
+        copy.async_client = sdk.chat.completions
+    return Connected(copy, own.aclose if own else None)
+
+
+def package_of(chat: Any) -> str:
+    """The LangChain package that a model or what it derives from is of; empty for another."""
+    packages = {kind.__module__.partition(".")[0] for kind in type(chat).__mro__}
+    known = ("langchain_openai", "langchain_anthropic", "langchain_ollama")
+    return next((name for name in (*known, "langchain_google_genai") if name in packages), "")
+
+
+def _made_again(chat: Any, **changes: Any) -> Any:
+    given = {name: getattr(chat, name) for name in chat.model_fields_set if name != "client"}
+    return type(chat)(**given | changes)
+
+
+def _package(sdk: Any) -> Any:
+    """The module that a client of `openai` or `anthropic` is of."""
+    packages = (kind.__module__.partition(".")[0] for kind in type(sdk).__mro__)
+    return next(sys.modules[name] for name in packages if name in ("openai", "anthropic"))
+
+
+def _warn_of_retries(chat: Any) -> None:
+    retries = getattr(chat, "max_retries", None)
+    if isinstance(retries, int) and retries > 0:
+        warnings.warn(
+            f"judge: {type(chat).__name__} retries up to {retries} times by itself, for each of "
+            "the judge's attempts, and waits meanwhile; make it with max_retries=0",
+            stacklevel=2,
+        )
+
+
+# -- the form of an answer ---------------------------------------------------------------------
+
+
+def usual_options(chat: Any) -> dict[str, Any]:
+    """How an answer's form is demanded: what a decoder keeps to, before a call of a tool.
+
+    Claude gets a schema where langchain-anthropic knows that the model takes one. What is not
+    named here has its own default.
+    """
+    match package_of(chat):
+        case "langchain_openai":
+            return {"strict": True}
+        case "langchain_anthropic" if (getattr(chat, "profile", None) or {}).get(
+            "structured_output"
+        ):
+            return {"method": "json_schema"}
+    return {}
+
+
+# -- errors ------------------------------------------------------------------------------------
+
+# What chat models raise when the service fails, by the package that it belongs to.
+_SERVICE_ERRORS = (
+    ("openai", "APIError"),
+    ("anthropic", "APIError"),
+    ("httpx", "TransportError"),
+    ("httpx", "HTTPStatusError"),
+    ("httpx2", "TransportError"),
+    ("httpx2", "HTTPStatusError"),
+)
+
+
+def expected() -> tuple[type[Exception], ...]:
+    """What chat models raise when the service fails, of those packages that are loaded."""
+    errors = (getattr(sys.modules.get(module), name, None) for module, name in _SERVICE_ERRORS)
+    return (TimeoutError, ConnectionError, *filter(None, errors))
