@@ -30,6 +30,7 @@ from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.keys import key_of
 from kragx.judging.records import grades, one_judge
+from kragx.judging.store import Address
 
 Pair = tuple[str, str]
 """A query id and a document id."""
@@ -272,7 +273,7 @@ def of_mapping(source: Mapping[Any, Any]) -> Iterator[Label]:
 
 
 def of_store(
-    path: Path, side: Side | None, asks: str | None, model: str | None, rubric: str | None
+    address: Address, side: Side | None, asks: str | None, model: str | None, rubric: str | None
 ) -> Iterator[Label]:
     """People's labels in a store, or its judge's grades, or whatever calibrates a match.
 
@@ -281,9 +282,7 @@ def of_store(
         UsageError: several models or rubrics graded, or both questions were asked: these are not
             one set of labels.
     """
-    if not path.exists():
-        raise DataError(f"{path}: there is no judgement store")
-    with Store(path) as store:
+    with Store(address, make=False) as store:
         if side is None:
             yield from _of_judge_and_people(store, asks, model, rubric)
         elif side == "judge":
@@ -293,8 +292,8 @@ def of_store(
             yield from _of_pairs(people)
         else:
             raise DataError(
-                f"{path}: the store holds no human label; bring some in: kragx judge store import "
-                "HUMAN.qrels"
+                f"{address}: the store holds no human label; bring some in: kragx judge store "
+                "import HUMAN.qrels"
             )
 
 
@@ -312,7 +311,7 @@ def asked_in(store: Store) -> str:
     }
     if len(kinds) > 1:
         raise UsageError(
-            f"--asks: the judge of {store.path} was asked for {' and '.join(sorted(kinds))}; "
+            f"--asks: the judge of {store.address} was asked for {' and '.join(sorted(kinds))}; "
             "name one of them"
         )
     return str(next(iter(kinds), "relevance"))

@@ -23,6 +23,7 @@ from kragx.agreement.label_files import (
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, nearest, shorten
+from kragx.judging.store import Address, is_url
 from kragx.matchers import MatchItem
 
 MOST_LABELS = 101
@@ -176,10 +177,11 @@ def read_labels(
             labels = collected(of_mapping(source), "labels")
         case str() | Path():
             path = Path(source)
-            format = format or recognised(path)  # noqa: A001
+            format = "store" if is_url(source) else format or recognised(path)  # noqa: A001
             if format == "store":  # its judge's rubrics have a scale on which 1 is not enough
-                rows = of_store(path, side, asks, model, rubric)
-                labels = replace(collected(rows, str(path)), positive=2.0)
+                address = Address.of(source)
+                rows = of_store(address, side, asks, model, rubric)
+                labels = replace(collected(rows, str(address)), positive=2.0)
             elif format in READERS:
                 labels = collected(READERS[format](path), str(path))
                 labels = replace(labels, by_place=format == "offsets")

@@ -16,6 +16,7 @@ from kragx.data.formats.jsonl import read_records, write_records
 from kragx.errors import DataError, check_whole
 from kragx.judging import Store
 from kragx.judging.records import grades
+from kragx.judging.store import Address
 
 PAIRS = 50
 """How many pairs are drawn unless told otherwise: about a quarter of an hour's work."""
@@ -235,7 +236,7 @@ def from_run(
 
 
 def from_store(
-    path: str | Path,
+    address: str | Path | Address,
     *,
     asks: str | None = None,
     model: str | None = None,
@@ -249,7 +250,7 @@ def from_store(
     """
     documents: dict[Pair, str] = {}
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once
-    with Store(path) as store:
+    with Store(address, make=False) as store:
         asks = asks or asked_in(store)
         known = grades(store, asks=asks, model=model, rubric=rubric, human=False)
         for record in store.records():

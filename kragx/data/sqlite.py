@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,13 @@ _STATE = "SELECT user_version, (SELECT count(*) FROM sqlite_master) FROM pragma_
 
 
 def connect(
-    path: Path, schema: str, version: int, pragmas: Sequence[str] = ()
+    path: Path, schema: Iterable[str], version: int, pragmas: Sequence[str] = ()
 ) -> sqlite3.Connection:
     """Open a file whose folder and tables are made if it is new; transactions are `writing`'s.
 
     Args:
         path: the file.
-        schema: what makes its tables if they do not exist, each statement on its own lines.
+        schema: the statements that make its tables.
         version: of the tables; kept in the file.
         pragmas: how this connection works.
 
@@ -41,11 +41,12 @@ def connect(
         if held < version:
             with writing(db):
                 held, tables = db.execute(_STATE).fetchone()
-                if tables and held < version:  # else another process was faster
-                    raise DataError(f"{path}: an SQLite file of something else; name another")
-                for statement in filter(str.strip, schema.split(";\n")):
-                    db.execute(statement)
-                db.execute(f"PRAGMA user_version = {version}")
+                if held < version:  # else another process was faster
+                    if tables:
+                        raise DataError(f"{path}: an SQLite file of something else; name another")
+                    for statement in schema:
+                        db.execute(statement)
+                    db.execute(f"PRAGMA user_version = {version}")
         for pragma in pragmas:
             _set(db, pragma)
     except BaseException:

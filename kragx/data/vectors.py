@@ -148,7 +148,7 @@ class VectorFile:
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
         try:
-            with closing(connect(self.path, _SCHEMA, _VERSION)) as db:
+            with closing(connect(self.path, (_SCHEMA,), _VERSION)) as db:
                 yield db
         except DataError as error:
             raise error.within("match.cache") from None

@@ -97,7 +97,7 @@ class Docket:
             grade, top = labels[pair], self.questions[position].rubric.top
             if grade > top:
                 raise DataError(
-                    f"{store.path}: the imported label {grade} of query {pair[0]!r}, "
+                    f"{store.address}: the imported label {grade} of query {pair[0]!r}, "
                     f"document {pair[1]!r} is not on the rubric's scale of 0 to {top}"
                 )
             judgements[position] = Judgement(

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import Any
 
 from kragx import plugins
@@ -16,7 +15,7 @@ from kragx.judging.loop import run_sync
 from kragx.judging.question import Client, Judgement, Question
 from kragx.judging.runner import Judged, Runner
 from kragx.judging.settings import JudgeSettings
-from kragx.judging.store import Store
+from kragx.judging.store import NoStoreError, Store
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,12 @@ class Judge(JudgeSettings):
         Raises:
             DataError: the store cannot be used.
         """
-        if not Path(self.store).is_file():
-            return [None] * len(questions)
         docket = Docket(self, questions)
-        with Store(self.store) as store:
-            settled = docket.look_up(store)
+        try:
+            with Store(self.store, make=False) as store:
+                settled = docket.look_up(store)
+        except NoStoreError:
+            return [None] * len(questions)
         return [settled.get(key) for key in docket.keys]
 
 

@@ -185,7 +185,7 @@ def grades(
     """
     records = one_judge(store, asks, model, rubric)
     if not records:
-        raise DataError(f"{store.path}: no grade of {asks} fits; see: kragx judge store stats")
+        raise DataError(f"{store.address}: no grade of {asks} fits; see: kragx judge store stats")
     best: dict[tuple[str, str], int] = {}
     for key, attempt in store.settled(list(records), human=human).items():
         if attempt.grade is None:

@@ -15,6 +15,7 @@ from kragx.judging.keys import output_limit
 from kragx.judging.pace import Pace
 from kragx.judging.question import Client
 from kragx.judging.rubric import Asks, Rubric, built_in, read_rubric
+from kragx.judging.store import Address
 from kragx.plugins import above_zero, check_options, number, optional, whole
 from kragx.secrets import Secrets
 
@@ -28,7 +29,7 @@ class JudgeSettings:
 
     Attributes:
         client: asks the model.
-        store: the SQLite file that keeps every attempt.
+        store: the SQLite file that keeps every attempt, or the URL of a PostgreSQL database.
         rubric: one of the user's own (`Rubric`, mapping or YAML file) instead of the built-in ones.
         language: of the built-in rubrics: ``en``, ``ko``, or ``auto`` by what is asked.
         concurrency: how many requests at once.
@@ -53,7 +54,7 @@ class JudgeSettings:
     """
 
     client: Client
-    store: str | Path = DEFAULT_STORE
+    store: Annotated[Any, Address.of] = DEFAULT_STORE
     rubric: Annotated[Any, optional(read_rubric)] = None
     language: Literal["auto", "en", "ko"] = "auto"
     concurrency: Annotated[int, whole(1)] = 8

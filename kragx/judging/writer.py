@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-import sqlite3
 import tempfile
 
 from kragx.errors import JudgingError
 from kragx.judging.docket import Docket
 from kragx.judging.question import Judgement
-from kragx.judging.store import Store, record
+from kragx.judging.store import Store, StoreFailedError, record
 
 _TOGETHER = 0.005  # seconds; one commit for what arrives within them costs as much as for one row
 
@@ -21,7 +20,7 @@ class Writer:
     """
 
     def __init__(self, store: Store, docket: Docket) -> None:
-        self.error: sqlite3.Error | None = None
+        self.error: StoreFailedError | None = None
         self._store, self._docket = store, docket
         self._attempts: list[Judgement] = []  # not yet committed
 
@@ -40,8 +39,7 @@ class Writer:
         self._commit()
         if self.error is not None:
             raise JudgingError(
-                f"{self._store.path}: the judgement store failed: {self.error}; "
-                f"{self._rescued()}, and nothing more was asked"
+                f"{self.error}; {self._rescued()}, and nothing more was asked"
             ) from self.error
 
     def _commit(self) -> None:
@@ -49,7 +47,7 @@ class Writer:
             if self._attempts:
                 self._store.add(self._attempts)
                 self._attempts = []
-        except sqlite3.Error as error:  # who asks goes on until it notices; see `close`
+        except StoreFailedError as error:  # who asks goes on until it notices; see `close`
             self.error = error
 
     def _rescued(self) -> str:
@@ -73,5 +71,5 @@ class Writer:
             return f"{n_lost} answers are lost, as no other file could be written ({error})"
         return (
             f"{n_lost} answers that it did not take are in {file.name} (once there is room: kragx "
-            f"judge store import {file.name} --store {self._store.path})"
+            f"judge store import {file.name} --store {self._store.address})"
         )

@@ -111,6 +111,6 @@ def test_all_stored(benchmark, base_url, tmp_path):
     judge = Judge(client, store=tmp_path / "j.sqlite", concurrency=AT_ONCE, progress=False)
     judge.judge(questions())
     found = benchmark.pedantic(lambda: judge.judge(questions()), rounds=5, warmup_rounds=0)
-    assert found.counts["calls"] == 0
+    assert found.tally.n_calls == 0
     print(f"\nall stored: {benchmark.stats.stats.max:.3f} s at most")
     assert benchmark.stats.stats.max < 0.5

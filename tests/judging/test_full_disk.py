@@ -38,8 +38,9 @@ def full(monkeypatch, tmp_path):
 
     def note(self, *args):
         plain(self, *args)
-        (pages,) = self._db.execute("PRAGMA page_count").fetchone()
-        self._db.execute(f"PRAGMA max_page_count = {pages + 2}")
+        db = self._database._connection.connection.driver_connection
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count = {pages + 2}")
 
     monkeypatch.setattr(Store, "note", note)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

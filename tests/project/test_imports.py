@@ -106,6 +106,7 @@ def test_score_loads_only_what_it_uses(tmp_path):
         "pandas",
         "rouge_score",
         "scipy",
+        "sqlalchemy",
         "sqlite3",
     }
 

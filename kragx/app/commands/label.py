@@ -12,10 +12,10 @@ from kragx.agreement.label_files import asked_in
 from kragx.agreement.labels import read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
 from kragx.app.commands import options as opt
-from kragx.app.commands.store import existing
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
 from kragx.errors import DataError, UsageError, check_whole
 from kragx.judging.rubric import built_in
+from kragx.judging.store import Address, Store
 from kragx.printing import console, say
 
 Ask = Literal["relevance", "support"]
@@ -34,7 +34,7 @@ def label(
         typer.Option(help="Results file (.jsonl) with texts to draw from; may be repeated."),
     ] = None,
     store: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="Judgement store: its grades stratify the sample and are not shown."),
     ] = None,
     run: Annotated[
@@ -105,11 +105,11 @@ def label(
     say(str(labelled))
 
 
-def _question(asks: Ask | None, store: Path | None) -> Ask:
+def _question(asks: Ask | None, store: str | None) -> Ask:
     """What is to be labelled: what is named, else what the store's judge was asked."""
     if store is None:
         return asks or "relevance"
-    with existing(store) as opened:
+    with Store(store, make=False) as opened:
         return asks or asked_in(opened)  # type: ignore[return-value]
 
 
@@ -128,7 +128,7 @@ def _with_texts(
 
 def _candidates(
     sources: Sequence[tuple[GoldDataset, Run]],
-    store: Path | None,
+    store: str | None,
     depth: int,
     asks: Ask,
     **of_store: Any,
@@ -147,12 +147,12 @@ def _candidates(
     return with_grades({pair.ids: pair for pair in retrieved}.values(), judged)
 
 
-def _graded(candidates: list[PairToLabel], store: Path) -> list[PairToLabel]:
+def _graded(candidates: list[PairToLabel], store: str) -> list[PairToLabel]:
     graded = [candidate for candidate in candidates if candidate.grade is not None]
     if not graded:
         raise DataError(
-            f"{store}: its judge has graded none of the {len(candidates)} pairs; check that query "
-            "ids and documents are those of the results, or draw without --store"
+            f"{Address.of(store)}: its judge has graded none of the {len(candidates)} pairs; check "
+            "that query ids and documents are those of the results, or draw without --store"
         )
     if len(graded) < len(candidates):
         left_out = len(candidates) - len(graded)

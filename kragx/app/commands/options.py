@@ -23,7 +23,7 @@ Results = Annotated[
     ),
 ]
 HumanLabels = Annotated[
-    Path,
+    str,
     argument(
         metavar="HUMAN",
         help="People's labels: TREC qrels (also .gz), a gold or results file with grades, or a "
@@ -31,10 +31,10 @@ HumanLabels = Annotated[
     ),
 ]
 JudgeLabels = Annotated[
-    Path,
+    str,
     argument(
         metavar="JUDGE",
-        help="The judge's: the same kinds of file, or the judgement store (.sqlite).",
+        help="The judge's: the same kinds of file, or the judgement store (.sqlite, or postgresql://...).",
     ),
 ]
 Runs = Annotated[
@@ -52,7 +52,10 @@ Corpus = Annotated[
         "one; a folder of kragx run has its config's."
     ),
 ]
-StoreFile = Annotated[Path, typer.Option("--store", help="The judgement store (SQLite).")]
+StoreAddress = Annotated[
+    str,
+    typer.Option("--store", help="The judgement store: an SQLite file, or postgresql://..."),
+]
 
 # What is computed, and how sure it is
 

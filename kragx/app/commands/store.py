@@ -21,9 +21,9 @@ store = opt.group("store", __doc__)
 
 
 @store.command()
-def stats(store: opt.StoreFile = DEFAULT_STORE, format: opt.TableOrJson = "table") -> None:  # noqa: A002
+def stats(store: opt.StoreAddress = str(DEFAULT_STORE), format: opt.TableOrJson = "table") -> None:  # noqa: A002
     """Count judgements, failures and tokens by model and rubric; say what served them."""
-    with existing(store) as opened:
+    with Store(store, make=False) as opened:
         counts = statistics(opened.records())
     show(format, counts.describe, lambda: counts.to_dict()["groups"])
 
@@ -37,7 +37,7 @@ def export(
             help="FILE.jsonl: every attempt with its question; any other name: TREC qrels.",
         ),
     ],
-    store: opt.StoreFile = DEFAULT_STORE,
+    store: opt.StoreAddress = str(DEFAULT_STORE),
     asks: opt.Asks = "relevance",
     model: opt.Model = None,
     rubric: opt.RubricId = None,
@@ -46,7 +46,7 @@ def export(
 
     The last three options are of qrels.
     """
-    with existing(store) as opened:
+    with Store(store, make=False) as opened:
         if out.suffix == ".jsonl":
             write_records(opened.records(), out)
             return
@@ -65,7 +65,7 @@ def import_(
         ),
     ],
     scale: Annotated[str, typer.Option(help="Of qrels: the grades there are.")] = "0-3",
-    store: opt.StoreFile = DEFAULT_STORE,
+    store: opt.StoreAddress = str(DEFAULT_STORE),
 ) -> None:
     """Add judgements from JSON Lines, or human labels from TREC qrels."""
     if file.suffix == ".jsonl":
@@ -90,10 +90,3 @@ def import_(
     with Store(store) as opened:
         count = opened.add_labels(labels, origin=file.name)
     put(f"{count} human labels; they win over a judge for the same query and document id\n")
-
-
-def existing(path: Path) -> Store:
-    """The store of a file; a `DataError` if there is none, lest an empty one be made."""
-    if not path.exists():
-        raise DataError(f"{path}: there is no judgement store; name one with --store")
-    return Store(path)

@@ -184,7 +184,7 @@ def calibrate(
         ),
     ],
     labels: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="Labelled pairs: JSON Lines, CSV, TREC qrels, or a judgement store. Default: the "
             "places in sources that the results' metadata name."

@@ -15,6 +15,7 @@ from kragx.app.environment import load_env
 from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError
+from kragx.judging.store import is_url
 from kragx.secrets import Secrets
 
 FORMER = {("statistics", "correction"): {"holm": "family"}}
@@ -110,7 +111,7 @@ def parse_config(
     raw = _renewed(fill(raw, here, "", unset, late=not trust), name)
     if isinstance(judge := raw.get("judge"), dict):
         for key in ("store", "rubric"):
-            if isinstance(judge.get(key), str):
+            if isinstance(judge.get(key), str) and not is_url(judge[key]):
                 judge[key] = str(anchored(judge[key], here))
     problems = [*(unset if needs_env and trust else []), *semantic(raw, trust=trust)]
     try:

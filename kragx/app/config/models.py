@@ -32,6 +32,7 @@ from kragx.comparison.statistics import (
 from kragx.data.validation import target_problems
 from kragx.errors import nearest
 from kragx.judging import DEFAULT_STORE
+from kragx.judging.store import is_url
 from kragx.matchers import label
 from kragx.metrics import Profile, parse_all, profile_for
 from kragx.plugins import is_import_path
@@ -364,7 +365,8 @@ class RunConfig(_Model):
     def stores(self) -> tuple[Path, ...]:
         """The files, as SQLite's, that keep judgements and vectors from run to run."""
         judged = [] if self.judge is None else [self.judge.get("store", DEFAULT_STORE)]
-        paths = [*judged, *_caches([*self.named_matchers.values(), self.facts_match])]
+        of_judges = [path for path in judged if not is_url(path)]
+        paths = [*of_judges, *_caches([*self.named_matchers.values(), self.facts_match])]
         return tuple(Path(path).resolve() for path in paths)
 
     @property

@@ -1,0 +1,23 @@
+"""The judgement store: every attempt, in one SQLite file or PostgreSQL database that only grows.
+
+Several processes may use one store at once, and none of them asks what another is asking. Attempts
+are committed within milliseconds of their answers, so that whatever ends a run, a killed process
+too, loses only what was in flight.
+"""
+
+from kragx.judging.store.address import Address, NoStoreError, StoreFailedError, is_url
+from kragx.judging.store.records import exported, record
+from kragx.judging.store.store import Store
+from kragx.judging.store.values import now, storable
+
+__all__ = [
+    "Address",
+    "NoStoreError",
+    "Store",
+    "StoreFailedError",
+    "exported",
+    "is_url",
+    "now",
+    "record",
+    "storable",
+]

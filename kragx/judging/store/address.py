@@ -1,0 +1,77 @@
+"""Where a judgement store is: a file, or a PostgreSQL database, whose password nobody is shown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kragx.errors import DataError, UsageError
+
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):/+", re.I)  # of one letter it is a drive
+_POSTGRESQL = ("postgresql", "postgres", "postgresql+psycopg")
+_USER = re.compile(r"/([^/?#@]*)@|/(.*)@")  # the second of a password with a slash in it
+_PASSWORD = re.compile(r"([?&][a-z_]*pass[a-z_]*=)[^&#]*", re.I)
+
+
+class NoStoreError(DataError):
+    """There is no judgement store at an address."""
+
+
+class StoreFailedError(DataError):
+    """A store cannot be read or takes nothing: a full disk, a database that does not answer."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A file or a URL; its text shows no password.
+
+    Attributes:
+        shown: what messages and results say.
+        path: the file; None for a database.
+        url: the database's, with its password; empty for a file.
+    """
+
+    shown: str
+    path: Path | None = None
+    url: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, value: object) -> Address:
+        """The address that a path or a URL is.
+
+        Raises:
+            UsageError: it is neither, or a URL of something else than PostgreSQL or SQLite.
+        """
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, (str, Path)) or not str(value).strip():
+            raise UsageError(f"{value!r} is neither a file nor a postgresql:// URL")
+        text = str(value)
+        scheme = _SCHEME.match(text)
+        if scheme is None:
+            return cls(text, Path(value))
+        if scheme[1].lower() not in _POSTGRESQL or isinstance(value, Path):
+            raise UsageError(
+                f"{shown(text)!r}: a store is a file, named by its path, or a postgresql:// URL, "
+                "which is a text"
+            )
+        return cls(shown(text), url=f"postgresql+psycopg://{text[scheme.end() :]}")
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+def is_url(value: object) -> bool:
+    """Whether a text is a URL, not a path."""
+    return isinstance(value, str) and _SCHEME.match(value) is not None
+
+
+def shown(url: str) -> str:
+    """A URL without its passwords."""
+
+    def without(match: re.Match[str]) -> str:
+        name, has_password, _ = (match[1] or match[2]).partition(":")
+        return f"/{name}:***@" if has_password else match[0]
+
+    return _PASSWORD.sub(r"\1***", _USER.sub(without, url, count=1))

@@ -1,0 +1,138 @@
+"""Statements for a judgement store, the same for SQLite and PostgreSQL."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+from sqlalchemy import Column, Connection, Row, Select, func, null, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+from kragx.errors import DataError
+from kragx.judging.store.address import Address, StoreFailedError
+from kragx.judging.store.connection import opened, reason, transaction
+from kragx.judging.store.tables import TABLES
+
+_INSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+_MOST = 500  # values in one statement, rows in one answer
+_WAITS = (0.1, 0.5, 2.0, 5.0)  # seconds before a database server is asked again
+_Result = TypeVar("_Result")
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class Database:
+    """An opened store.
+
+    Args:
+        address: where it is.
+        make: whether it is made if it does not exist.
+
+    Attributes:
+        read_only: whether there is no right to write.
+
+    Raises:
+        NoStoreError: it does not exist and is not to be made.
+        DataError: there is no judgement store, or one of a later kragx.
+    """
+
+    def __init__(self, address: Address, make: bool) -> None:
+        self._address = address
+        try:
+            self._connection, self.read_only, self._lacking = opened(address, make=make)
+        except (SQLAlchemyError, OSError) as error:
+            raise DataError(f"{address}: not a judgement store: {reason(error)}") from None
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def do(self, work: Callable[[Connection], _Result], *, write: bool = False) -> _Result:
+        """What a piece of work gives, all of which is done, or nothing.
+
+        A database server that is gone for a moment is asked again: what is written is the same
+        when it is written twice.
+
+        Raises:
+            StoreFailedError: it cannot be done.
+        """
+        if write and self.read_only:
+            raise StoreFailedError("the judgement store may only be read", path=str(self._address))
+        waits = iter(() if self._address.path else _WAITS)
+        while True:
+            try:
+                with transaction(self._connection, write=write):
+                    return work(self._connection)
+            except SQLAlchemyError as error:
+                wait = next(waits, None) if isinstance(error, OperationalError) else None
+                if wait is None:
+                    problem = f"the judgement store failed: {reason(error)}"
+                    raise StoreFailedError(problem, path=str(self._address)) from None
+            time.sleep(wait)
+
+    def version(self) -> int | None:
+        """A number that another process changes by writing; None for a server, which has none."""
+        if self._address.path is None:
+            return None
+        return int(self.do(lambda db: db.exec_driver_sql("PRAGMA data_version").scalar_one()))
+
+    def insert(self, **rows: Rows) -> None:
+        """Add the rows that are new to tables."""
+
+        def work(db: Connection) -> None:
+            insert = _INSERTS[db.dialect.name]
+            for table, of_table in rows.items():
+                if of_table:
+                    db.execute(insert(TABLES[table]).on_conflict_do_nothing(), of_table)
+
+        self.do(work, write=True)
+
+    def rows(
+        self, table: str, names: Iterable[str], by: str = "", values: Iterable[str] | None = None
+    ) -> list[Any]:
+        """What the columns of these names have, where the column `by` has these values; or all.
+
+        Rows with the same value are in the order in which they came.
+        """
+        query = self._query(table, names)
+        return self.do(lambda db: list(_rows(db, query, TABLES[table].c.get(by), values)))
+
+    def pages(self, table: str, names: Iterable[str]) -> Iterator[Sequence[Any]]:
+        """Yield the rows of a table with an id, some hundred at a time, oldest first."""
+        number = TABLES[table].c.id
+        query, last = self._query(table, ("id", *names)).limit(_MOST), -1
+
+        def after(db: Connection) -> Sequence[Any]:
+            return db.execute(query.where(number > last)).all()
+
+        while page := self.do(after):
+            yield page
+            last = page[-1][0]
+
+    def starts_of_questions(self, until: str) -> list[Any]:
+        """The distinct starts of questions, up to the first letter of a text in them."""
+        material = TABLES["questions"].c.material
+
+        def work(db: Connection) -> list[Any]:
+            place = {"sqlite": func.instr, "postgresql": func.strpos}[db.dialect.name]
+            start = func.substr(material, 1, place(material, until))
+            return list(db.scalars(select(start).distinct()))
+
+        return self.do(work)
+
+    def _query(self, table: str, names: Iterable[str]) -> Select[Any]:
+        columns = TABLES[table].c
+        of_names = (null() if name in self._lacking else columns[name] for name in names)
+        query = select(*of_names).select_from(TABLES[table])
+        return query.order_by(columns.id) if "id" in columns else query
+
+
+def _rows(
+    db: Connection, query: Select[Any], column: Column[Any] | None, values: Iterable[str] | None
+) -> Iterator[Row[Any]]:
+    if column is None or values is None:
+        yield from db.execute(query)
+        return
+    values = list(values)
+    for start in range(0, len(values), _MOST):
+        yield from db.execute(query.where(column.in_(values[start : start + _MOST])))

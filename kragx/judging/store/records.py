@@ -1,0 +1,60 @@
+"""Judgements as they are exported and imported."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from kragx.errors import DataError, inside
+from kragx.judging.keys import canonical_json, key_of
+from kragx.judging.question import Judgement
+from kragx.judging.rubric import RUBRICS
+from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, storable
+
+Exported = tuple[Judgement, str, list[tuple[str, str, str]]]
+"""An attempt, its question as canonical JSON, and the (key, query id, document id) it is about."""
+
+
+def record(
+    attempt: Judgement, question: Mapping[str, Any] | None, pairs: Mapping[str, list[list[str]]]
+) -> dict[str, Any]:
+    """An attempt as it is exported, with its question and the (query, document) ids of each key."""
+    values = zip(COLUMNS, VALUES(attempt))
+    own = {name: value for name, value in values if value is not None}
+    return own | {"question": question, "pairs": pairs.get(attempt.key, [])}
+
+
+def exported(records: Iterable[Mapping[str, Any]]) -> list[Exported]:
+    """Attempts as `Store.records` gives them.
+
+    Raises:
+        DataError: a record lacks what it needs.
+    """
+    return [_read_record(record, number) for number, record in enumerate(records, start=1)]
+
+
+def _read_record(record: Mapping[str, Any], number: int) -> Exported:
+    try:
+        material = canonical_json(record["question"])
+        required = ("key", "uid", "at")
+        attempt = Judgement(
+            **{name: record[name] for name in COLUMNS if name in required or name in record}
+        )
+        pairs = [(attempt.key, str(q), str(d)) for q, d in record.get("pairs", ())]
+        rubric = RUBRICS.get(record["question"]["rubric"]["id"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"record {number}: not a judgement as 'kragx judge store export' writes it ({error!r})"
+        ) from None
+    with inside(f"record {number}"):
+        attempt_of(VALUES(attempt))
+        # Of a rubric of somebody's own the scale is not known here, but that it begins with 0.
+        grade = attempt.grade
+        if grade is not None and (grade < 0 or (rubric is not None and grade > rubric.top)):
+            raise DataError(f"{grade} is no grade of its rubric", field="grade")
+        if (grade is None) == (attempt.failure is None):
+            raise DataError("a judgement has a grade, or a failure without one")
+    if key_of(material) != attempt.key:
+        raise DataError(
+            f"record {number}: its key is not that of its question; the question was changed, and "
+            "the grade belongs to another one"
+        )
+    return storable(attempt), material, pairs

@@ -1,0 +1,196 @@
+"""What is written to a judgement store, and read from it."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from kragx.errors import DataError, shorten
+from kragx.judging.question import Judgement, words_of
+from kragx.judging.store.address import Address
+from kragx.judging.store.records import Exported, record
+from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, now, storable
+
+if TYPE_CHECKING:
+    from kragx.judging.store.database import Database
+
+# In canonical JSON the client stands before the long texts; no other name stands between.
+_BEFORE_TEXTS = ',"document":'
+_QUESTION = ("key", "material")
+_PAIR = ("key", "query_id", "document_id")
+
+
+class Store:
+    """A judgement store, to be used as a context manager in one thread.
+
+    Args:
+        address: the SQLite file, whose folder is made, or the URL of a PostgreSQL database.
+        make: whether it is made if it does not exist.
+
+    Raises:
+        NoStoreError: it does not exist and is not to be made.
+        DataError: there is no judgement store, or one of a later kragx.
+    """
+
+    def __init__(self, address: str | Path | Address, *, make: bool = True) -> None:
+        self.address = Address.of(address)
+        self._make = make
+        self._database: Database
+        self._version: int | None = None
+
+    def __enter__(self) -> Self:
+        from kragx.judging.store.database import Database
+
+        self._database = Database(self.address, self._make)
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._database.close()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether there is no right to write; what is stored is served all the same."""
+        return self._database.read_only
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def add(self, attempts: Iterable[Judgement]) -> None:
+        """Commit attempts at questions that were noted before."""
+        self._database.insert(attempts=_rows(map(storable, attempts)))
+
+    def note(
+        self, questions: Iterable[tuple[str, str]], pairs: Iterable[tuple[str, str, str]]
+    ) -> None:
+        """Remember what is asked, before it is.
+
+        Args:
+            questions: (key, canonical JSON).
+            pairs: which (key, query id, document id) belong together, for exports.
+        """
+        self._database.insert(questions=_of(_QUESTION, questions), pairs=_of(_PAIR, pairs))
+
+    def add_labels(self, labels: Iterable[tuple[str, str, int]], origin: str) -> int:
+        """Add human grades of (query id, document id); the newest of a pair counts."""
+        rows = [
+            {
+                "query_id": _text(query),
+                "document_id": _text(document),
+                "grade": grade,
+                "at": now(),
+                "origin": _text(origin),
+            }
+            for query, document, grade in labels
+        ]
+        self._database.insert(labels=rows)
+        return len(rows)
+
+    def add_records(self, records: Iterable[Exported]) -> tuple[int, int]:
+        """Add attempts that were exported; returns how many were new, and how many were not.
+
+        Raises:
+            DataError: the store refuses one; nothing of the whole is added then.
+        """
+        records = list(records)
+        uids = {attempt.uid for attempt, *_ in records}
+        known = len(self._database.rows("attempts", ["uid"], "uid", uids))
+        self._database.insert(
+            questions=_of(_QUESTION, ((attempt.key, text) for attempt, text, _ in records)),
+            pairs=_of(_PAIR, (pair for *_, pairs in records for pair in pairs)),
+            attempts=_rows(attempt for attempt, *_ in records),
+        )
+        new = len(uids) - known
+        return new, len(records) - new
+
+    def changed_by_others(self) -> bool:
+        """Whether another process may have written since this was last asked."""
+        version = self._database.version()
+        changed = version is None or version != self._version
+        self._version = version
+        return changed
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def settled(self, keys: Sequence[str], *, human: bool = True) -> dict[str, Judgement]:
+        """The attempt that counts for each key that has one; its source is the store, or human.
+
+        The newest human grade, unless `human` is false; else the first grade, which stays the
+        same whatever is added; else the newest failure.
+        """
+        settled: dict[str, Judgement] = {}
+        for values in self._database.rows("attempts", COLUMNS, "key", keys):
+            attempt = attempt_of(values, str(self.address))
+            if attempt.source != "human":
+                attempt = replace(attempt, source="store")
+            elif not human:
+                continue
+            before = settled.get(attempt.key)
+            is_open = before is None or (before.source != "human" and before.grade is None)
+            if is_open or attempt.source == "human":
+                settled[attempt.key] = attempt
+        return settled
+
+    def clients(self) -> list[dict[str, Any]]:
+        """The distinct settings of clients under which questions are kept."""
+        clients = []
+        for start in self._database.starts_of_questions(_BEFORE_TEXTS):
+            with suppress(ValueError, LookupError, TypeError):  # one that kragx did not write
+                clients.append(json.loads(f"{start[:-1]}}}")["client"])
+        return [client for client in clients if isinstance(client, dict)]
+
+    def labels(self, query_ids: Sequence[str] | None = None) -> dict[tuple[str, str], int]:
+        """The newest human grade of each (query id, document id); None for those of all queries."""
+        ids = None if query_ids is None else map(_text, query_ids)
+        rows = self._database.rows("labels", (*_PAIR[1:], "grade"), "query_id", ids)
+        return {self._pair(pair): self._grade(grade) for *pair, grade in rows}
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Every attempt with its question and pairs, oldest first."""
+        for page in self._database.pages("attempts", COLUMNS):
+            attempts = [attempt_of(values, str(self.address)) for _, *values in page]
+            keys = {attempt.key for attempt in attempts}
+            asked = self._database.rows("questions", _QUESTION, "key", keys)
+            questions = {key: self._question(material) for key, material in asked}
+            pairs: dict[str, list[list[str]]] = {}
+            about = self._database.rows("pairs", _PAIR, "key", keys)
+            for key, pair in sorted((key, self._pair(pair)) for key, *pair in about):
+                pairs.setdefault(key, []).append([*pair])
+            for attempt in attempts:
+                yield record(attempt, questions.get(attempt.key), pairs)
+
+    def _pair(self, ids: Sequence[Any]) -> tuple[str, str]:
+        query, document = ids
+        if not isinstance(query, str) or not isinstance(document, str):
+            problem = f"ids that kragx did not write: {shorten(query)}, {shorten(document)}"
+            raise DataError(problem, path=str(self.address))
+        return query, document
+
+    def _grade(self, grade: Any) -> int:
+        if not isinstance(grade, int):
+            raise DataError(
+                f"a grade that kragx did not write: {shorten(grade)}", path=str(self.address)
+            )
+        return grade
+
+    def _question(self, material: Any) -> dict[str, Any]:
+        try:
+            question = json.loads(material)
+            if not all(isinstance(question[part], dict) for part in ("client", "rubric")):
+                raise TypeError("no client or rubric")
+        except (ValueError, TypeError, LookupError) as error:
+            problem = f"a question that kragx did not write, {shorten(material)}: {error}"
+            raise DataError(problem, path=str(self.address)) from None
+        return dict(question)
+
+
+def _rows(attempts: Iterable[Judgement]) -> list[dict[str, Any]]:
+    return [dict(zip(COLUMNS, VALUES(attempt))) for attempt in attempts]
+
+
+def _of(names: Sequence[str], rows: Iterable[tuple[str, ...]]) -> list[dict[str, str]]:
+    return [dict(zip(names, map(_text, row))) for row in rows]
+
+
+def _text(text: str) -> str:
+    return words_of(text) or ""

