@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import logging
+import pickle
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from kragx.judging import Judge, OpenAIClient
+from kragx.app.config import filled
+from kragx.judging import Judge, LangChainClient, OpenAIClient
+from kragx.judging.clients.scripted import ScriptedClient
 from tests.judging.support import ask
 
 KEY = "xq-Team7/Ab+Cd-9431-Zebra\"Q'uote-77aa"
 PASSWORD = "p@ss/W0rd-8812"
+TOKEN = "t0ken-of-the-body-5512"
 HEADER = "hdr-5561-value-of-header"
 
 FORMS: dict[str, Callable[[str], str]] = {
@@ -49,7 +55,7 @@ class Echo(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.seen.append(self.headers["authorization"])
         text = str(body["messages"][-1]["content"])
-        form = next(form for name, form in FORMS.items() if f"«{name}»" in text)
+        form = next((form for name, form in FORMS.items() if f"«{name}»" in text), str)
         said = self.headers["authorization"].removeprefix("Bearer ")
         if said.startswith("Basic "):
             said = base64.b64decode(said.removeprefix("Basic ")).decode().partition(":")[2]
@@ -153,3 +159,57 @@ def test_in_python(store, monkeypatch, caplog, login):
         shown = {leak: text[text.lower().find(leak) - 60 :][:200] for leak in leaks(text, secret)}
         assert not shown
     assert "***" in judged.judgements[0].reason
+
+
+@pytest.mark.filterwarnings("ignore:.*was served by different")
+def test_of_a_chat_model(store):
+    """A key and a header that LangChain's model holds, and nobody else knows, are masked too."""
+    openai = pytest.importorskip("langchain_openai")
+    with echoing() as server:
+        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        headers = {"X-Team": HEADER, "X-Title": "kragx"}
+        chat = openai.ChatOpenAI(
+            model="m", api_key=KEY, base_url=url, default_headers=headers, max_retries=0
+        )
+        client = LangChainClient(chat, options={"method": "json_schema"}, endpoint="test server")
+        judge = Judge(client, store=store, progress=False)
+        kinds = ("", "fails", "refuses")
+        judged = judge.judge([ask(f"«{form}» {kind}") for form in FORMS for kind in kinds])
+    assert {*client.secrets} >= {KEY, HEADER}
+    assert [one.grade for one in judged.judgements[::3]] == [3] * len(FORMS)
+    for text in (stored(store), repr(judge), repr(judged), repr(client.settings)):
+        assert not leaks(text, KEY)
+        assert not leaks(text, HEADER)
+
+
+def test_clients_keep_the_login_and_hide_it(monkeypatch):
+    """A URL's user and password are sent, through copies too, and shown by nothing."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("X_BODY", TOKEN)
+    body = {"x_token": filled("${X_BODY}")}
+    url = f"http://team:{quote(PASSWORD, safe='')}@h/v1"
+    client = OpenAIClient("m", base_url=url, extra_body=body)
+    copies = [client, replace(client, seed=1), copy.deepcopy(client)]
+    copies.append(pickle.loads(pickle.dumps(client)))
+    basic = base64.b64encode(f"team:{PASSWORD}".encode()).decode()
+    for one in copies:
+        assert one.base_url == "http://h/v1"
+        assert one.base_url.basic == f"Basic {basic}"
+        assert {PASSWORD, TOKEN} <= {*one.secrets}
+        for text in (repr(one), str(one.settings), repr(Judge(one)), repr(one.extra_body)):
+            assert not leaks(text, PASSWORD)
+            assert not leaks(text, TOKEN)
+
+
+@pytest.mark.parametrize("key", ["1", "a", "none", "local", "ollama", "lm-studio", "2024", "EMPTY"])
+def test_a_key_that_is_none_masks_nothing(store, monkeypatch, key):
+    """What servers without keys are given stays where texts have it, and in keys of judgements."""
+    grades = []
+    for value in (key, "another"):
+        monkeypatch.setenv("OPENAI_API_KEY", value)
+        said = f"1 a none local ollama lm-studio 2024 EMPTY: {key}"
+        answer = json.dumps({"reason": said, "grade": 3})
+        client = ScriptedClient([answer], model=f"m-{key}")
+        grades += Judge(client, store=store, progress=False).judge([ask("a document")]).judgements
+    assert [one.reason for one in grades] == [said, said]
+    assert [one.source for one in grades] == ["judge", "store"]
