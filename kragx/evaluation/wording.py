@@ -130,10 +130,17 @@ def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iter
         yield f"human labels: {judging['n_human']}, instead of the judge's"
     if "n_calls_saved" in judging:
         yield f"calls saved by cheaper matchers: {judging['n_calls_saved']}"
-    tokens = f"{judging['prompt_tokens']} + {judging['completion_tokens']} tokens"
+    estimated, n_calls = judging.get("n_calls_estimated", 0), judging["n_calls"]
+    about = "about " if estimated else ""
+    tokens = f"{about}{judging['prompt_tokens']} + {judging['completion_tokens']} tokens"
+    if estimated:
+        tokens += f", estimated for {estimated} of {n_calls} calls, as the server does not say"
     if judging["cost"] is None:
         yield f"cost: unknown, no price of {judging['model']!r} is given; {tokens}"
     else:
-        yield f"cost: {judging['cost']:.4f} {judging['currency']} for {tokens}"
+        yield f"cost: {about}{judging['cost']:.4f} {judging['currency']} for {tokens}"
     if judging["n_calls_without_usage"]:
-        yield f"calls whose usage is unknown: {judging['n_calls_without_usage']}"
+        yield (
+            f"calls without an answer: {judging['n_calls_without_usage']}; what they cost is "
+            "unknown and not counted here (a budget keeps the most that they can have cost)"
+        )

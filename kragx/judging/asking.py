@@ -7,10 +7,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from kragx.errors import JudgingError
+from kragx.judging.counting import NO_CALL, Count, at_most, counted
 from kragx.judging.docket import Docket
 from kragx.judging.pace import wait_before
 from kragx.judging.prompt import messages, read_answer, schema
-from kragx.judging.question import Answer, Failure, Judgement, Request, Usage, words_of
+from kragx.judging.question import Answer, Failure, Judgement, Request, words_of
 from kragx.judging.rubric import Rubric
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now
@@ -68,14 +69,14 @@ class Asker:
             return stored
         request = Request(messages(question, key), schema(question.rubric), settings.timeout)
         for number in range(1, settings.attempts + 1):
-            room = None if self.over_budget else settings.ledger.reserve(request.messages)
+            room = await settings.ledger.reserve(request)
             if room is None:
                 self.over_budget = True
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
-            answer, seconds = await self._once(request, room)
+            answer, count, seconds = await self._once(request, room)
             self._tally.n_retries += number > 1
             judgement = self._shown(
-                _judgement(key, answer, question.rubric, seconds, settings.output_limit)
+                _judgement(key, answer, count, question.rubric, seconds, settings.output_limit)
             )
             self._writer.keep(judgement)
             if not isinstance(answer, Failure):
@@ -112,26 +113,32 @@ class Asker:
         texts: dict[str, Any] = {name: words_of(said[name], most) for name, most in _SAID.items()}
         return replace(judgement, **texts)
 
-    async def _once(self, request: Request, room: Spent) -> tuple[Answer | Failure, float]:
+    async def _once(self, request: Request, room: Spent) -> tuple[Answer | Failure, Count, float]:
+        """The answer, what it took, and how many seconds."""
         settings = self._settings
-        usage = None
+        count = NO_CALL
         try:
             await settings.pace.pass_through()
             started = time.perf_counter()
-            usage = Usage()  # whatever ends the call, it was made
+            count = at_most(room)  # whatever ends the call, it was made
             try:
                 async with asyncio.timeout(settings.timeout + _GRACE):
                     answer = await settings.client.ask(request)
             except TimeoutError:
                 answer = Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
-            usage = answer.usage
-            return answer, time.perf_counter() - started
+            count = counted(answer, request, room)
+            return answer, count, time.perf_counter() - started
         finally:
-            self._tally.add(settings.ledger.settle(room, usage))
+            self._tally.add(settings.ledger.settle(room, count))
 
 
 def _judgement(
-    key: str, answer: Answer | Failure, rubric: Rubric, seconds: float, output_limit: int | None
+    key: str,
+    answer: Answer | Failure,
+    count: Count,
+    rubric: Rubric,
+    seconds: float,
+    output_limit: int | None,
 ) -> Judgement:
     """What is kept of an answer: its grade, or why it has none."""
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
@@ -146,7 +153,8 @@ def _judgement(
         at=now(),
         raw=answer.text,
         **outcome,
-        **{f"{kind}_tokens": count for kind, count in asdict(answer.usage).items()},
+        **{f"{kind}_tokens": number for kind, number in asdict(count.usage).items()},
+        counting=count.counting,
         seconds=round(seconds, 4),
         model=answer.model,
         fingerprint=answer.fingerprint,

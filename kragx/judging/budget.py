@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from kragx.errors import UsageError, inside
-from kragx.judging.question import Message, Usage
+from kragx.judging.counting import Count, most_tokens
+from kragx.judging.question import Request
 from kragx.judging.tally import Spent
 from kragx.plugins import check_options, from_options, number, optional
 
@@ -101,15 +104,26 @@ class Ledger:
     """Counts what was asked and what it used, and says when a budget would be exceeded.
 
     Before a call the most that it can use is reserved, so that the budget holds whatever the
-    answers turn out to be. Safe to use from several threads.
+    answers turn out to be; where there is no room for that, the call waits for others to be
+    settled. What a call without an answer can have used stays reserved. Safe to use from several
+    threads and event loops.
+
+    Args:
+        budget: what may not be exceeded.
+        price: of the model; None if it is not known.
+        output_limit: the most tokens of an answer; None if there is no limit.
     """
 
-    def __init__(self, budget: Budget, price: Price | None, max_output_tokens: int) -> None:
+    def __init__(self, budget: Budget, price: Price | None, output_limit: int | None) -> None:
         self.spent = Spent()
         self._budget = budget
         self._price = price
-        self._max_output = max_output_tokens
+        self._output_limit = output_limit
         self._reserved = Spent()
+        self.unknown = Spent()
+        # Where a call used more than a call can use, the next one can, too.
+        self._excess = Spent()
+        self._waiting: list[Future[None]] = []
         self._lock = threading.Lock()
 
     @property
@@ -117,40 +131,52 @@ class Ledger:
         """What was spent so far; None without a price."""
         return None if self._price is None else self._price.of(self.spent)
 
-    def reserve(self, messages: tuple[Message, ...]) -> Spent | None:
-        """The most that one more call can use, kept free for it; None if the budget has no room."""
-        # No tokenizer makes more tokens than there are bytes, apart from the few around a message.
-        prompt = sum(len(text.encode("utf-8")) + 8 for _, text in messages) + 16
-        call = Spent(1, prompt_tokens=prompt, completion_tokens=self._max_output)
-        with self._lock:
-            if self._exceeds(self.spent + self._reserved + call):
-                return None
-            self._reserved.add(call)
-        return call
+    async def reserve(self, request: Request) -> Spent | None:
+        """Room for a call, as soon as there is some.
 
-    def _exceeds(self, spent: Spent) -> bool:
+        Returns:
+            the most that the call can use, which must be settled; None if no call is on its way
+            that could make room.
+        """
+        most = most_tokens(request, self._output_limit)
+        while True:
+            with self._lock:
+                room = most + self._excess
+                if self._fits(self.spent + self.unknown + self._reserved + room):
+                    self._reserved.add(room)
+                    return room
+                if not self._reserved.n_calls:
+                    return None
+                turn: Future[None] = Future()
+                self._waiting.append(turn)
+            await asyncio.wrap_future(turn)
+
+    def _fits(self, spent: Spent) -> bool:
         budget, price = self._budget, self._price
         used_of_limits = (
             (spent.n_calls, budget.calls),
             (spent.prompt_tokens + spent.completion_tokens, budget.tokens),
             (price.of(spent) if price else 0.0, budget.cost),
         )
-        return any(limit is not None and used > limit for used, limit in used_of_limits)
+        return all(limit is None or used <= limit for used, limit in used_of_limits)
 
-    def settle(self, reserved: Spent, usage: Usage | None) -> Spent:
-        """Replace a reservation by what was used, which is returned; None if no call was made.
-
-        A call whose usage is unknown counts as a call; its tokens cannot be counted.
-        """
-        used = Spent() if usage is None else Spent.of(usage)
+    def settle(self, room: Spent, count: Count) -> Spent:
+        """Replace what was reserved by what was used, which is returned."""
+        spent = count.spent
         with self._lock:
-            self._reserved.add(-reserved)
-            self.spent.add(used)
-        return used
+            self._reserved.add(-room)
+            self.spent.add(spent)
+            if count.counting == "most":
+                self.unknown.add(replace(room, n_calls=0))
+            elif count.counting is None:
+                self._learn(spent, room)
+            waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if turn.set_running_or_notify_cancel():
+                turn.set_result(None)
+        return spent
 
-
-def about_tokens(messages: tuple[Message, ...]) -> int:
-    """Roughly how many tokens messages have, for a dry run: 4 Latin characters or 1 other each."""
-    text = "".join(content for _, content in messages)
-    latin = sum(character < "\u0250" for character in text)
-    return round(latin / 4 + (len(text) - latin) * 0.8) + 10
+    def _learn(self, spent: Spent, room: Spent) -> None:
+        for name in ("prompt_tokens", "completion_tokens"):
+            beyond = getattr(spent, name) - getattr(room, name)
+            setattr(self._excess, name, getattr(self._excess, name) + max(0, beyond))

@@ -8,7 +8,7 @@ from typing import Any
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging.store import Store
 from kragx.plain import HIDDEN
-from kragx.printing import Part, Result, Table, counted, warning
+from kragx.printing import Line, Part, Result, Table, counted, warning
 
 
 @dataclass
@@ -34,7 +34,10 @@ class Group:
         n_attempts: how many there are.
         keys: of the questions.
         grades, failures: how often each grade was given, and each kind of failure came.
-        tokens: by kind (prompt, completion, cached, reasoning).
+        tokens: by kind (prompt, completion, cached, reasoning); none of attempts that were given
+            up without an answer.
+        n_estimated: attempts whose tokens are estimates, as the server did not say.
+        n_unknown: attempts of which nobody knows what they took.
         served: what answered; more than one is a change to know of.
     """
 
@@ -47,6 +50,8 @@ class Group:
     grades: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
+    n_estimated: int = 0
+    n_unknown: int = 0
     served: list[Served] = field(default_factory=list)
 
     also_plain = ("n_questions", "served_changed")
@@ -69,8 +74,12 @@ class Group:
             self.grades[str(record["grade"])] += 1
         else:
             self.failures[record["failure"]] += 1
+        counting = record.get("counting")
+        self.n_estimated += counting == "estimate"
+        self.n_unknown += counting == "most"
         for kind in ("prompt", "completion", "cached", "reasoning"):
-            self.tokens[kind] += record.get(f"{kind}_tokens") or 0
+            number = record.get(f"{kind}_tokens") if counting != "most" else None
+            self.tokens[kind] += number or 0
         by, at = (record.get("model"), record.get("fingerprint")), record["at"]
         if by == (None, None):
             return
@@ -101,13 +110,24 @@ class Statistics(Result):
                     counted(dict(sorted(group.failures.items()))),
                     str(group.n_questions),
                     str(group.n_attempts),
-                    f"{group.tokens['prompt']} + {group.tokens['completion']}",
+                    ("about " if group.n_estimated else "")
+                    + f"{group.tokens['prompt']} + {group.tokens['completion']}",
                 )
                 for group in self.groups
             ],
             words=4,
         )
         for group in self.groups:
+            if group.n_estimated:
+                yield Line(
+                    f"{group.model}, {group.rubric}: the tokens of {group.n_estimated} of "
+                    f"{group.n_attempts} attempts are estimates, as the server does not say"
+                )
+            if group.n_unknown:
+                yield Line(
+                    f"{group.model}, {group.rubric}: what {group.n_unknown} attempts without an "
+                    "answer took is unknown and not counted"
+                )
             if group.served_changed:
                 served = "; ".join(map(str, group.served))
                 yield warning(

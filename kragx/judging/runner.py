@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from kragx.errors import JudgingError
 from kragx.judging.asking import Asker
-from kragx.judging.budget import about_tokens
+from kragx.judging.counting import about_prompt
 from kragx.judging.docket import Docket
 from kragx.judging.prompt import messages
 from kragx.judging.question import SETTLED, Judgement
@@ -92,7 +92,7 @@ class Runner:
 
     def _plan(self, todo: Sequence[str]) -> None:
         for key in todo:
-            tokens = about_tokens(messages(self._docket.wanted[key][0], key))
+            tokens = about_prompt(messages(self._docket.wanted[key][0], key))
             self._tally.planned.add(Spent(1, prompt_tokens=tokens, completion_tokens=_ABOUT_OUTPUT))
             self._done[key] = Judgement(key, failure="not_asked", detail="a dry run")
 

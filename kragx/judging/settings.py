@@ -130,7 +130,7 @@ class JudgeSettings:
     @cached_property
     def ledger(self) -> Ledger:
         """What this judge has used so far, over all runs with it."""
-        return Ledger(self.budget, self.price, self.output_limit or 4096)
+        return Ledger(self.budget, self.price, self.output_limit)
 
     @cached_property
     def pace(self) -> Pace:

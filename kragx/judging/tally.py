@@ -1,6 +1,6 @@
 """What judging took and what is missing.
 
-Tokens are counted as providers count them, A failed judgement is
+Tokens are counted as providers count them, and estimated where they do not. A failed judgement is
 counted here, nowhere else.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from kragx.judging.question import FailureKind, Judgement, Usage
+from kragx.judging.question import FailureKind, Judgement
 from kragx.plain import HIDDEN, plain_fields
 
 
@@ -21,22 +21,19 @@ class Spent:
 
     Attributes:
         n_calls: requests.
-        n_calls_without_usage: those of which the provider does not say what they used.
-        prompt_tokens, completion_tokens: as providers count them.
+        n_calls_without_usage: those that were given up without an answer; what they used, nobody
+            knows, and no token of them is counted here.
+        n_calls_estimated: those whose tokens are estimates, as the provider does not say.
+        prompt_tokens, completion_tokens: as providers count them, estimates included.
         cached_tokens: the part of the prompts that the provider had cached.
     """
 
     n_calls: int = 0
     n_calls_without_usage: int = 0
+    n_calls_estimated: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
-
-    @classmethod
-    def of(cls, usage: Usage) -> Spent:
-        """One call."""
-        unknown = usage.prompt is None and usage.completion is None
-        return Spent(1, int(unknown), usage.prompt or 0, usage.completion or 0, usage.cached or 0)
 
     def add(self, other: Spent) -> None:
         """Count what another one counted, too."""

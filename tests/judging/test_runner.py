@@ -274,14 +274,18 @@ def test_budget_of_cost_is_never_exceeded(store):
 def test_budget_counts_retries_and_failures(store):
     """Failed attempts use the budget too, with the tokens they took."""
     client = ScriptedClient(
-        [Failure("api_error", again=True, usage=Usage(100, 5)), Failure("refusal"), 3]
+        [
+            Failure("api_error", again=True, usage=Usage(100, 5)),
+            Failure("refusal", usage=Usage(100, 1)),
+            3,
+        ]
     )
     judge = judge_of(client, store, concurrency=1)
     judged = judge.judge([ask("a"), ask("b")])
     assert judged.tally.n_calls == 3
     assert judged.tally.n_retries == 1
-    assert judge.ledger.spent.prompt_tokens == 200
-    assert judged.tally.n_calls_without_usage == 1
+    assert judge.ledger.spent.prompt_tokens == 300
+    assert judge.ledger.spent.completion_tokens == 26
 
 
 def test_budget_without_a_price_is_refused(store):

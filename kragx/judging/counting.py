@@ -1,0 +1,113 @@
+"""How many tokens a call takes: the most it can before, and after it where nobody says."""
+
+import json
+import unicodedata
+from dataclasses import dataclass, field, replace
+
+from kragx.judging.question import Answer, Counting, Failure, FailureKind, Message, Request, Usage
+from kragx.judging.tally import Spent
+
+_ASSUMED_OUTPUT = 4096  # tokens of an answer, where the client has no limit
+_ADDED = 512  # tokens of a chat template, and of what providers say to the model about a schema
+
+# An error of the service is no answer and costs nothing; what a call that was given up took,
+# nobody says.
+_FREE: frozenset[FailureKind] = frozenset({"rate_limit", "api_error", "not_asked"})
+_UNANSWERED: frozenset[FailureKind] = frozenset({"timeout", "connection"})
+
+
+def most_tokens(request: Request, output_limit: int | None) -> Spent:
+    """The most that a call can use, its answer included.
+
+    Tokenizers that fall back to bytes make no more tokens than there are bytes, and nothing
+    better holds for all of them, in any language; those that normalise first (NFKC) read another
+    text, which may be longer.
+
+    Args:
+        request: what would be asked.
+        output_limit: the most tokens of the answer; None for a guess, which is no bound.
+    """
+    texts = [content for _, content in request.messages]
+    schema = json.dumps(request.schema, ensure_ascii=False)
+    prompt = sum(map(_most_bytes, [*texts, schema])) + _ADDED
+    return Spent(1, prompt_tokens=prompt, completion_tokens=output_limit or _ASSUMED_OUTPUT)
+
+
+def _most_bytes(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    forms = (text, unicodedata.normalize("NFKC", text))
+    return max(len(form.encode("utf-8", "surrogatepass")) for form in forms)
+
+
+def about_tokens(*texts: str) -> int:
+    """Roughly how many tokens texts have: one for 4 Latin characters, and .8 for any other."""
+    text = "".join(texts)
+    latin = sum(character < "\u0250" for character in text)
+    return round(latin / 4 + (len(text) - latin) * 0.8)
+
+
+def about_prompt(messages: tuple[Message, ...]) -> int:
+    """Roughly how many tokens a prompt has."""
+    return about_tokens(*(content for _, content in messages)) + 10
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What a call used.
+
+    Attributes:
+        usage: in tokens.
+        counting: who says so; see `Judgement.counting`.
+        n_calls: 0 if it was not made, or not taken by the server.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    counting: Counting | None = None
+    n_calls: int = 1
+
+    @property
+    def spent(self) -> Spent:
+        """The same as it is counted; what a call without an answer took is unknown."""
+        if self.counting == "most" or not self.n_calls:
+            return Spent(self.n_calls, n_calls_without_usage=self.n_calls)
+        usage = self.usage
+        return Spent(
+            1,
+            n_calls_estimated=int(self.counting is not None),
+            prompt_tokens=usage.prompt or 0,
+            completion_tokens=usage.completion or 0,
+            cached_tokens=usage.cached or 0,
+        )
+
+
+NO_CALL = Count(n_calls=0)
+
+
+def at_most(room: Spent) -> Count:
+    """What a call used that nobody answered: perhaps all that was reserved for it."""
+    return Count(Usage(room.prompt_tokens, room.completion_tokens), "most")
+
+
+def counted(answer: Answer | Failure, request: Request, room: Spent) -> Count:
+    """What a call used: as the provider says, else estimated from the texts.
+
+    Args:
+        answer: what came of it.
+        request: what was asked.
+        room: the most that it can have used.
+    """
+    usage = answer.usage
+    if usage.prompt is not None and usage.completion is not None:
+        return Count(usage)
+    if isinstance(answer, Failure) and usage.prompt is None and usage.completion is None:
+        if answer.kind in _UNANSWERED:
+            return at_most(room)
+        if answer.kind in _FREE:
+            return NO_CALL if answer.kind == "rate_limit" and answer.again else Count()
+    prompt, completion = usage.prompt, usage.completion
+    if prompt is None:
+        prompt = about_prompt(request.messages)
+    if completion is None:
+        completion = about_tokens(answer.text or "")
+    return Count(replace(usage, prompt=prompt, completion=completion), "estimate")

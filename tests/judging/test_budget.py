@@ -1,0 +1,228 @@
+"""Budgets: used to the end, never passed, and what is not known is said to be so."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import cycle
+
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx.errors import JudgingError
+from kragx.judging import Answer, Failure, Store, Usage
+from kragx.judging.budget import Budget, Ledger, Price
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.counting import at_most, counted, most_tokens
+from kragx.judging.question import Request
+from kragx.judging.records import statistics
+from kragx.judging.tally import Spent
+from tests.judging.support import ask, judge_of
+from tests.thoroughness import examples
+
+LIMIT = 200  # tokens of an answer
+PRICE = Price(input=2.0, output=8.0)
+TEXT = '{"reason": "", "grade": 1}'
+REQUEST = Request((("system", "You grade."), ("user", "문서 " * 40)), {"type": "object"}, 60.0)
+MOST = most_tokens(REQUEST, LIMIT)
+
+
+@dataclass
+class Server:
+    """Answers after some turns of the loop, and bills what was used: never more than can be.
+
+    Attributes:
+        script: what becomes of each call: kind, the share of what it may use, and turns.
+        bill: tokens and cost that it knows of.
+    """
+
+    script: list[tuple[str, float, int]]
+    billed: Spent = field(default_factory=Spent)
+
+    async def call(self, ledger: Ledger, number: int) -> bool:
+        """One call; False if there was no room for it."""
+        kind, share, turns = self.script[number % len(self.script)]
+        room = await ledger.reserve(REQUEST)
+        if room is None:
+            return False
+        count = at_most(room)
+        try:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if kind == "error":
+                count = counted(Failure("api_error", "500"), REQUEST, room)
+                return True
+            usage = Usage(int(share * MOST.prompt_tokens), int(share * MOST.completion_tokens))
+            self.billed.add(
+                Spent(1, prompt_tokens=usage.prompt, completion_tokens=usage.completion)
+            )
+            if kind == "cancelled":
+                raise asyncio.CancelledError
+            silent = Answer(TEXT, Usage())
+            answer = {"timeout": Failure("timeout"), "silent": silent}.get(kind)
+            count = counted(answer or Answer(TEXT, usage), REQUEST, room)
+            return True
+        finally:
+            ledger.settle(room, count)
+
+
+async def used_up(ledger: Ledger, server: Server, n_calls: int, concurrency: int) -> int:
+    """How many of the calls found no room."""
+    numbers = iter(range(n_calls))
+    n_left = 0
+
+    async def work() -> None:
+        nonlocal n_left
+        for number in numbers:
+            with suppress(asyncio.CancelledError):
+                n_left += not await server.call(ledger, number)
+
+    await asyncio.gather(*(work() for _ in range(concurrency)))
+    return n_left
+
+
+kinds = st.sampled_from(["answer", "answer", "answer", "error", "timeout", "cancelled"])
+calls = st.tuples(kinds, st.floats(0, 1), st.integers(0, 4))
+limits = st.sampled_from(["cost", "tokens", "calls"])
+concurrencies = st.sampled_from([1, 8, 64])
+
+
+@examples(200)
+@given(st.lists(calls, min_size=1, max_size=30), limits, st.floats(20, 60), concurrencies)
+def test_used_to_the_end_and_never_passed(script, limit, times, concurrency):
+    """A budget of 20 calls' reservations is used to 95 % and more, whatever the calls use.
+
+    What the server bills stays within it, calls that failed, were given up or cancelled included.
+    """
+    tokens = MOST.prompt_tokens + MOST.completion_tokens
+    amount = {"cost": PRICE.of(MOST), "tokens": tokens, "calls": 1}[limit] * times
+    ledger = Ledger(Budget(**{limit: amount}), PRICE, LIMIT)
+    server = Server(script)
+    n_left = asyncio.run(used_up(ledger, server, 600, concurrency))
+    billed, spent = server.billed, ledger.spent
+    held = ledger.unknown
+    totals = {
+        "cost": (PRICE.of(billed), PRICE.of(spent + held)),
+        "tokens": (
+            billed.prompt_tokens + billed.completion_tokens,
+            sum(part.prompt_tokens + part.completion_tokens for part in (spent, held)),
+        ),
+        "calls": (billed.n_calls, spent.n_calls),
+    }
+    bill, used = totals[limit]
+    assert bill <= used <= amount
+    assert not n_left or used >= 0.95 * amount
+
+
+def test_a_large_question_does_not_stop_small_ones(store):
+    """What has no room even alone is not asked; what has room is."""
+    client = ScriptedClient(lambda _: 1)
+    judge = judge_of(client, store, budget={"tokens": 40_000}, concurrency=4)
+    questions = [ask("long " * 10_000), *(ask(f"short {number}") for number in range(20))]
+    with pytest.raises(JudgingError, match="1 of 21 questions were not asked"):
+        judge.judge(questions)
+    assert len(client.requests) == 20
+
+
+@pytest.mark.parametrize("concurrency", [1, 64])
+def test_through_the_judge(concurrency, store):
+    """64 calls at once use a cost to 95 %, where each can take twice what it takes."""
+    price = {"scripted": {"input": 1.0, "output": 10.0}}
+    client = ScriptedClient(lambda _: 1, usage=Usage(1000, 2000), delay=0.001)
+    room = most_tokens(Request((("user", "x"),), {}, 1.0), None)
+    budget = 20 * Price(1.0, 10.0).of(room) * 1.2  # the prompt is longer than an x
+    judge = judge_of(client, store, budget=budget, prices=price, concurrency=concurrency)
+    with pytest.raises(JudgingError, match="questions were not asked"):
+        judge.judge([ask(f"document {number}") for number in range(120)])
+    assert 0.95 * budget <= judge.ledger.cost <= budget
+
+
+def test_waits_across_threads(store):
+    """Runs of one judge in several threads wait for each other's calls, and use one budget."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    client = ScriptedClient(lambda _: 1, usage=Usage(900, 100), delay=0.001)
+    judge = judge_of(client, store, budget={"tokens": 60_000}, concurrency=16)
+    batches = [[ask(f"{batch} {number}") for number in range(40)] for batch in range(4)]
+
+    def judged(batch):
+        with pytest.raises(JudgingError, match="not asked"):
+            judge.judge(batch)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(judged, batches))
+    spent = judge.ledger.spent
+    assert 50_000 < spent.prompt_tokens + spent.completion_tokens <= 60_000
+    assert spent.n_calls == len(client.requests)
+
+
+def test_learns_what_it_did_not_know(store):
+    """Where a server counts more than a call can take, more is reserved for the next ones."""
+    usage = Usage(prompt=30_000, completion=9_000)
+    client = ScriptedClient(lambda _: Answer(TEXT, usage))
+    judge = judge_of(client, store, budget={"tokens": 100_000}, concurrency=1)
+    with pytest.raises(JudgingError, match="3 of 5 questions were not asked"):
+        judge.judge([ask(f"document {number}") for number in range(5)])
+    assert judge.ledger.spent.prompt_tokens == 60_000
+
+
+@examples(100)
+@given(st.text(), st.text())
+def test_bytes_are_an_upper_bound(document, query):
+    """For a tokenizer that falls back to bytes, before or after NFKC, of any language."""
+    import unicodedata
+
+    request = Request((("system", query), ("user", document)), {"a": 1}, 1.0)
+    most = most_tokens(request, 7)
+    for form in (document, unicodedata.normalize("NFKC", document)):
+        n_bytes = len((query + form).encode("utf-8", "surrogatepass"))
+        assert most.prompt_tokens >= n_bytes + len(json.dumps({"a": 1}))
+    assert most.completion_tokens == 7
+
+
+def test_tokens_that_the_server_does_not_count(store):
+    """They are estimated from the texts and said to be, in the remarks, in JSON and by the store.
+
+    By hand: 26 Latin characters of the answer are 6 tokens, and 100 Hangul ones 80.
+    """
+    replies = cycle(
+        [Answer(TEXT), Answer(json.dumps({"reason": "가" * 100, "grade": 2}, ensure_ascii=False))]
+    )
+    judge = judge_of(ScriptedClient(lambda _: next(replies)), store, concurrency=1)
+    tally = judge.judge([ask("a"), ask("b")]).tally
+    assert (tally.n_calls, tally.n_calls_estimated, tally.n_calls_without_usage) == (2, 2, 0)
+    assert tally.completion_tokens == 6 + round(26 / 4 + 80)
+    assert 100 < tally.prompt_tokens < 1000
+    with Store(store) as opened:
+        records = list(opened.records())
+    assert [record["counting"] for record in records] == ["estimate", "estimate"]
+    (group,) = statistics(records).groups
+    assert group.tokens["prompt"] == tally.prompt_tokens
+    shown = str(statistics(records))
+    assert "2 of 2 attempts are estimates" in shown
+
+
+def test_calls_without_an_answer(store):
+    """What they took is unknown: no token is shown, and a budget keeps the most it can be."""
+    client = ScriptedClient([Failure("timeout"), 1])
+    judge = judge_of(client, store, concurrency=1, budget={"tokens": 100_000})
+    tally = judge.judge([ask("a"), ask("b")]).tally
+    assert (tally.n_calls, tally.n_calls_without_usage, tally.prompt_tokens) == (2, 1, 100)
+    assert judge.ledger.unknown.completion_tokens == 4096
+    with Store(store) as opened:
+        first, second = opened.records()
+    assert (first["counting"], first["completion_tokens"]) == ("most", 4096)
+    assert "counting" not in second
+    (group,) = statistics([first, second]).groups
+    assert (group.n_unknown, group.tokens["completion"]) == (1, 20)
+
+
+@pytest.mark.parametrize("failure", ["api_error", "rate_limit"])
+def test_errors_of_a_service_are_free(failure, store):
+    """An error page is no answer, and nobody is charged for it."""
+    judge = judge_of(ScriptedClient([Failure(failure), 1]), store, concurrency=1)
+    tally = judge.judge([ask("a"), ask("b")]).tally
+    assert (tally.n_calls_without_usage, tally.n_calls_estimated) == (0, 0)
+    assert (tally.prompt_tokens, tally.completion_tokens) == (100, 20)
