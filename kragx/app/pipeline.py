@@ -124,6 +124,7 @@ def run(
         earlier_record=earlier and earlier.record,
         anyway=anyway,
         record=clock.record(config.file, git, kept),
+        plans=tuple({id(plan): plan for own in matchers.values() for plan in own.plans}.values()),
     )
 
 

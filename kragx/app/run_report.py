@@ -30,6 +30,7 @@ from kragx.comparison.side_by_side import remarks_on
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation, versions
 from kragx.evaluation.inputs import arranged
+from kragx.judging.budget import Plan
 from kragx.matchers import BaseMatcher, MatchItem
 from kragx.plain import plain
 from kragx.printing import Line, Part, Result
@@ -55,6 +56,7 @@ class RunReport(Result):
         corpus: has the texts of ids.
         earlier_record: how the earlier run came about, if it is recorded.
         records: what code and models said in this run; none for a folder that is only read.
+        plans: of a dry run, what each judge would have to be asked.
     """
 
     config: RunConfig
@@ -68,6 +70,7 @@ class RunReport(Result):
     corpus: Corpus = field(default=NO_CORPUS, repr=False, compare=False)
     earlier_record: Record | None = None
     records: Sequence[Mapping[str, Any]] = field(default=(), repr=False, compare=False)
+    plans: Sequence[Plan] = field(default=(), repr=False, compare=False)
 
     @property
     def slices(self) -> tuple[str, ...]:

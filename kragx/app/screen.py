@@ -8,6 +8,7 @@ from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.failures import MARKED
 from kragx.comparison.view import FEW, STANDING
 from kragx.evaluation.evaluation import Evaluation
+from kragx.judging.budget import Plan
 from kragx.metrics import parse
 from kragx.printing import Line, Part, Table, number, visible, warning
 
@@ -160,21 +161,35 @@ def _slices(comparison: Comparison, field: str) -> str:
     return f"{metric} of {name} by {field}: {', '.join(shown)}"
 
 
-def judging_plan(evaluations: Iterable[Evaluation]) -> Iterator[Line]:
-    """A line for each judged evaluation of a dry run: calls, tokens and cost."""
-    for evaluation in evaluations:
-        judging = evaluation.counts.get("judging")
-        if judging is None:
-            continue
-        plan = judging["plan"]
+def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> Iterator[Line]:
+    """What a dry run found, a line for each judged evaluation and one for each judge.
+
+    A question is counted once, by the evaluation that needs it first; those of a pool are one.
+    """
+    names: dict[tuple[str, str], list[str]] = {}
+    for place, evaluation in enumerate(evaluations):
+        judging = evaluation.counts.get("judging", {})
+        if plan := judging.get("plan"):
+            text = (
+                f"{plan['n_calls']} calls to make, {judging['n_stored']} judgements stored; about "
+                f"{plan['prompt_tokens']} tokens to send and {plan['completion_tokens']} to get"
+            )
+            shared = "pool" in evaluation.settings
+            names.setdefault((text, "" if shared else str(place)), []).append(
+                f"{evaluation.match_name}, {evaluation.name}"
+            )
+    for (text, _), labels in names.items():
+        yield Line(f"{'; '.join(labels)}: {text}")
+    for plan in plans:
+        about, most = plan.about, plan.most
         cost = (
-            f"about {plan['cost']:.4f} {judging['currency']}"
-            if plan["cost"] is not None
-            else f"no price of {judging['model']!r} is given"
+            f"{plan.price.of(about):.4f} to {plan.price.of(most):.4f} {plan.currency}"
+            if plan.price
+            else f"what it costs is unknown, as no price of {plan.model!r} is given"
         )
         yield Line(
-            f"{evaluation.match_name}, {evaluation.name}: {plan['n_calls']} calls to make, "
-            f"{judging['n_stored']} judgements stored; about {plan['prompt_tokens']} tokens "
-            f"to send and {plan['completion_tokens']} to get; {cost}"
+            f"in all {about.n_calls} calls to {visible(plan.model)}: about {about.prompt_tokens} "
+            f"tokens to send and {about.completion_tokens} to get, at most {most.prompt_tokens} "
+            f"and {most.completion_tokens}; {cost}; without retries"
         )
-    yield Line("a dry run: nothing was asked; what retrievers share is counted for each")
+    yield Line("a dry run: nothing was asked; what several retrievers need is counted once")

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from kragx.errors import UsageError, inside
@@ -98,6 +98,33 @@ def read_budget(budget: Any) -> Budget:
         if isinstance(budget, Mapping):
             return from_options(Budget, budget)
         return Budget(cost=budget)
+
+
+@dataclass
+class Plan:
+    """What dry runs of a judge found that it would have to ask, each question once.
+
+    Attributes:
+        model: that would be asked.
+        price: of the model; None if it is not known.
+        currency: what the price is in.
+        keys: of the questions.
+        about: roughly what asking them would take.
+        most: the most it can, retries aside.
+    """
+
+    model: str
+    price: Price | None
+    currency: str
+    keys: set[str] = field(default_factory=set)
+    about: Spent = field(default_factory=Spent)
+    most: Spent = field(default_factory=Spent)
+
+    def add(self, key: str, about: Spent, most: Spent) -> None:
+        """Count a question."""
+        self.keys.add(key)
+        self.about.add(about)
+        self.most.add(most)
 
 
 class Ledger:

@@ -8,6 +8,7 @@ from kragx.judging.question import Answer, Counting, Failure, FailureKind, Messa
 from kragx.judging.tally import Spent
 
 _ASSUMED_OUTPUT = 4096  # tokens of an answer, where the client has no limit
+_ABOUT_OUTPUT = 60  # tokens of a short reason and a grade, for estimates only
 _ADDED = 512  # tokens of a chat template, and of what providers say to the model about a schema
 
 # An error of the service is no answer and costs nothing; what a call that was given up took,
@@ -50,6 +51,11 @@ def about_tokens(*texts: str) -> int:
 def about_prompt(messages: tuple[Message, ...]) -> int:
     """Roughly how many tokens a prompt has."""
     return about_tokens(*(content for _, content in messages)) + 10
+
+
+def about_spent(request: Request) -> Spent:
+    """Roughly what a call uses."""
+    return Spent(1, prompt_tokens=about_prompt(request.messages), completion_tokens=_ABOUT_OUTPUT)
 
 
 @dataclass(frozen=True, slots=True)

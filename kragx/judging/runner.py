@@ -12,17 +12,15 @@ from dataclasses import dataclass
 
 from kragx.errors import JudgingError
 from kragx.judging.asking import Asker
-from kragx.judging.counting import about_prompt
+from kragx.judging.counting import about_spent, most_tokens
 from kragx.judging.docket import Docket
-from kragx.judging.prompt import messages
-from kragx.judging.question import SETTLED, Judgement
+from kragx.judging.prompt import messages, schema
+from kragx.judging.question import SETTLED, Judgement, Request
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store
-from kragx.judging.tally import Spent, Tally
+from kragx.judging.tally import Tally
 from kragx.judging.writer import Writer
 from kragx.printing import progress_bar
-
-_ABOUT_OUTPUT = 60  # tokens of a short reason and a grade, for estimates only
 
 
 class JudgeWarning(UserWarning):
@@ -91,10 +89,17 @@ class Runner:
         )
 
     def _plan(self, todo: Sequence[str]) -> None:
+        settings, plan = self._settings, self._settings.plan
         for key in todo:
-            tokens = about_prompt(messages(self._docket.wanted[key][0], key))
-            self._tally.planned.add(Spent(1, prompt_tokens=tokens, completion_tokens=_ABOUT_OUTPUT))
             self._done[key] = Judgement(key, failure="not_asked", detail="a dry run")
+            if key in plan.keys:
+                continue
+            question, _ = self._docket.wanted[key]
+            request = Request(messages(question, key), schema(question.rubric), settings.timeout)
+            about, most = about_spent(request), most_tokens(request, settings.output_limit)
+            plan.add(key, about, most)
+            self._tally.planned.add(about)
+            self._tally.planned_most.add(most)
 
     async def _ask_all(self, todo: Sequence[str], store: Store) -> None:
         if not todo:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from kragx.errors import UsageError, inside
-from kragx.judging.budget import Ledger, Price, read_budget, read_prices
+from kragx.judging.budget import Ledger, Plan, Price, read_budget, read_prices
 from kragx.judging.flights import Flights
 from kragx.judging.keys import output_limit
 from kragx.judging.pace import Pace
@@ -131,6 +131,11 @@ class JudgeSettings:
     def ledger(self) -> Ledger:
         """What this judge has used so far, over all runs with it."""
         return Ledger(self.budget, self.price, self.output_limit)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What dry runs of this judge would have asked so far."""
+        return Plan(self.model, self.price, self.currency)
 
     @cached_property
     def pace(self) -> Pace:

@@ -66,7 +66,8 @@ class Tally(Spent):
         n_human: judgements that people's labels took the place of.
         n_retries: calls that were no first ones.
         n_calls_saved: calls that cheaper matchers of a combination made unnecessary.
-        planned: of a dry run, what asking would take.
+        planned, planned_most: of a dry run, about what asking would take, and the most it can, for
+            what no earlier evaluation with the same judge has counted.
     """
 
     n_judgements: int = 0
@@ -79,6 +80,7 @@ class Tally(Spent):
     n_retries: int = 0
     n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
     planned: Spent = field(default_factory=Spent, metadata=HIDDEN)
+    planned_most: Spent = field(default_factory=Spent, metadata=HIDDEN)
 
     also_plain = ("coverage",)
 

@@ -19,6 +19,7 @@ from kragx.plain import plain
 
 if TYPE_CHECKING:
     from kragx.data import TokenCorpus
+    from kragx.judging.budget import Plan
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
 
@@ -294,6 +295,11 @@ class BaseMatcher:
     def summary(self, tally: Tally) -> dict[str, Any]:
         """What judging took, for a result; of a matcher that judges."""
         return {"model": self.name, "cost": None, "currency": None, **plain(tally)}
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What dry runs of its judges would have asked so far."""
+        return tuple(plan for member in self.members for plan in member.plans)
 
     def said(
         self, items: Iterable[MatchItem], *, relevance: bool = False

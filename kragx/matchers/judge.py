@@ -18,6 +18,7 @@ from kragx.plugins import optional, whole
 
 if TYPE_CHECKING:
     from kragx.judging import Judge, Judgement, Question
+    from kragx.judging.budget import Plan
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
 
@@ -207,14 +208,20 @@ class JudgeMatcher(BaseMatcher):
             "store": str(judge.store),
         }
         if judge.dry_run:
-            plan = tally.planned
+            plan, price = tally.planned, judge.price
             summary["plan"] = {
                 "n_calls": plan.n_calls,
                 "prompt_tokens": plan.prompt_tokens,
                 "completion_tokens": plan.completion_tokens,
-                "cost": None if judge.price is None else judge.price.of(plan),
+                "cost": None if price is None else price.of(plan),
+                "most_cost": None if price is None else price.of(tally.planned_most),
             }
         return summary
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The judge's."""
+        return (self.judge.plan,)
 
     # -- without gold ------------------------------------------------------------------------
 

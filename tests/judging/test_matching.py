@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 
 import pytest
@@ -518,7 +519,29 @@ def test_dry_run(config, monkeypatch, capsys, tmp_path):
     assert command(monkeypatch, "run", config(), "--dry-run", "-o", tmp_path / "out") == 0
     shown = capsys.readouterr().out
     assert "first: 3 calls to make" in shown
+    assert "what it costs is unknown, as no price of 'scripted' is given" in shown
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("gold", [True, False])
+def test_dry_run_counts_pairs_once(gold, config, monkeypatch, capsys, tmp_path):
+    """What both retrievers need is one call in all, with gold and in pools: as the run makes it."""
+    path = config(gold=gold, prices={"scripted": {"input": 1, "output": 2}})
+    first, second = (tmp_path / f"{name}.jsonl" for name in ("first", "second"))
+    shared = first.read_text(encoding="utf-8").splitlines()[1]
+    second.write_text(f"{second.read_text(encoding='utf-8').splitlines()[0]}\n{shared}")
+    assert command(monkeypatch, "run", path, "--dry-run") == 0
+    planned = capsys.readouterr().out
+    assert command(monkeypatch, "run", path) == 0
+    capsys.readouterr()
+    with Store(tmp_path / "judgements.sqlite") as opened:
+        n_calls = len(list(opened.records()))
+    assert f"in all {n_calls} calls to scripted: about" in planned
+    found = re.findall(r": (\d+) calls to make", planned)
+    assert sum(map(int, found)) == n_calls
+    assert len(found) == (2 if gold else 1)
+    low, high = map(float, re.search(r"; ([\d.]+) to ([\d.]+) USD;", planned).groups())
+    assert 0 < low < high
 
 
 @pytest.mark.parametrize(

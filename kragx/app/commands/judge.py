@@ -12,10 +12,11 @@ from kragx.app.commands import agree, options as opt, store
 from kragx.app.commands.label import label
 from kragx.app.commands.output import show
 from kragx.app.config import RunConfig, filled, load
+from kragx.app.screen import judging_plan
 from kragx.errors import JudgingError, UsageError
 from kragx.judging import read_judge
 from kragx.judging.judge import adjusted
-from kragx.printing import put
+from kragx.printing import put, show as show_parts
 
 judge = opt.group("judge", __doc__)
 for command in (label, agree.corrected, agree.fill):
@@ -74,11 +75,9 @@ def probe(
             seed=seed,
         )
     if dry_run:
-        plan = result.judging.planned
-        put(
-            f"{plan.n_calls} calls to make, {result.judging.n_stored} judgements stored; about "
-            f"{plan.prompt_tokens} tokens to send; a dry run: nothing was asked\n"
-        )
+        counts = result.judging
+        put(f"{counts.planned.n_calls} calls to make, {counts.n_stored} judgements stored\n")
+        show_parts(judging_plan((), [tested.plan]))
         return
     show(format, result.describe, result.to_dict)
     total, n_missing = result.judging.n_judgements, result.judging.n_missing
