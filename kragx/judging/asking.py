@@ -3,13 +3,14 @@
 import asyncio
 import time
 import uuid
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from kragx.errors import JudgingError
+from kragx.judging.agenda import Agenda
+from kragx.judging.breaker import SERVICE, Breaker
 from kragx.judging.counting import NO_CALL, Count, at_most, counted
 from kragx.judging.docket import Docket
-from kragx.judging.pace import wait_before
+from kragx.judging.pace import believed, wait_before
 from kragx.judging.prompt import messages, read_answer, schema
 from kragx.judging.question import Answer, Failure, Judgement, Request, words_of
 from kragx.judging.rubric import Rubric
@@ -18,10 +19,9 @@ from kragx.judging.store import Store, now
 from kragx.judging.tally import Spent, Tally
 from kragx.judging.writer import Writer
 
-_LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for
 # What whoever answered has said, with the most characters that are kept of it.
 _SAID = {"reason": 2000, "detail": 1000, "raw": None, "model": 200, "fingerprint": 200}
-_GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
+GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
 
 
 class Asker:
@@ -30,15 +30,24 @@ class Asker:
     Attributes:
         over_budget: whether a question was not asked since the budget had no room for it.
         others_write: whether another process has written to the store meanwhile.
+        calling: the workers (tasks) that wait for an answer.
     """
 
     def __init__(
-        self, settings: JudgeSettings, docket: Docket, store: Store, writer: Writer, tally: Tally
+        self,
+        settings: JudgeSettings,
+        docket: Docket,
+        agenda: Agenda,
+        store: Store,
+        writer: Writer,
+        tally: Tally,
     ) -> None:
         self.over_budget = False
         self.others_write = False
-        self._settings, self._docket, self._store = settings, docket, store
-        self._writer, self._tally = writer, tally
+        self.calling: set[asyncio.Task[Any] | None] = set()
+        self.breaker = Breaker(settings, agenda, docket.secrets)
+        self._settings, self._docket, self._agenda = settings, docket, agenda
+        self._store, self._writer, self._tally = store, writer, tally
 
     async def judgement(self, key: str) -> Judgement:
         """Ask, or wait for somebody else who is asking the same.
@@ -68,36 +77,63 @@ class Asker:
             self._tally.n_stored += 1
             return stored
         request = Request(messages(question, key), schema(question.rubric), settings.timeout)
-        for number in range(1, settings.attempts + 1):
+        number = n_refused = 0
+        patient_until = float("inf")
+        while True:
             room = await settings.ledger.reserve(request)
             if room is None:
                 self.over_budget = True
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
-            answer, count, seconds = await self._once(request, room)
+            reply = await self._once(request, room)
+            answer, is_refused = reply.answer, reply.is_refused
+            judgement = self._shown(_judgement(key, reply, question.rubric, settings.output_limit))
+            failure = answer if isinstance(answer, Failure) else _failure(judgement)
+            if failure is not None and is_refused:  # no attempt: it waits
+                n_refused += 1
+                patient_until = min(patient_until, reply.started + settings.patience)
+                # While others are answered there is room now and then, and no wait is long.
+                answered = settings.pace.answered
+                is_served = answered is not None and answered > reply.started
+                wait = self._wait(min(n_refused, 2) if is_served else n_refused, failure)
+                if self._agenda.closed:
+                    return judgement
+                if settings.clock() + wait <= patient_until:
+                    await settings.sleep(wait)
+                    continue
+            number += 1
             self._tally.n_retries += number > 1
-            judgement = self._shown(
-                _judgement(key, answer, count, question.rubric, seconds, settings.output_limit)
-            )
             self._writer.keep(judgement)
-            if not isinstance(answer, Failure):
-                break
-            if answer.fatal:
-                raise JudgingError(
-                    f"judge: {judgement.detail}. Every further question would fail the same way, "
-                    f"so judging stopped; what was judged is in {settings.store}"
-                )
-            wait = wait_before(key, number, answer.retry_after)
-            if (
-                self._writer.error is not None
-                or not answer.again
-                or number == settings.attempts
-                or wait > _LONGEST_WAIT
-            ):
-                break
-            if answer.kind == "rate_limit":
-                settings.pace.pause(wait)
-            await settings.sleep(wait)
-        return judgement
+            if failure is None:
+                self.breaker.success()
+                return judgement
+            is_last = is_refused or not failure.again or number == settings.attempts
+            self.breaker.failure(failure, is_last=is_last)
+            if is_last or self._agenda.closed:
+                return judgement
+            await settings.sleep(self._wait(number, failure))
+
+    def _is_refused(self, failure: Failure, started: float) -> bool:
+        """Whether the server had no room, or was away, and took no notice of the question.
+
+        Raises:
+            JudgingError: no server can be expected to come.
+        """
+        if not failure.again:
+            return False
+        pace, settings = self._settings.pace, self._settings
+        if failure.kind == "rate_limit":
+            pace.refusal(started, believed(failure.retry_after, settings.patience))
+        elif failure.away and (pace.answered is None or pace.answered <= started):
+            # While it answers others it is there, and what is away is something behind a gateway.
+            pace.refusal(started)
+            self.breaker.away(failure)
+        else:
+            return False
+        self._tally.n_refused += 1
+        return True
+
+    def _wait(self, number: int, failure: Failure) -> float:
+        return wait_before(number, believed(failure.retry_after, self._settings.patience))
 
     def _graded_elsewhere(self, key: str) -> Judgement | None:
         """The judgement, if another process has got a grade meanwhile."""
@@ -113,34 +149,65 @@ class Asker:
         texts: dict[str, Any] = {name: words_of(said[name], most) for name, most in _SAID.items()}
         return replace(judgement, **texts)
 
-    async def _once(self, request: Request, room: Spent) -> tuple[Answer | Failure, Count, float]:
-        """The answer, what it took, and how many seconds."""
-        settings = self._settings
+    async def _once(self, request: Request, room: Spent) -> "_Reply":
+        settings, task = self._settings, asyncio.current_task()
         count = NO_CALL
         try:
-            await settings.pace.pass_through()
-            started = time.perf_counter()
+            started = await settings.pace.enter()
+            began = time.perf_counter()
             count = at_most(room)  # whatever ends the call, it was made
+            self.calling.add(task)
             try:
-                async with asyncio.timeout(settings.timeout + _GRACE):
+                async with asyncio.timeout(settings.timeout + GRACE):
                     answer = await settings.client.ask(request)
             except TimeoutError:
                 answer = Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
+            finally:
+                self.calling.discard(task)
+                settings.pace.leave()
+            seconds = time.perf_counter() - began
             count = counted(answer, request, room)
-            return answer, count, time.perf_counter() - started
+            is_refused = False
+            if isinstance(answer, Answer) or answer.kind not in SERVICE:
+                settings.pace.answer(started)
+            elif answer.kind == "timeout":
+                settings.pace.timeout(started)
+            elif self._is_refused(answer, started):
+                is_refused, count = True, NO_CALL
+            return _Reply(answer, count, is_refused, started, seconds)
         finally:
             self._tally.add(settings.ledger.settle(room, count))
 
 
-def _judgement(
-    key: str,
-    answer: Answer | Failure,
-    count: Count,
-    rubric: Rubric,
-    seconds: float,
-    output_limit: int | None,
-) -> Judgement:
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What one request came to.
+
+    Attributes:
+        answer: what came.
+        count: what it used.
+        is_refused: the server took no notice of the question, so it was no call.
+        started: when it was asked, by the judge's clock.
+        seconds: that it took.
+    """
+
+    answer: Answer | Failure
+    count: Count
+    is_refused: bool
+    started: float
+    seconds: float
+
+
+def _failure(judgement: Judgement) -> Failure | None:
+    """What an answer lacks that came, but gives no grade."""
+    if judgement.failure is None:
+        return None
+    return Failure(judgement.failure, judgement.detail or "")
+
+
+def _judgement(key: str, reply: _Reply, rubric: Rubric, output_limit: int | None) -> Judgement:
     """What is kept of an answer: its grade, or why it has none."""
+    answer, count = reply.answer, reply.count
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
     outcome: dict[str, Any] = (
         {"failure": read.kind, "detail": read.detail}
@@ -155,7 +222,7 @@ def _judgement(
         **outcome,
         **{f"{kind}_tokens": number for kind, number in asdict(count.usage).items()},
         counting=count.counting,
-        seconds=round(seconds, 4),
+        seconds=round(reply.seconds, 4),
         model=answer.model,
         fingerprint=answer.fingerprint,
         dialect=answer.dialect,

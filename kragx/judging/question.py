@@ -210,6 +210,9 @@ class Failure:
         retry_after: seconds to wait before it, if the server says.
         fatal: nothing else can succeed either (a wrong key, an unknown model): stop asking.
         model, fingerprint, dialect: as for `Answer`.
+        status: of HTTP, if there is one.
+        away: no server took the question (nothing listens, or a gateway has nothing behind it):
+            as long as it answers nobody else either, it is waited for.
     """
 
     kind: FailureKind
@@ -221,6 +224,8 @@ class Failure:
     fatal: bool = False
     model: str | None = None
     fingerprint: str | None = None
+    status: int | None = None
+    away: bool = False
     dialect: str | None = None
 
     def __post_init__(self) -> None:

@@ -5,14 +5,15 @@ faster than `rpm` allows, each with its own attempts and waits; every answer is 
 arrives. The order of the judgements is that of the questions, whatever comes first.
 """
 
-import asyncio
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kragx.errors import JudgingError
+from kragx.judging.agenda import Agenda
 from kragx.judging.asking import Asker
 from kragx.judging.counting import about_spent, most_tokens
+from kragx.judging.crew import Crew
 from kragx.judging.docket import Docket
 from kragx.judging.prompt import messages, schema
 from kragx.judging.question import SETTLED, Judgement, Request
@@ -105,9 +106,10 @@ class Runner:
         if not todo:
             return
         settings = self._settings
-        writer = Writer(store, self._docket)
-        asker = Asker(settings, self._docket, store, writer, self._tally)
-        keys = iter(todo)
+        agenda = Agenda(todo)
+        writer = Writer(store, self._docket, agenda)
+        asker = Asker(settings, self._docket, agenda, store, writer, self._tally)
+        crew = Crew(asker, agenda, settings.timeout)
         with progress_bar(
             f"judging with {settings.model}",
             len(todo),
@@ -115,22 +117,20 @@ class Runner:
             lambda: "".join(self._cost()),
         ) as advance:
 
-            async def work() -> None:
-                for key in keys:
-                    if writer.error is not None:  # what cannot be kept is not asked for
-                        return
+            async def work(*, alone: bool) -> None:
+                while (key := agenda.next(elsewhere=asker.breaker.in_a_cluster)) is not None:
                     self._done[key] = await asker.judgement(key)
                     advance()
+                    if alone and not asker.breaker.unproven:
+                        return
 
-            workers = [
-                asyncio.create_task(work()) for _ in range(min(settings.concurrency, len(todo)))
-            ]
             try:
-                await asyncio.gather(*workers)
+                if asker.breaker.unproven:
+                    await crew.run([work(alone=True)])
+                await crew.run(
+                    work(alone=False) for _ in range(min(settings.concurrency, len(agenda)))
+                )
             finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
                 writer.close()
         if asker.over_budget:
             self._warn_of_changes()

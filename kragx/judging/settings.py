@@ -32,10 +32,12 @@ class JudgeSettings:
         store: the SQLite file that keeps every attempt, or the URL of a PostgreSQL database.
         rubric: one of the user's own (`Rubric`, mapping or YAML file) instead of the built-in ones.
         language: of the built-in rubrics: ``en``, ``ko``, or ``auto`` by what is asked.
-        concurrency: how many requests at once.
+        concurrency: how many requests at once, at most; fewer where the server has no room.
         rpm: the most requests a minute; None for no limit.
         timeout: seconds for one attempt.
         attempts: the most attempts at one question in one run.
+        patience: seconds that a question waits for a server that has no room for it (429) or is
+            away; such refusals are no attempts.
         max_missing: the share of judgements that may be missing before a run ends with an error.
         budget: what may not be exceeded: a cost, or ``{cost, calls, tokens}``.
         prices: ``{model: {input, output, cached_input?}}``, per million tokens.
@@ -61,6 +63,7 @@ class JudgeSettings:
     rpm: Annotated[float | None, optional(above_zero)] = None
     timeout: Annotated[float, above_zero] = 60.0
     attempts: Annotated[int, whole(1)] = 5
+    patience: Annotated[float, number(lambda value: value >= 0, "number of at least 0")] = 600.0
     max_missing: Annotated[float, number(lambda share: 0 <= share <= 1, "share from 0 to 1")] = 0.0
     budget: Annotated[Any, read_budget] = None
     prices: Annotated[Any, read_prices] = None
@@ -140,7 +143,7 @@ class JudgeSettings:
     @cached_property
     def pace(self) -> Pace:
         """When this judge's next request may start, over all runs with it."""
-        return Pace(self.rpm, self.clock, self.sleep)
+        return Pace(self.concurrency, self.rpm, self.timeout, self.clock, self.sleep)
 
     @cached_property
     def flights(self) -> Flights:

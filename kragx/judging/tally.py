@@ -65,6 +65,7 @@ class Tally(Spent):
         n_joined: those that another run was asking just then.
         n_human: judgements that people's labels took the place of.
         n_retries: calls that were no first ones.
+        n_refused: requests for which the server had no room (429) or was away; no calls.
         n_calls_saved: calls that cheaper matchers of a combination made unnecessary.
         planned, planned_most: of a dry run, about what asking would take, and the most it can, for
             what no earlier evaluation with the same judge has counted.
@@ -78,6 +79,7 @@ class Tally(Spent):
     n_joined: int = 0
     n_human: int = 0
     n_retries: int = 0
+    n_refused: int = 0
     n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
     planned: Spent = field(default_factory=Spent, metadata=HIDDEN)
     planned_most: Spent = field(default_factory=Spent, metadata=HIDDEN)

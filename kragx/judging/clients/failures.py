@@ -17,7 +17,13 @@ _FILTERED = frozenset(
     {"content_filter", "content_policy_violation", "responsibleaipolicyviolation"}
 )
 _TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error", "request_too_large"})
-_TOO_LONG_WORDS = ("maximum context length", "prompt is too long", "context window", "context size")
+_TOO_LONG_WORDS = (
+    "maximum context length",
+    "prompt is too long",
+    "context window",
+    "context size",
+    "request too large",  # with 429: for a minute's limit, hence for every minute's
+)
 _SPENT = frozenset(
     {"insufficient_quota", "insufficient_balance", "billing_hard_limit_reached", "billing_error"}
 )
@@ -26,6 +32,10 @@ _TOO_OFTEN = frozenset(
     {"rate_limit_exceeded", "rate_limit_error", "too_many_requests", "resource_exhausted"}
 )
 _HOPELESS = frozenset({"invalid_api_key", "authentication_error", "model_not_found"})
+_UNREACHED = frozenset(  # of httpx, aiohttp and Python
+    {"ConnectError", "ConnectTimeout", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
+)
+_AWAY = frozenset({502, 503, 529})  # nothing is behind the gateway, or it takes nothing now
 _BUSY = frozenset({"overloaded_error", "server_error", "unavailable", "engine_overloaded"})
 
 
@@ -38,6 +48,8 @@ def failed(error: Exception) -> Failure:
     name = type(error).__name__
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", getattr(response, "status_code", None))
+    if (cause := _unreached(error)) is not None:
+        return Failure("connection", f"{type(cause).__name__}: {cause}", again=True, away=True)
     if isinstance(error, TimeoutError) or "Timeout" in name:
         return Failure("timeout", f"{name}: {error}", again=True)
     if isinstance(status, int):
@@ -50,6 +62,13 @@ def failed(error: Exception) -> Failure:
             raise cause
         return Failure("connection", f"{type(cause).__name__}: {cause}", again=True)
     return Failure("api_error", f"{name}: {error}")
+
+
+def _unreached(error: BaseException | None) -> BaseException | None:
+    """Of an error and its causes the one that says that no server was reached."""
+    while error is not None and type(error).__name__ not in _UNREACHED:
+        error = error.__cause__
+    return error
 
 
 def _is_network(error: BaseException) -> bool:
@@ -76,7 +95,9 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
     lower, detail = message.lower(), f"{status}: {message or 'an error without a word'}"
     again = status in _TRANSIENT or not 300 <= status < 500 or bool(words & _BUSY)
     wait = _retry_after(headers)
-    otherwise = Failure("api_error", detail, again=again, retry_after=wait)
+    otherwise = Failure(
+        "api_error", detail, again=again, retry_after=wait, status=status, away=status in _AWAY
+    )
     kinds = (
         (words & _FILTERED, Failure("content_filter", detail)),
         (
@@ -85,10 +106,13 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
         ),
         (  # a quota that is used up does not come back by waiting
             words & _SPENT or status == 402 or any(text in lower for text in _SPENT_WORDS),
-            Failure("rate_limit", detail, fatal=True),
+            Failure("rate_limit", detail, fatal=True, status=status),
         ),
         (words & _TOO_OFTEN or status == 429, replace(otherwise, kind="rate_limit", again=True)),
-        (words & _HOPELESS or status == 401, Failure("api_error", detail, fatal=True)),
+        (
+            words & _HOPELESS or status == 401,
+            Failure("api_error", detail, fatal=True, status=status),
+        ),
         (status == 408, replace(otherwise, kind="timeout")),
     )
     return next((failure for applies, failure in kinds if applies), otherwise)

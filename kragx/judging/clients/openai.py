@@ -19,6 +19,8 @@ from kragx.secrets import Address, secrets_in
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+_CONNECT = 10.0  # seconds; what takes longer is no server that listens
+
 # Reasoning models refuse a temperature, so it is left out for them unless asked for.
 _REASONING = re.compile(r"(^|/)(o\d|gpt-([5-9]|\d\d))(?!.*chat)")
 
@@ -106,7 +108,7 @@ class OpenAIClient:
                     "schema": dict(request.schema),
                 },
             },
-            "timeout": request.timeout,
+            "timeout": openai.Timeout(request.timeout, connect=min(_CONNECT, request.timeout)),
             "extra_body": dict(self.extra_body) if self.extra_body else None,
         }
         # Named exceptions only: anything else (a recorded test that lacks this request, a mistake

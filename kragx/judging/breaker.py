@@ -1,0 +1,127 @@
+"""When a run should stop since nothing succeeds any more."""
+
+from collections.abc import Mapping
+
+from kragx.errors import JudgingError
+from kragx.judging.agenda import Agenda
+from kragx.judging.question import Failure, FailureKind
+from kragx.judging.settings import JudgeSettings
+from kragx.secrets import Secrets
+
+_FIRST = 5  # calls in a row without any answer, before anything was answered
+_IN_A_ROW = 20  # failed judgements of one kind in a row, beside those that were under way
+_CLUSTER = 10  # failures in a row after which questions are taken from elsewhere
+_AWAY = 3  # refused connections, before anything was answered
+_RESTART = 60.0  # seconds; a server that answered within them is coming back
+
+SERVICE: frozenset[FailureKind] = frozenset({"api_error", "connection", "timeout", "rate_limit"})
+"""Kinds of failure that are no answer."""
+
+_REMEDIES: Mapping[FailureKind | int, str] = {
+    401: "check the API key (judge.api_key_env names the variable that holds it)",
+    402: "add credit with the provider",
+    403: "check what the API key may use, or what a gateway in between blocks",
+    404: "check the name of the model (judge.model) and the address (judge.base_url)",
+    "refusal": "another model or rubric may help",
+    "length": "raise judge.max_output_tokens",
+    "content_filter": "another provider, or a filter that is set otherwise, may help",
+    "invalid_json": "use a model or server that keeps to a JSON schema",
+    "out_of_range": "use a model or server that keeps to a JSON schema",
+    "timeout": "raise judge.timeout, or lower judge.concurrency",
+    "rate_limit": "lower judge.concurrency or judge.rpm, or raise the limit with the provider",
+    "connection": "check the address (judge.base_url), and that the server runs",
+    "api_error": "what the server says tells why",
+    "not_asked": "raise the budget",
+}
+
+
+def remedy(kind: FailureKind, status: int | None = None) -> str:
+    """What to do about a failure."""
+    if kind == "rate_limit" and status == 402:
+        return _REMEDIES[402]
+    return _REMEDIES.get(status or 0, _REMEDIES[kind]) if kind == "api_error" else _REMEDIES[kind]
+
+
+class Breaker:
+    """Counts what fails in a row, over one run, and ends the run where that is no accident.
+
+    * What the client calls fatal (a wrong key, a used-up quota) ends it at once.
+    * Until a first answer has come, questions are asked one after the other, and five calls in a
+      row without an answer end it, as do three refused connections.
+    * Later, failed judgements of the same kind end it: 20 in a row and as many as two rounds of
+      `concurrency`. Texts that a gateway blocks may stand side by side, so after ten the next
+      questions are taken from elsewhere.
+    * So does a server that has answered nobody for `patience`.
+
+    Where nothing more waits to be asked, only the first holds.
+    """
+
+    def __init__(self, settings: JudgeSettings, agenda: Agenda, secrets: Secrets) -> None:
+        self._settings, self._agenda, self._secrets = settings, agenda, secrets
+        self._begun = settings.clock()
+        self._group: str | None = None
+        self._in_a_row = self._n_away = 0
+
+    @property
+    def unproven(self) -> bool:
+        """Whether the service has answered nothing yet: one question at a time is enough."""
+        return self._settings.pace.answered is None
+
+    @property
+    def in_a_cluster(self) -> bool:
+        """Whether so much has failed in a row that other questions should be tried."""
+        return self._in_a_row >= _CLUSTER
+
+    def success(self) -> None:
+        """A grade came."""
+        self._in_a_row = 0
+
+    def failure(self, failure: Failure, *, is_last: bool) -> None:
+        """An attempt failed; whether it was the last one at its question.
+
+        Raises:
+            JudgingError: no other one can be expected to succeed.
+        """
+        if failure.fatal:
+            raise self._stop(failure, "Every further question would fail the same way")
+        if not is_last and not self.unproven:
+            return
+        settings, is_service = self._settings, failure.kind in SERVICE
+        group = "service" if is_service else failure.kind
+        self._in_a_row = self._in_a_row + 1 if group == self._group else 1
+        self._group = group
+        first = is_service and self.unproven
+        most = _FIRST if first else _IN_A_ROW + 2 * settings.concurrency
+        if not self._agenda:  # there is nothing to save
+            return
+        if self._in_a_row >= most:
+            calls = "calls, the first ones," if first else "questions"
+            raise self._stop(failure, f"{self._in_a_row} {calls} in a row failed")
+        silent = settings.clock() - max(self._begun, settings.pace.answered or self._begun)
+        if is_service and silent > max(settings.patience, 3 * settings.timeout):
+            raise self._stop(failure, f"Nothing was answered for {silent:.0f} s")
+
+    def away(self, failure: Failure) -> None:
+        """No server took a question.
+
+        Raises:
+            JudgingError: none has answered before that could be coming back.
+        """
+        settings, answered = self._settings, self._settings.pace.answered
+        if answered is not None and (
+            answered >= self._begun or settings.clock() - answered < _RESTART
+        ):
+            return
+        self._n_away += 1
+        if self._n_away >= _AWAY:
+            address = self._secrets.masked(dict(settings.client.settings)).get("base_url")
+            raise self._stop(failure, f"No server answers at {address or 'its address'}")
+
+    def _stop(self, failure: Failure, why: str) -> JudgingError:
+        self._agenda.closed = True
+        words = self._secrets.masked(failure.detail) or failure.kind
+        return JudgingError(
+            f"judge: {words}. {why}, so judging stopped; what was judged is in "
+            f"{self._settings.store}",
+            remedy=f"{remedy(failure.kind, failure.status)}; a new run goes on from there",
+        )

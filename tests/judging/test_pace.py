@@ -1,0 +1,220 @@
+"""How many requests run at once, and how long a question waits for a server without room."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+import time
+from collections import Counter, deque
+
+import pytest
+
+from kragx.judging import Failure, Judge
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.pace import Pace, believed, wait_before
+from tests.judging.server import Handler, serving
+from tests.judging.support import FakeTime, ask, judge_of, openai_client
+
+BUSY = Failure("rate_limit", "429: slow down", again=True)
+
+
+@pytest.mark.parametrize(
+    ("retry_after", "floor"),
+    [
+        (None, 0.5),
+        (0.0, 0.5),
+        (-5.0, 0.5),
+        (math.nan, 0.5),
+        (math.inf, 0.5),
+        (-math.inf, 0.5),
+        (1e30, 0.5),
+        (601.0, 0.5),
+        (0.1, 0.5),
+        (7.0, 7.0),
+        (600.0, 600.0),
+    ],
+)
+@pytest.mark.parametrize(("number", "jitter"), [(1, 1), (2, 2), (5, 16), (7, 60), (10**6, 60)])
+def test_waits(retry_after, floor, number, jitter):
+    """A wait is never below half a second, nor below a credible Retry-After; the rest is jitter."""
+    waits = [wait_before(number, believed(retry_after, 600.0)) for _ in range(200)]
+    assert floor <= min(waits) < floor + 0.2 * jitter  # each fails once in 10^19 times
+    assert floor + 0.8 * jitter < max(waits) <= floor + jitter
+
+
+def pace_of(concurrency=8, timeout=60.0):
+    """A pace, and the clock that it goes by."""
+    now = FakeTime()
+    return Pace(concurrency, None, timeout, now.clock, now.sleep), now
+
+
+def test_refusals_of_one_burst_halve_the_limit_once():
+    """By hand: 8, refused 8 times at once, 4; the next burst 2, 1, and never below one."""
+    pace, now = pace_of()
+    limits = []
+    for _ in range(4):
+        now.now += 1.0
+        sent = now.now
+        now.now += 1.0
+        for _ in range(8):
+            pace.refusal(sent)
+        limits.append(pace.limit)
+    assert limits == [4, 2, 1, 1]
+
+
+def test_answers_raise_the_limit():
+    """By hand: from 2, the answers of each full round add one, and `concurrency` is the most."""
+    pace, now = pace_of(4)
+    now.now = 1.0
+    pace.refusal(0.5)
+    assert pace.limit == 2
+    for _ in range(2):
+        pace.answer(now.now)
+    assert pace.limit == pytest.approx(2 + 1 / 2 + 1 / 2.5)
+    for _ in range(20):
+        pace.answer(now.now)
+    assert pace.limit == 4
+
+
+def test_answers_that_queue_lower_the_limit():
+    """Where answers take three times the fastest and half the timeout; a slow model alone none."""
+    pace, now = pace_of(16)
+    for _ in range(50):  # always 40 of 60 s
+        sent = now.now
+        now.now += 40
+        pace.answer(sent)
+    assert pace.limit == 16
+    pace, now = pace_of(16)
+    pace.answer(now.now)
+    for _ in range(50):
+        sent = now.now
+        now.now += 40
+        pace.timeout(sent)
+    assert pace.limit < 4
+
+
+def test_no_more_run_than_the_limit(store):
+    """After refusals fewer requests are under way at once, after answers more again."""
+    running, seen = 0, []
+
+    class Busy(ScriptedClient):
+        async def ask(self, request):
+            nonlocal running
+            running += 1
+            seen.append(running)
+            await asyncio.sleep(0.001)
+            running -= 1
+            return BUSY if 20 <= len(seen) < 60 else await super().ask(request)
+
+    judged = judge_of(Busy(lambda _: 2), store, concurrency=8).judge(
+        [ask(f"d{number}") for number in range(300)]
+    )
+    assert [judgement.grade for judgement in judged.judgements] == [2] * 300
+    assert max(seen[8:20]) == 8
+    assert max(seen[50:60]) <= 2
+    assert max(seen[-40:]) > 4
+
+
+def test_whoever_is_cancelled_while_waiting_holds_no_place():
+    """Of 200 that wait for two places and are cancelled here and there, no place is lost."""
+    pace = Pace(2, None, 60.0, time.monotonic, asyncio.sleep)
+
+    async def work(number):
+        await pace.enter()
+        try:
+            await asyncio.sleep(0.0005 * (number % 3))
+        finally:
+            pace.leave()
+
+    async def main():
+        tasks = [asyncio.create_task(work(number)) for number in range(200)]
+        for number, task in enumerate(tasks):
+            await asyncio.sleep(0)
+            if number % 3 == 0:
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        async with asyncio.timeout(5):
+            await asyncio.gather(work(1), work(2), work(3))
+
+    threads = [threading.Thread(target=asyncio.run, args=(main(),)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert pace._n_running == 0
+
+
+def test_a_429_is_no_attempt_and_no_row(store):
+    """Refused eight times with `attempts: 1`, a question gets its grade, and one row."""
+    client = ScriptedClient([BUSY] * 8 + [3])
+    judge = judge_of(client, store, attempts=1, budget={"calls": 1})
+    judged = judge.judge([ask("a")])
+    assert judged.judgements[0].grade == 3
+    tally = judged.tally
+    assert (tally.n_calls, tally.n_retries, tally.n_refused) == (1, 0, 8)
+
+
+def test_patience_ends(store):
+    """A question that is refused for `patience` seconds is a failed judgement."""
+    now = FakeTime()
+    client = ScriptedClient(lambda _: BUSY)
+    judge = judge_of(client, store, patience=100, clock=now.clock, sleep=now.sleep)
+    (judgement,) = judge.judge([ask("a")]).judgements
+    assert (judgement.failure, judgement.detail) == ("rate_limit", "429: slow down")
+    assert 40 <= now.now <= 100
+    assert len(client.requests) >= 4
+    (judgement,) = judge_of(client, store, patience=0).judge([ask("a")]).judgements
+    assert judgement.failure == "rate_limit"
+
+
+class Limited(Handler):
+    """Answers at most `allowed` requests in `window` seconds, and says what it likes of waiting."""
+
+    allowed, window = 20, 0.1
+    says = ("0", "-1", "nan", "inf", "99999999999", "soon", "Fri, 01 Jan 1999 00:00:00 GMT", "0.1")
+
+    def do_POST(self):  # noqa: N802
+        """429 where too many came within the window."""
+        server = self.server
+        with server.lock:
+            now, times = time.monotonic(), server.__dict__.setdefault("times", deque())
+            while times and times[0] < now - self.window:
+                times.popleft()
+            is_over = len(times) >= self.allowed
+            if is_over:
+                server.seen["refused"] += 1
+                says = self.says[server.seen["refused"] % len(self.says)]
+            else:
+                times.append(now)
+        if is_over:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.error(429, "rate_limit_exceeded", "slow down", {"retry-after": says})
+        else:
+            super().do_POST()
+
+
+def test_more_questions_than_a_server_allows(store):
+    """Of 300 at 20 a second (both ten times as fast here) none is missing, whatever is said."""
+    started = time.monotonic()
+
+    async def sleep(seconds):
+        await asyncio.sleep(seconds / 10)
+
+    with serving() as server:
+        server.RequestHandlerClass = Limited
+        judge = Judge(
+            openai_client(server.base_url),
+            store=store,
+            concurrency=32,
+            progress=False,
+            clock=lambda: (time.monotonic() - started) * 10,
+            sleep=sleep,
+        )
+        judged = judge.judge([ask(f"document {n} grade-{n % 4}") for n in range(300)])
+    assert Counter(judgement.grade for judgement in judged.judgements) == dict.fromkeys(
+        range(4), 75
+    )
+    tally = judged.tally
+    assert tally.n_refused == server.seen["refused"] > 0
+    assert (tally.n_calls, tally.n_retries) == (300, 0)
