@@ -16,6 +16,8 @@ import openai
 import vcr
 import vcr.patch
 
+from kragx.secrets import Secrets
+
 # httpx2 since openai 3, httpx before.
 httpx = import_module(openai.DefaultAsyncHttpxClient.__mro__[1].__module__)
 SEND = f"_{httpx.__name__.capitalize()}AsyncHttpTransport_handle_async_request"
@@ -28,22 +30,33 @@ KEPT_RESPONSE = ("content-type", "retry-after", "x-transport-error")
 
 
 def scrub_request(request):
-    """Keep the headers of the list, and a host that is nobody's."""
-    request.headers = {
-        name: value for name, value in request.headers.items() if name.lower() in KEPT_REQUEST
-    }
-    request.uri = HOST + request.uri.split("/v1", 1)[1]
+    """Keep the headers of the list, a host that is nobody's, and no secret in what is sent."""
+    request.headers = masked(
+        {name: value for name, value in request.headers.items() if name.lower() in KEPT_REQUEST}
+    )
+    request.uri = HOST + request.uri.partition("?")[0].split("/v1", 1)[1]
+    request.body = masked(request.body)
     return request
 
 
 def scrub_response(response):
-    """Keep the headers of the list."""
+    """Keep the headers of the list, and no secret that the server says again."""
     response["headers"] = {
-        name: values
+        name: masked(values)
         for name, values in response["headers"].items()
         if name.lower() in KEPT_RESPONSE
     }
+    response["body"]["string"] = masked(response["body"]["string"])
     return response
+
+
+def masked(value):
+    """Texts, in bytes too, without the secrets of the environment."""
+    secrets = Secrets.of()
+    if not isinstance(value, bytes):
+        return secrets.masked(value)
+    text = value.decode(errors="surrogateescape")
+    return secrets.mask(text).encode(errors="surrogateescape")
 
 
 def same_question(first, second):

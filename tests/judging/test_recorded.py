@@ -10,10 +10,19 @@ import re
 import pytest
 import yaml
 from vcr.errors import CannotOverwriteExistingCassetteException
+from vcr.request import Request
 
 from kragx.judging import LangChainClient, Store
 from tests.judging.chat import SmallChat
-from tests.judging.recording import CASSETTES, HOST, KEPT_REQUEST, KEPT_RESPONSE, cassette
+from tests.judging.recording import (
+    CASSETTES,
+    HOST,
+    KEPT_REQUEST,
+    KEPT_RESPONSE,
+    cassette,
+    scrub_request,
+    scrub_response,
+)
 from tests.judging.support import ENDPOINT, FakeTime, ask, judge_of, openai_client
 
 CLIENTS = ("openai", "langchain")
@@ -182,6 +191,21 @@ def test_cassettes_hold_no_secrets():
             assert {name.lower() for name in each["request"]["headers"]} <= set(KEPT_REQUEST)
             assert {name.lower() for name in each["response"]["headers"]} <= set(KEPT_RESPONSE)
             assert each["request"]["uri"].startswith(HOST)
+
+
+def test_what_is_recorded_is_scrubbed(monkeypatch):
+    """By an allow-list of headers; a key of the environment that is said again is masked."""
+    key = "any-Key/9982-of-somebody"
+    monkeypatch.setenv("SOME_API_KEY", key)
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "X-Team": key}
+    address = f"http://me:{key}@host:1/v1/chat/completions?key={key}"
+    sent = scrub_request(Request("POST", address, f'{{"user": "{key}"}}'.encode(), headers))
+    assert sent.headers == {"Content-Type": "application/json"}
+    assert (sent.uri, sent.body) == (f"{HOST}/chat/completions", b'{"user": "${SOME_API_KEY}"}')
+    said = {"Set-Cookie": [key], "retry-after": [key], "content-type": ["text/plain"]}
+    kept = scrub_response({"headers": said, "body": {"string": f"no {key.upper()}".encode()}})
+    assert kept["headers"] == {"retry-after": ["${SOME_API_KEY}"], "content-type": ["text/plain"]}
+    assert kept["body"]["string"] == b"no ${SOME_API_KEY}"
 
 
 def test_what_is_sent():
