@@ -37,7 +37,7 @@ FAILED = {**RECORDS[0], "query_id": f"{NAME}failed", "retrieved": None, "error":
 MODULE = f"""
 import warnings
 from langchain_core.documents import Document
-from kragx.judging import Answer, Usage
+from kragx.judging import Answer, Failure, Usage
 
 def fails(question):
     warnings.warn({TEXT!r})
@@ -52,7 +52,13 @@ class Client:
     settings = {{"provider": {NAME!r}, "base_url": {NAME!r}, "model": {NAME!r}}}
 
     async def ask(self, request):
-        return Answer({json.dumps({"reason": TEXT, "grade": 2})!r}, Usage(1, 1))
+        text = request.messages[-1][1]
+        about = {{"model": {NAME!r} + text[-60], "fingerprint": {NAME!r}}}
+        if "five 5" in text:
+            return Failure("api_error", {TEXT!r}, {TEXT!r}, **about)
+        if "five 4" in text:
+            return Failure("refusal", {TEXT!r}, {TEXT!r}, **about)
+        return Answer({json.dumps({"reason": TEXT, "grade": 2})!r}, Usage(1, 1), **about)
 """
 
 
@@ -87,7 +93,7 @@ def folder(here: Path, module: Callable[[str, str], None], kragx) -> Path:
             f"{NAME}other": {"results": "good.jsonl"},
         },
         "matchers": {f"{NAME}id": "id", f"{NAME}judge": {"method": "llm", "mode": "support"}},
-        "judge": {"client": "hostile:Client", "store": "store.sqlite"},
+        "judge": {"client": "hostile:Client", "store": "store.sqlite", "max_missing": 0.9},
         "metrics": ["mrr@10", "recall@1"],
         "slices": ["query_type"],
         "max_failed": 0.5,
@@ -119,6 +125,8 @@ run config.yaml --set baseline={quoted}
 run config.yaml --set dataset.path={quoted}
 run config.yaml --set max_failed={quoted}
 run config.yaml --set judge.client={quoted}
+run config.yaml --set judge.max_missing=0
+run config.yaml --set judge.max_missing=0 --set judge.repeat=1
 run config.yaml --set gates={{mrr@10:{quoted}}}
 {name}
 score {name}
@@ -165,6 +173,7 @@ judge fill human.qrels human.qrels --runs one.run --out {name}.csv
 judge probe config.yaml --resamples 100 --passages 2
 judge label {name}.qrels --results good.jsonl
 judge store stats --store store.sqlite
+judge store stats --store store.sqlite --format json
 judge store stats --store {name}
 judge store export {name}.jsonl --store store.sqlite
 judge store import human.qrels --store {name}.sqlite
