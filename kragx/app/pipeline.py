@@ -32,6 +32,7 @@ from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
 from kragx.judging import read_judge
+from kragx.judging.budget import read_budget
 from kragx.judging.judge import adjusted
 from kragx.matchers import BaseMatcher, Heard, MatchItem, matcher
 from kragx.metrics import parse_all
@@ -74,7 +75,8 @@ def run(
             keeps none.
         fresh: ask everything, whatever an interrupted run has left.
         judging: options of the judge that win over the config's (``budget``, ``dry_run``, ...);
-            the report's config has them, as numbers may depend on them.
+            the report's config has them, as numbers may depend on them. Of a ``budget`` the limits
+            that it names win over those of the same period.
         anyway: compare with the config's earlier results even if they cannot be compared.
         say: is told, before anything is asked, what so few questions cannot decide, and before
             a retriever is, what becomes of the answers that an interrupted run has left.
@@ -91,7 +93,11 @@ def run(
             raise UsageError(
                 f"{', '.join(judging)}: the config has no 'judge' that this could belong to"
             )
-        config = config.model_copy(update={"judge": {**config.judge, **judging}})
+        options = dict(judging)
+        if "budget" in options:
+            budgets = read_budget(filled(config.judge.get("budget")))
+            options["budget"] = budgets.with_limits(options["budget"]).to_dict()
+        config = config.model_copy(update={"judge": {**config.judge, **options}})
     corpus = corpus_of(config)
     matchers = _named_matchers(config)
     dataset = _with_texts(load_dataset(config), config, corpus, matchers)

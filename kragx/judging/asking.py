@@ -80,7 +80,7 @@ class Asker:
         number = n_refused = 0
         patient_until = float("inf")
         while True:
-            room = await settings.ledger.reserve(request)
+            room = await settings.ledger.reserve(request, self._store)
             if room is None:
                 self.over_budget = True
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
@@ -102,6 +102,7 @@ class Asker:
                     continue
             number += 1
             self._tally.n_retries += number > 1
+            settings.ledger.wrote(judgement.uid)
             self._writer.keep(judgement)
             if failure is None:
                 self.breaker.success()

@@ -1,20 +1,17 @@
-"""What judging may cost: prices, budgets, and the ledger that keeps to them."""
+"""What judging may cost: prices and budgets."""
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import Mapping
-from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from kragx.errors import UsageError, inside
-from kragx.judging.counting import Count, most_tokens
-from kragx.judging.question import Request
 from kragx.judging.tally import Spent
 from kragx.plugins import check_options, from_options, number, optional
 
+Per = Literal["run", "day", "week", "month", "year", "total"]
 _amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
 
 
@@ -48,6 +45,24 @@ class Price:
         ) / 1_000_000
 
 
+@dataclass
+class Used:
+    """What counts against a limit: an amount of each kind."""
+
+    cost: float = 0.0
+    calls: int = 0
+    tokens: int = 0
+
+    @classmethod
+    def of(cls, spent: Spent, price: Price | None) -> Used:
+        """What was spent, at a price; without one it costs nothing."""
+        tokens = spent.prompt_tokens + spent.completion_tokens
+        return cls(price.of(spent) if price else 0.0, spent.n_calls, tokens)
+
+    def __add__(self, other: Used) -> Used:
+        return Used(self.cost + other.cost, self.calls + other.calls, self.tokens + other.tokens)
+
+
 @dataclass(frozen=True)
 class Budget:
     """What may not be exceeded; None is no limit.
@@ -56,6 +71,8 @@ class Budget:
         cost: in the currency of the price table.
         calls: requests, retries included.
         tokens: of prompts and answers together.
+        per: ``run``, that is whatever one judge asks; or all that the store has of the current
+            ``day``, ``week`` (from Monday), ``month`` or ``year`` in UTC, or in ``total``.
 
     Raises:
         UsageError: an amount is no number of at least 0.
@@ -64,9 +81,53 @@ class Budget:
     cost: Annotated[float | None, optional(_amount)] = None
     calls: Annotated[int | None, optional(_amount)] = None
     tokens: Annotated[int | None, optional(_amount)] = None
+    per: Per = "run"
 
     def __post_init__(self) -> None:
         check_options(self)
+
+    def lacking(self, used: Used) -> str | None:
+        """Which limit is less than what is used; None if none is."""
+        for name in ("cost", "calls", "tokens"):
+            limit = getattr(self, name)
+            if limit is not None and getattr(used, name) > limit:
+                return name
+        return None
+
+    def allows(self, spent: Spent, price: Price | None) -> bool:
+        """Whether so much may be spent."""
+        return self.lacking(Used.of(spent, price)) is None
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """Limits that hold side by side."""
+
+    limits: tuple[Budget, ...] = ()
+
+    @property
+    def cost(self) -> float | None:
+        """The least limit of a cost; None if there is none."""
+        costs = (budget.cost for budget in self.limits if budget.cost is not None)
+        return min(costs, default=None)
+
+    def allows(self, spent: Spent, price: Price | None) -> bool:
+        """Whether so much may be spent, apart from what others have used."""
+        return all(budget.allows(spent, price) for budget in self.limits)
+
+    def with_limits(self, limits: Mapping[str, Any]) -> Budgets:
+        """The same with the limits of a command line, which win over those of the same period."""
+        per = limits.get("per", "run")
+        own = {budget.per: budget for budget in self.limits}
+        changed = replace(own.get(per, Budget()), **limits)
+        return Budgets(tuple({**own, per: changed}.values()))
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """As a config has them."""
+        return [
+            {name: value for name, value in vars(budget).items() if value is not None}
+            for budget in self.limits
+        ]
 
 
 def read_prices(prices: Any) -> dict[str, Price]:
@@ -90,14 +151,24 @@ def _price(model: object, price: object) -> Price:
         raise UsageError("write {input: 0.4, output: 1.6}, per million tokens")
 
 
-def read_budget(budget: Any) -> Budget:
-    """A budget from a number (cost) or ``{cost, calls, tokens}``."""
+def read_budget(budget: Any) -> Budgets:
+    """Budgets from a number (cost), ``{cost, calls, tokens, per}``, or several of these."""
+    if isinstance(budget, Budgets):
+        return budget
+    several = isinstance(budget, (list, tuple))
+    limits: list[Budget] = []
+    for number_, one in enumerate(budget if several else [budget]):
+        with inside("budget"), inside(str(number_)) if several else nullcontext():
+            limits.append(_budget(one))
+            if limits[-1].per in [other.per for other in limits[:-1]]:
+                raise UsageError(f"a second one per {limits[-1].per}", remedy="make them one")
+    return Budgets(tuple(limits))
+
+
+def _budget(budget: Any) -> Budget:
     if isinstance(budget, Budget):
         return budget
-    with inside("budget"):
-        if isinstance(budget, Mapping):
-            return from_options(Budget, budget)
-        return Budget(cost=budget)
+    return from_options(Budget, budget) if isinstance(budget, Mapping) else Budget(cost=budget)
 
 
 @dataclass
@@ -125,85 +196,3 @@ class Plan:
         self.keys.add(key)
         self.about.add(about)
         self.most.add(most)
-
-
-class Ledger:
-    """Counts what was asked and what it used, and says when a budget would be exceeded.
-
-    Before a call the most that it can use is reserved, so that the budget holds whatever the
-    answers turn out to be; where there is no room for that, the call waits for others to be
-    settled. What a call without an answer can have used stays reserved. Safe to use from several
-    threads and event loops.
-
-    Args:
-        budget: what may not be exceeded.
-        price: of the model; None if it is not known.
-        output_limit: the most tokens of an answer; None if there is no limit.
-    """
-
-    def __init__(self, budget: Budget, price: Price | None, output_limit: int | None) -> None:
-        self.spent = Spent()
-        self._budget = budget
-        self._price = price
-        self._output_limit = output_limit
-        self._reserved = Spent()
-        self.unknown = Spent()
-        # Where a call used more than a call can use, the next one can, too.
-        self._excess = Spent()
-        self._waiting: list[Future[None]] = []
-        self._lock = threading.Lock()
-
-    @property
-    def cost(self) -> float | None:
-        """What was spent so far; None without a price."""
-        return None if self._price is None else self._price.of(self.spent)
-
-    async def reserve(self, request: Request) -> Spent | None:
-        """Room for a call, as soon as there is some.
-
-        Returns:
-            the most that the call can use, which must be settled; None if no call is on its way
-            that could make room.
-        """
-        most = most_tokens(request, self._output_limit)
-        while True:
-            with self._lock:
-                room = most + self._excess
-                if self._fits(self.spent + self.unknown + self._reserved + room):
-                    self._reserved.add(room)
-                    return room
-                if not self._reserved.n_calls:
-                    return None
-                turn: Future[None] = Future()
-                self._waiting.append(turn)
-            await asyncio.wrap_future(turn)
-
-    def _fits(self, spent: Spent) -> bool:
-        budget, price = self._budget, self._price
-        used_of_limits = (
-            (spent.n_calls, budget.calls),
-            (spent.prompt_tokens + spent.completion_tokens, budget.tokens),
-            (price.of(spent) if price else 0.0, budget.cost),
-        )
-        return all(limit is None or used <= limit for used, limit in used_of_limits)
-
-    def settle(self, room: Spent, count: Count) -> Spent:
-        """Replace what was reserved by what was used, which is returned."""
-        spent = count.spent
-        with self._lock:
-            self._reserved.add(-room)
-            self.spent.add(spent)
-            if count.counting == "most":
-                self.unknown.add(replace(room, n_calls=0))
-            elif count.counting is None:
-                self._learn(spent, room)
-            waiting, self._waiting = self._waiting, []
-        for turn in waiting:
-            if turn.set_running_or_notify_cancel():
-                turn.set_result(None)
-        return spent
-
-    def _learn(self, spent: Spent, room: Spent) -> None:
-        for name in ("prompt_tokens", "completion_tokens"):
-            beyond = getattr(spent, name) - getattr(room, name)
-            setattr(self._excess, name, getattr(self._excess, name) + max(0, beyond))

@@ -108,7 +108,7 @@ def counted(answer: Answer | Failure, request: Request, room: Spent) -> Count:
         return Count(usage)
     if isinstance(answer, Failure) and usage.prompt is None and usage.completion is None:
         if answer.kind in _UNANSWERED:
-            return at_most(room)
+            return NO_CALL if answer.away else at_most(room)
         if answer.kind in _FREE:
             return NO_CALL if answer.kind == "rate_limit" and answer.again else Count()
     prompt, completion = usage.prompt, usage.completion

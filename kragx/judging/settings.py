@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from kragx.errors import UsageError, inside
-from kragx.judging.budget import Ledger, Plan, Price, read_budget, read_prices
+from kragx.judging.budget import Plan, Price, read_budget, read_prices
 from kragx.judging.flights import Flights
 from kragx.judging.keys import output_limit
+from kragx.judging.ledger import Ledger
 from kragx.judging.pace import Pace
 from kragx.judging.question import Client
 from kragx.judging.rubric import Asks, Rubric, built_in, read_rubric
@@ -39,7 +40,8 @@ class JudgeSettings:
         patience: seconds that a question waits for a server that has no room for it (429) or is
             away; such refusals are no attempts.
         max_missing: the share of judgements that may be missing before a run ends with an error.
-        budget: what may not be exceeded: a cost, or ``{cost, calls, tokens}``.
+        budget: what may not be exceeded: a cost, ``{cost, calls, tokens, per}``, or several of
+            these.
         prices: ``{model: {input, output, cached_input?}}``, per million tokens.
         currency: what the prices are in.
         ask_again: which stored failures are asked again in another run: ``transient`` ones
@@ -133,7 +135,7 @@ class JudgeSettings:
     @cached_property
     def ledger(self) -> Ledger:
         """What this judge has used so far, over all runs with it."""
-        return Ledger(self.budget, self.price, self.output_limit)
+        return Ledger(self.budget, self.model, self.prices, self.output_limit)
 
     @cached_property
     def plan(self) -> Plan:

@@ -6,16 +6,19 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import cycle
 
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx.errors import JudgingError
+from kragx.errors import JudgingError, UsageError
 from kragx.judging import Answer, Failure, Store, Usage
-from kragx.judging.budget import Budget, Ledger, Price
+from kragx.judging.budget import Budget, Budgets, Price, read_budget
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.counting import at_most, counted, most_tokens
+from kragx.judging.ledger import Ledger
+from kragx.judging.periods import bounds_of
 from kragx.judging.question import Request
 from kragx.judging.records import statistics
 from kragx.judging.tally import Spent
@@ -44,7 +47,7 @@ class Server:
     async def call(self, ledger: Ledger, number: int) -> bool:
         """One call; False if there was no room for it."""
         kind, share, turns = self.script[number % len(self.script)]
-        room = await ledger.reserve(REQUEST)
+        room = await ledger.reserve(REQUEST, None)
         if room is None:
             return False
         count = at_most(room)
@@ -98,7 +101,7 @@ def test_used_to_the_end_and_never_passed(script, limit, times, concurrency):
     """
     tokens = MOST.prompt_tokens + MOST.completion_tokens
     amount = {"cost": PRICE.of(MOST), "tokens": tokens, "calls": 1}[limit] * times
-    ledger = Ledger(Budget(**{limit: amount}), PRICE, LIMIT)
+    ledger = Ledger(Budgets((Budget(**{limit: amount}),)), "m", {"m": PRICE}, LIMIT)
     server = Server(script)
     n_left = asyncio.run(used_up(ledger, server, 600, concurrency))
     billed, spent = server.billed, ledger.spent
@@ -226,3 +229,149 @@ def test_errors_of_a_service_are_free(failure, store):
     tally = judge.judge([ask("a"), ask("b")]).tally
     assert (tally.n_calls_without_usage, tally.n_calls_estimated) == (0, 0)
     assert (tally.prompt_tokens, tally.completion_tokens) == (100, 20)
+
+
+# -- periods ----------------------------------------------------------------------------------
+
+
+class Calendar:
+    """The time that ledgers and rows of a store see."""
+
+    def __init__(self, monkeypatch):
+        self.time = datetime(2026, 11, 22, 12, tzinfo=UTC)
+        monkeypatch.setattr("kragx.judging.ledger._now", lambda: self.time)
+        monkeypatch.setattr("kragx.judging.ledger._OFTEN", -1.0)
+        text = lambda: self.time.isoformat(timespec="milliseconds")  # noqa: E731
+        monkeypatch.setattr("kragx.judging.asking.now", text)
+
+
+@pytest.fixture
+def calendar(monkeypatch):
+    """A calendar at a Sunday noon."""
+    return Calendar(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("per", "time", "start", "end"),
+    [
+        ("day", "2026-12-31T23:59:59+00:00", "2026-12-31", "2027-01-01"),
+        ("day", "2026-03-01T08:59:00+09:00", "2026-02-28", "2026-03-01"),  # UTC, not Seoul
+        ("week", "2026-11-22T00:00:00+00:00", "2026-11-16", "2026-11-23"),
+        ("week", "2026-11-23T00:00:00+00:00", "2026-11-23", "2026-11-30"),
+        ("month", "2026-12-31T23:00:00+00:00", "2026-12-01", "2027-01-01"),
+        ("month", "2028-02-29T23:00:00+00:00", "2028-02-01", "2028-03-01"),
+        ("year", "2028-02-29T23:00:00+00:00", "2028-01-01", "2029-01-01"),
+    ],
+)
+def test_calendar(per, time, start, end):
+    """Periods are those of the calendar in UTC; weeks begin on Monday."""
+    own = bounds_of(per, datetime.fromisoformat(time))
+    assert own == tuple(datetime.fromisoformat(f"{day}T00:00:00+00:00") for day in (start, end))
+
+
+@pytest.mark.parametrize(
+    ("per", "days"), [("day", 1), ("week", 1), ("month", 9), ("year", 40), ("total", None)]
+)
+def test_limits_span_runs(per, days, calendar, store):
+    """Whoever uses the store counts, until the next period begins; the error says when that is."""
+    limit = {"calls": 5, "per": per}
+    judge_of(ScriptedClient([1, 1, 1]), store).judge([ask(name) for name in "abc"])
+    client = ScriptedClient(lambda _: 1)
+    with pytest.raises(JudgingError, match="2 of 4 questions were not asked") as caught:
+        judge_of(client, store, budget=limit).judge([ask(name) for name in "defg"])
+    assert len(client.requests) == 2
+    whose = "in all" if per == "total" else f"a {per}"
+    assert f"5 of 5 calls {whose} are used by all who share the store" in str(caught.value)
+    assert ("free again at" in str(caught.value)) == (days is not None)
+    calendar.time += timedelta(days=days or 4000)
+    judge = judge_of(client, store, budget=limit)
+    if days is None:
+        with pytest.raises(JudgingError, match="2 of 2"):
+            judge.judge([ask("f"), ask("g")])
+    else:
+        judge.judge([ask("f"), ask("g")])
+
+
+def test_a_run_over_midnight(calendar, store):
+    """What a run uses after midnight counts for the new day alone, and what it used before not."""
+    client = ScriptedClient(lambda _: 1)
+    judge = judge_of(client, store, budget={"calls": 3, "per": "day"})
+    judge.judge([ask(name) for name in "abc"])
+    calendar.time += timedelta(days=1)
+    judge.judge([ask(name) for name in "de"])
+    with pytest.raises(JudgingError, match="1 of 2 questions were not asked"):
+        judge.judge([ask(name) for name in "fg"])
+    assert len(client.requests) == 6
+
+
+def test_cost_of_a_period_by_model(calendar, store):
+    """Each model's tokens cost its own price; a model without one is an error that names it."""
+    judge_of(ScriptedClient([1], model="other"), store).judge([ask("a")])
+    prices = {"scripted": {"input": 100, "output": 100}}
+    limit = {"cost": 0.9, "per": "month"}
+    with pytest.raises(UsageError, match=r"price of 'other' is not known.*judge\.prices\.other"):
+        judge_of(ScriptedClient([1]), store, budget=limit, prices=prices).judge([ask("b")])
+    prices["other"] = {"input": 1000, "output": 1000}  # 120 tokens: .12
+    usage = Usage(prompt=100, completion=100)  # .02
+    judge = judge_of(
+        ScriptedClient(lambda _: 1, usage=usage), store, budget=limit, prices=prices, concurrency=4
+    )
+    with pytest.raises(JudgingError, match=r"\d of 0.9000 USD a month are used by all") as caught:
+        judge.judge([ask(f"document {number}") for number in range(40)])
+    used = float(str(caught.value).split("budget: ")[1].split(" of ")[0])
+    assert used == pytest.approx(0.12 + judge.ledger.cost, abs=1e-4)
+    assert 0.3 < used <= 0.9
+
+
+def test_calls_without_an_answer_count_in_a_period(calendar, store):
+    """The most that they can have taken counts for later runs too."""
+    judge_of(ScriptedClient([Failure("timeout")]), store).judge([ask("a")])
+    limit = {"tokens": 9_000, "per": "day"}
+    with pytest.raises(JudgingError, match=r"of 9000 tokens a day are used") as caught:
+        judge_of(ScriptedClient([]), store, budget=limit).judge([ask("b")])
+    assert int(str(caught.value).split("budget: ")[1].split(" of ")[0]) > 4096
+
+
+def test_two_judges_at_once(calendar, store):
+    """Two that share a store see each other's calls; a limit is passed by what is in flight."""
+
+    async def both():
+        judges = [
+            judge_of(
+                ScriptedClient(lambda _: 1, delay=0.002),
+                store,
+                budget={"calls": 60, "per": "total"},
+                concurrency=4,
+            )
+            for _ in range(2)
+        ]
+        runs = [
+            judge.ajudge([ask(f"{number} {n}") for n in range(60)])
+            for number, judge in enumerate(judges)
+        ]
+        outcomes = await asyncio.gather(*runs, return_exceptions=True)
+        assert all(isinstance(outcome, JudgingError) for outcome in outcomes)
+        return sum(judge.ledger.spent.n_calls for judge in judges)
+
+    assert 60 <= asyncio.run(both()) <= 60 + 2 * 4
+
+
+def test_several_limits():
+    """A list holds side by side; the command line wins over the limits of the same period alone."""
+    budgets = read_budget([{"cost": 20, "per": "month"}, {"calls": 100, "tokens": 9}])
+    changed = budgets.with_limits({"calls": 5})
+    assert changed.to_dict() == [
+        {"cost": 20, "per": "month"},
+        {"calls": 5, "tokens": 9, "per": "run"},
+    ]
+    assert budgets.with_limits({"cost": 1.0, "per": "day"}).to_dict()[-1] == {
+        "cost": 1.0,
+        "per": "day",
+    }
+    assert (changed.cost, read_budget(5).cost, read_budget(None).cost) == (20, 5, None)
+    with pytest.raises(UsageError, match=r"budget\.1: a second one per run"):
+        read_budget([5, {"calls": 3}])
+    with pytest.raises(
+        UsageError, match=r"budget\.per: unknown value 'fortnight'; valid: run, day"
+    ):
+        read_budget({"calls": 3, "per": "fortnight"})

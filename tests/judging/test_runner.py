@@ -256,7 +256,9 @@ def test_budget_of_cost_is_never_exceeded(store):
     usage = Usage(prompt=400, completion=4096)
     client = ScriptedClient(lambda _: Answer('{"reason": "", "grade": 1}', usage))
     judge = judge_of(client, store, budget=20, prices=price, concurrency=8)
-    with pytest.raises(JudgingError, match=r"and \d+\.\d+ USD"):
+    with pytest.raises(
+        JudgingError, match=r"\d+\.\d+ of 20.0000 USD are used, and another call can take \d"
+    ):
         judge.judge([ask(f"document {number}") for number in range(20)])
     spent = judge.ledger.spent
     cost = (spent.prompt_tokens + spent.completion_tokens) / 1000

@@ -117,6 +117,14 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count the judge's calls and tokens; ask nothing.")
 ]
 MaxCalls = Annotated[int | None, typer.Option(help="The most calls that judging may take.")]
+MaxTokens = Annotated[int | None, typer.Option(help="The most tokens that judging may take.")]
+BudgetPer = Annotated[
+    Literal["run", "day", "week", "month", "year", "total"] | None,
+    typer.Option(
+        help="What the limits are of: this run (default), or all that the store has of this day, "
+        "week, month or year in UTC, or in total."
+    ),
+]
 
 # What is shown and written
 
@@ -197,6 +205,16 @@ def _is_lost(out: Path, read: Path) -> bool:
         # Of a result folder, pages and tables are only written.
         return inside and not ((read / MANIFEST).exists() and out.suffix in FOR_PEOPLE)
     return False
+
+
+def limits(
+    cost: float | None, calls: int | None, tokens: int | None = None, per: str | None = None
+) -> dict[str, Any]:
+    """The limits of judging that a command line names."""
+    named = given(cost=cost, calls=calls, tokens=tokens)
+    if per is not None and not named:
+        raise UsageError("--budget-per: needs a limit: --budget, --max-calls or --max-tokens")
+    return named | given(per=per)
 
 
 def given(**options: Any) -> dict[str, Any]:

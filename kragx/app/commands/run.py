@@ -33,6 +33,8 @@ def run(
         float | None, typer.Option(help="The most that judging may cost, in the prices' currency.")
     ] = None,
     max_calls: opt.MaxCalls = None,
+    max_tokens: opt.MaxTokens = None,
+    budget_per: opt.BudgetPer = None,
     max_missing: Annotated[
         float | None, typer.Option(help="The share of judgements that may be missing (default 0).")
     ] = None,
@@ -49,7 +51,7 @@ def run(
 
     Ends with 5 if a retriever failed, and else with 1 if a gate fails.
     """
-    limits = opt.given(cost=budget, calls=max_calls)
+    limits = opt.limits(budget, max_calls, max_tokens, budget_per)
     judging = opt.given(dry_run=dry_run or None, budget=limits or None, max_missing=max_missing)
     loaded = configs.load(config, [*(settings or ()), *_tolerating(max_failed)])
     if earlier is not None:

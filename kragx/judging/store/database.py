@@ -114,9 +114,32 @@ class Database:
         material = TABLES["questions"].c.material
 
         def work(db: Connection) -> list[Any]:
-            place = {"sqlite": func.instr, "postgresql": func.strpos}[db.dialect.name]
-            start = func.substr(material, 1, place(material, until))
-            return list(db.scalars(select(start).distinct()))
+            return list(db.scalars(select(_start(db, material, until)).distinct()))
+
+        return self.do(work)
+
+    def spent(self, since: str, after: int, until: str) -> list[Any]:
+        """Number, id, start of the question, and tokens of attempts, oldest first.
+
+        Args:
+            since: the least of their times.
+            after: the number before the least of theirs.
+            until: up to which letters questions are read.
+        """
+        attempts, questions = TABLES["attempts"].c, TABLES["questions"].c
+
+        def work(db: Connection) -> list[Any]:
+            start = _start(db, questions.material, until)
+            names = ("prompt_tokens", "completion_tokens", "cached_tokens")
+            query = (
+                select(attempts.id, attempts.uid, start, *(attempts[name] for name in names))
+                .select_from(
+                    TABLES["attempts"].outerjoin(TABLES["questions"], attempts.key == questions.key)
+                )
+                .where(attempts.id > after, attempts.at >= since, attempts.source != "human")
+                .order_by(attempts.id)
+            )
+            return list(db.execute(query))
 
         return self.do(work)
 
@@ -125,6 +148,12 @@ class Database:
         of_names = (null() if name in self._lacking else columns[name] for name in names)
         query = select(*of_names).select_from(TABLES[table])
         return query.order_by(columns.id) if "id" in columns else query
+
+
+def _start(db: Connection, text: Column[Any], until: str) -> Any:
+    """A text up to the first of these letters."""
+    place = {"sqlite": func.instr, "postgresql": func.strpos}[db.dialect.name]
+    return func.substr(text, 1, place(text, until))
 
 
 def _rows(

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,6 +13,7 @@ from kragx.judging.question import Judgement, words_of
 from kragx.judging.store.address import Address
 from kragx.judging.store.records import Exported, record
 from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, now, storable
+from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
     from kragx.judging.store.database import Database
@@ -133,11 +135,29 @@ class Store:
 
     def clients(self) -> list[dict[str, Any]]:
         """The distinct settings of clients under which questions are kept."""
-        clients = []
-        for start in self._database.starts_of_questions(_BEFORE_TEXTS):
-            with suppress(ValueError, LookupError, TypeError):  # one that kragx did not write
-                clients.append(json.loads(f"{start[:-1]}}}")["client"])
-        return [client for client in clients if isinstance(client, dict)]
+        starts = self._database.starts_of_questions(_BEFORE_TEXTS)
+        return [client for client in map(_client_of, starts) if client is not None]
+
+    def spent(self, since: datetime, *, after: int) -> Iterator[tuple[int, str, str, Spent]]:
+        """Yield what attempts took: their number, id, the model asked and the tokens.
+
+        Of a call without an answer that is the most it can have taken.
+
+        Args:
+            since: only attempts made then or later.
+            after: only attempts with a higher number.
+        """
+        time = since.isoformat(timespec="milliseconds")
+        models: dict[str, str] = {}
+        for number, uid, start, *tokens in self._database.spent(time, after, _BEFORE_TEXTS):
+            if start not in models:
+                client = _client_of(start) or {}
+                models[start] = str(client.get("model"))
+            prompt, completion, cached = (count or 0 for count in tokens)
+            used = Spent(
+                1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached
+            )
+            yield number, uid, models[start], used
 
     def labels(self, query_ids: Sequence[str] | None = None) -> dict[tuple[str, str], int]:
         """The newest human grade of each (query id, document id); None for those of all queries."""
@@ -182,6 +202,14 @@ class Store:
             problem = f"a question that kragx did not write, {shorten(material)}: {error}"
             raise DataError(problem, path=str(self.address)) from None
         return dict(question)
+
+
+def _client_of(start: str | None) -> dict[str, Any] | None:
+    """The client in a question's start, up to its texts; None where kragx did not write it."""
+    with suppress(ValueError, LookupError, TypeError):
+        client = json.loads(f"{(start or '')[:-1]}}}")["client"]
+        return client if isinstance(client, dict) else None
+    return None
 
 
 def _rows(attempts: Iterable[Judgement]) -> list[dict[str, Any]]:

@@ -1,0 +1,192 @@
+"""The ledger of a judge: what calls may take, what they took, and whether budgets have room."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from kragx.judging.budget import Budget, Budgets, Price, Used
+from kragx.judging.counting import Count, most_tokens
+from kragx.judging.periods import Period
+from kragx.judging.question import Request
+from kragx.judging.tally import Spent
+
+if TYPE_CHECKING:
+    from kragx.judging.store import Store
+
+_OFTEN = 1.0  # seconds between two looks at what others have used
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """Why a budget has no room for a call.
+
+    Attributes:
+        budget: which one.
+        limit: which of its limits.
+        used: what counts against it.
+        call: the most that the call can use.
+        free: when a new period begins; None for never.
+        n_unknown: calls without an answer, of which the most is counted.
+    """
+
+    budget: Budget
+    limit: str
+    used: Used
+    call: Used
+    free: datetime | None
+    n_unknown: int
+
+    def says(self, currency: str) -> str:
+        """The same in words."""
+        used, limit, call = (
+            f"{value:.4f}" if self.limit == "cost" else f"{value:g}"
+            for value in (getattr(own, self.limit) for own in (self.used, self.budget, self.call))
+        )
+        unit = currency if self.limit == "cost" else self.limit
+        per = self.budget.per
+        if per == "run":
+            whose = f"{used} of {limit} {unit} are used"
+        else:
+            of = "in all" if per == "total" else f"a {per}"
+            whose = f"{used} of {limit} {unit} {of} are used by all who share the store"
+        if self.n_unknown:
+            whose += f" ({self.n_unknown} calls without an answer are counted as the most they are)"
+        free = "" if self.free is None else f"; it is free again at {self.free:%Y-%m-%d %H:%M} UTC"
+        more = "" if self.limit == "calls" else f", and another call can take {call}"
+        return f"{whose}{more}{free}"
+
+
+class Ledger:
+    """Counts what was asked and what it used, and says when a budget would be exceeded.
+
+    Before a call the most that it can use is reserved, so that the budget holds whatever the
+    answers turn out to be; where there is no room for that, the call waits for others to be
+    settled. What a call without an answer can have used stays reserved. Safe to use from several
+    threads and event loops.
+
+    Args:
+        budgets: what may not be exceeded.
+        model: that is asked.
+        prices: of models.
+        output_limit: the most tokens of an answer; None if there is no limit.
+
+    Attributes:
+        spent: what was used so far.
+        unknown: the most that calls without an answer can have used.
+        shortage: why there was no room for a call; None if there always was.
+    """
+
+    def __init__(
+        self,
+        budgets: Budgets,
+        model: str,
+        prices: Mapping[str, Price],
+        output_limit: int | None,
+    ) -> None:
+        self.spent, self.unknown = Spent(), Spent()
+        self.shortage: Shortage | None = None
+        self._limits = [(budget, Period(budget.per)) for budget in budgets.limits]
+        self._prices, self._price = prices, prices.get(model)
+        self._output_limit = output_limit
+        self._reserved = Spent()
+        # Where a call used more than a call can use, the next one can, too.
+        self._excess = Spent()
+        self._waiting: list[Future[None]] = []
+        self._read_at = float("-inf")
+        self._lock = threading.Lock()
+
+    @property
+    def cost(self) -> float | None:
+        """What was spent so far; None without a price."""
+        return None if self._price is None else self._price.of(self.spent)
+
+    async def reserve(self, request: Request, store: Store) -> Spent | None:
+        """Room for a call, as soon as there is some.
+
+        Args:
+            request: what would be asked.
+            store: whose rows count against budgets of a period.
+
+        Returns:
+            the most that the call can use, which must be settled; None if no call is on its way
+            that could make room.
+
+        Raises:
+            UsageError: a budget of a cost, and a price that it needs is not known.
+        """
+        most = most_tokens(request, self._output_limit)
+        while True:
+            with self._lock:
+                room = most + self._excess
+                shortage = self._shortage(room, store)
+                if shortage is None:
+                    self._reserved.add(room)
+                    return room
+                if not self._reserved.n_calls:
+                    self.shortage = shortage
+                    return None
+                turn: Future[None] = Future()
+                self._waiting.append(turn)
+            await asyncio.wrap_future(turn)
+
+    def _shortage(self, room: Spent, store: Store) -> Shortage | None:
+        """What has no room for a call; None if there is room."""
+        self._read(store, _OFTEN)
+        spent = self.spent + self.unknown
+        for budget, period in self._limits:
+            used = period.others + Used.of(spent + -period.before, self._price)
+            more = Used.of(self._reserved + room, self._price)
+            if name := budget.lacking(used + more):
+                n_unknown = self.unknown.n_calls_without_usage
+                call = Used.of(room, self._price)
+                return Shortage(budget, name, used, call, period.end, n_unknown)
+        return None
+
+    def _read(self, store: Store, seconds: float) -> None:
+        """Count what others have used meanwhile, unless that was done so few seconds ago."""
+        of_periods = [limit for limit in self._limits if limit[0].per != "run"]
+        if not of_periods or time.monotonic() - self._read_at < seconds:
+            return
+        for budget, period in of_periods:
+            prices = self._prices if budget.cost is not None else None
+            period.read(store, _now(), self.spent + self.unknown, prices)
+        self._read_at = time.monotonic()
+
+    def settle(self, room: Spent, count: Count) -> Spent:
+        """Replace what was reserved by what was used, which is returned."""
+        spent = count.spent
+        with self._lock:
+            self._reserved.add(-room)
+            self.spent.add(spent)
+            if count.counting == "most":
+                self.unknown.add(replace(room, n_calls=0, n_calls_without_usage=1))
+            elif count.counting is None:
+                self._learn(spent, room)
+            waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if turn.set_running_or_notify_cancel():
+                turn.set_result(None)
+        return spent
+
+    def wrote(self, uid: str) -> None:
+        """The store will have this attempt, which is settled."""
+        with self._lock:
+            for budget, period in self._limits:
+                if budget.per != "run":
+                    period.wrote(uid)
+
+    def _learn(self, spent: Spent, room: Spent) -> None:
+        for name in ("prompt_tokens", "completion_tokens"):
+            beyond = getattr(spent, name) - getattr(room, name)
+            setattr(self._excess, name, getattr(self._excess, name) + max(0, beyond))
