@@ -25,8 +25,10 @@ from kragx.comparison.statistics import (
 from kragx.data import GoldDataset, Query, normalise
 from kragx.errors import DataError, check_whole
 from kragx.judging import Judge, Question, Rubric, Tally
+from kragx.judging.remedies import failure_lines
 from kragx.judging.rubric import Asks
 from kragx.metrics import Floats
+from kragx.plain import plain
 from kragx.printing import Line, Part, Result, Table, number, warning
 
 PASSAGES = 30
@@ -127,6 +129,7 @@ class Probe(Result):
         if n_missing := self.judging.n_missing:
             kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.judging.failures.items()))
             yield warning(f"failed judgements: {n_missing} ({kinds}), left out, never 0")
+            yield from map(warning, failure_lines(plain(self.judging)))
         yield from map(warning, self.warnings)
 
 

@@ -105,6 +105,8 @@ def further_remarks(
 
 def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iterator[str]:
     """What judging took and what is missing."""
+    from kragx.judging.remedies import failure_lines  # loads all of judging
+
     n_missing, n_judgements = judging["n_missing"], judging["n_judgements"]
     # First, as a screen shows only the first remarks: what a number is of comes before its price.
     if pool:
@@ -122,6 +124,9 @@ def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iter
             f"missing: {n_missing} ({kinds}), estimated, never taken for 0; in brackets what the "
             "numbers can become"
         )
+        yield from failure_lines(judging)
+    if n_refused := judging.get("n_refused"):
+        yield f"requests while the server had no room (429) or was away: {n_refused}, waited for"
     yield (
         f"calls: {judging['n_calls']} ({judging['n_retries']} retries); from the store: "
         f"{judging['n_stored']} of {judging['n_distinct']} distinct questions"

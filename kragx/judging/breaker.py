@@ -1,10 +1,9 @@
 """When a run should stop since nothing succeeds any more."""
 
-from collections.abc import Mapping
-
 from kragx.errors import JudgingError
 from kragx.judging.agenda import Agenda
 from kragx.judging.question import Failure, FailureKind
+from kragx.judging.remedies import remedy
 from kragx.judging.settings import JudgeSettings
 from kragx.secrets import Secrets
 
@@ -16,30 +15,6 @@ _RESTART = 60.0  # seconds; a server that answered within them is coming back
 
 SERVICE: frozenset[FailureKind] = frozenset({"api_error", "connection", "timeout", "rate_limit"})
 """Kinds of failure that are no answer."""
-
-_REMEDIES: Mapping[FailureKind | int, str] = {
-    401: "check the API key (judge.api_key_env names the variable that holds it)",
-    402: "add credit with the provider",
-    403: "check what the API key may use, or what a gateway in between blocks",
-    404: "check the name of the model (judge.model) and the address (judge.base_url)",
-    "refusal": "another model or rubric may help",
-    "length": "raise judge.max_output_tokens",
-    "content_filter": "another provider, or a filter that is set otherwise, may help",
-    "invalid_json": "use a model or server that keeps to a JSON schema",
-    "out_of_range": "use a model or server that keeps to a JSON schema",
-    "timeout": "raise judge.timeout, or lower judge.concurrency",
-    "rate_limit": "lower judge.concurrency or judge.rpm, or raise the limit with the provider",
-    "connection": "check the address (judge.base_url), and that the server runs",
-    "api_error": "what the server says tells why",
-    "not_asked": "raise the budget",
-}
-
-
-def remedy(kind: FailureKind, status: int | None = None) -> str:
-    """What to do about a failure."""
-    if kind == "rate_limit" and status == 402:
-        return _REMEDIES[402]
-    return _REMEDIES.get(status or 0, _REMEDIES[kind]) if kind == "api_error" else _REMEDIES[kind]
 
 
 class Breaker:

@@ -72,7 +72,7 @@ class Runner:
             labels[position] if position in labels else self._done[key]
             for position, key in enumerate(docket.keys)
         )
-        tally.count(judgements)
+        tally.count(docket.questions, judgements)
         return Judged(judgements, tally)
 
     def _is_asked_again(self, stored: Judgement) -> bool:

@@ -7,12 +7,15 @@ counted here, nowhere else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from kragx.judging.question import FailureKind, Judgement
+from kragx.judging.question import FailureKind, Judgement, Question
+from kragx.judging.remedies import remedy
 from kragx.plain import HIDDEN, plain_fields
+
+_LONGEST = 300
 
 
 @dataclass
@@ -52,6 +55,29 @@ class Spent:
         return total
 
 
+@dataclass(frozen=True)
+class FailureExample:
+    """One of the questions that have no grade.
+
+    Attributes:
+        query_id, document_id: of the question, where they are known.
+        detail: what the provider or the check said, in one line of at most 300 characters.
+        remedy: what to do about failures of this kind.
+    """
+
+    query_id: str | None
+    document_id: str | None
+    detail: str
+    remedy: str
+
+
+class FailureExamples(dict[FailureKind, FailureExample]):
+    """The first of each kind; added to others, they stay the first."""
+
+    def __add__(self, others: FailureExamples) -> FailureExamples:
+        return FailureExamples({**others, **self})
+
+
 @dataclass
 class Tally(Spent):
     """What judging took, and what is missing.
@@ -60,6 +86,7 @@ class Tally(Spent):
         n_judgements: how many were wanted.
         n_missing: those without a grade.
         failures: how many distinct questions have no grade, by what went wrong.
+        failure_examples: the first of each kind, with what was said.
         n_distinct: distinct questions that a judge is needed for.
         n_stored: those that the store answered.
         n_joined: those that another run was asking just then.
@@ -74,6 +101,7 @@ class Tally(Spent):
     n_judgements: int = 0
     n_missing: int = 0
     failures: Counter[FailureKind] = field(default_factory=Counter)
+    failure_examples: FailureExamples = field(default_factory=FailureExamples)
     n_distinct: int = 0
     n_stored: int = 0
     n_joined: int = 0
@@ -86,15 +114,20 @@ class Tally(Spent):
 
     also_plain = ("coverage",)
 
-    def count(self, judgements: Iterable[Judgement]) -> None:
-        """Count judgements; one question asked for several of them fails once."""
+    def count(self, questions: Sequence[Question], judgements: Iterable[Judgement]) -> None:
+        """Count the judgements of questions; one asked for several of them fails once."""
         failed: dict[str, FailureKind] = {}
-        for judgement in judgements:
+        for question, judgement in zip(questions, judgements, strict=True):
             self.n_judgements += 1
             self.n_human += judgement.source == "human"
             if judgement.failure is not None:
                 self.n_missing += 1
                 failed[judgement.key] = judgement.failure
+                if judgement.failure not in self.failure_examples:
+                    words = " ".join((judgement.detail or "").split())[:_LONGEST]
+                    ids = question.query_id, question.document_id
+                    example = FailureExample(*ids, words, remedy(judgement.failure))
+                    self.failure_examples[judgement.failure] = example
         self.failures.update(failed.values())
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import numpy as np
 
 from kragx.data import Gold, normalise
-from kragx.errors import DataError, JudgingError, UsageError
+from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher, MatchItem, Notes, TextlessError
 from kragx.matchers.matching import lacking
 from kragx.metrics import Bools, Floats, MatchTable
@@ -189,12 +189,14 @@ class JudgeMatcher(BaseMatcher):
         judge: Judge = self.judge
         if judge.dry_run or tally.n_missing <= judge.max_missing * tally.n_judgements:
             return
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(tally.failures.items()))
-        raise JudgingError(
-            f"{tally.n_missing} of {tally.n_judgements} judgements are missing ({kinds}), more "
-            f"than max_missing {judge.max_missing:g} allows. What was judged is in {judge.store}: "
-            "run again to ask for what is missing (ask_again: all also asks again what the model "
-            "refused), or allow it with max_missing and get bounds"
+        from kragx.judging.remedies import too_many_missing
+
+        raise too_many_missing(
+            plain(tally),
+            judge.max_missing,
+            f"What was judged is in {judge.store}: run again to ask for what is missing "
+            "(ask_again: all also asks again what the model refused), or allow it with "
+            "max_missing and get bounds",
         )
 
     def summary(self, tally: Tally) -> dict[str, Any]:

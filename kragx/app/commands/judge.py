@@ -13,9 +13,11 @@ from kragx.app.commands.label import label
 from kragx.app.commands.output import show
 from kragx.app.config import RunConfig, filled, load
 from kragx.app.screen import judging_plan
-from kragx.errors import JudgingError, UsageError
+from kragx.errors import UsageError
 from kragx.judging import read_judge
 from kragx.judging.judge import adjusted
+from kragx.judging.remedies import too_many_missing
+from kragx.plain import plain
 from kragx.printing import put, show as show_parts
 
 judge = opt.group("judge", __doc__)
@@ -83,9 +85,8 @@ def probe(
     show(format, result.describe, result.to_dict)
     total, n_missing = result.judging.n_judgements, result.judging.n_missing
     if n_missing > tested.max_missing * total:
-        raise JudgingError(
-            f"{n_missing} of {total} judgements are missing, more than max_missing "
-            f"{tested.max_missing:g} allows; the lifts above are of the rest"
+        raise too_many_missing(
+            plain(result.judging), tested.max_missing, "the lifts above are of the rest"
         )
 
 

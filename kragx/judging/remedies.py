@@ -1,0 +1,64 @@
+"""What to do about judgements that failed, and how it is said."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kragx.errors import JudgingError, shorten
+from kragx.judging.question import FailureKind
+
+_REMEDIES: Mapping[FailureKind | int, str] = {
+    401: "check the API key (judge.api_key_env names the variable that holds it)",
+    402: "add credit with the provider",
+    403: "check what the API key may use, or what a gateway in between blocks",
+    404: "check the name of the model (judge.model) and the address (judge.base_url)",
+    "refusal": "another model or rubric may help",
+    "length": "raise judge.max_output_tokens, or judge shorter chunks",
+    "content_filter": "another provider, or a filter that is set otherwise, may help",
+    "invalid_json": "use a model or server that keeps to a JSON schema",
+    "out_of_range": "use a model or server that keeps to a JSON schema",
+    "timeout": "raise judge.timeout, or lower judge.concurrency",
+    "rate_limit": "lower judge.concurrency or judge.rpm, or raise the limit with the provider",
+    "connection": "check the address (judge.base_url), and that the server runs",
+    "api_error": "see what the server says; another run asks again",
+    "not_asked": "another run asks",
+}
+
+
+def remedy(kind: FailureKind, status: int | None = None) -> str:
+    """What to do about a failure, by its kind and the status of HTTP."""
+    by_status = _REMEDIES.get(status or 0) if kind in ("api_error", "rate_limit") else None
+    return by_status or _REMEDIES[kind]
+
+
+def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each kind of failure: how many, one of them with the provider's words, a remedy.
+
+    Args:
+        judging: plain values of a `Tally`; those of earlier versions have no examples.
+    """
+    examples = judging.get("failure_examples", {})
+    for kind, count in judging["failures"].items():
+        if kind not in examples:
+            continue
+        example = examples[kind]
+        ids = (("query", example["query_id"]), ("document", example["document_id"]))
+        place = ", ".join(f"{what} {name}" for what, name in ids if name is not None)
+        words = shorten(example["detail"], 200) if example["detail"] else ""
+        such = ": ".join(filter(None, (place, words))) or "one"
+        yield f"{count} {kind}, such as {such}; {example['remedy']}"
+
+
+def too_many_missing(judging: Mapping[str, Any], max_missing: float, further: str) -> JudgingError:
+    """The error of a run in which more is missing than allowed, with an example of each kind.
+
+    Args:
+        judging: plain values of a `Tally`.
+        max_missing: the share that is allowed.
+        further: the last line.
+    """
+    kinds = ", ".join(f"{count} {kind}" for kind, count in judging["failures"].items())
+    first = (
+        f"{judging['n_missing']} of {judging['n_judgements']} judgements are missing "
+        f"({kinds}), more than max_missing {max_missing:g} allows"
+    )
+    return JudgingError("\n  ".join([f"{first}:", *failure_lines(judging), further]))

@@ -1,0 +1,69 @@
+"""What the end of a run says about judgements that failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from kragx.errors import JudgingError
+from kragx.evaluation.evaluate import evaluate
+from kragx.judging import Failure
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.question import FAILURE_KINDS
+from kragx.judging.remedies import failure_lines, remedy
+from tests.judging.support import judge_of
+
+GOLD = [["gold 0"], ["gold 1"]]
+RUN = [["a good one", "bad\x1b[31m", "blocked one"], ["bad too", "a good one", "another"]]
+
+
+def reply(request):
+    """A grade, or what two kinds of documents come to."""
+    text = request.messages[1][1]
+    if "bad" in text:
+        return Failure("refusal", f"I would\nrather not, {'really ' * 100}")
+    return Failure("api_error", "403: policy", status=403) if "blocked" in text else 3
+
+
+def test_an_example_of_each_kind(store):
+    """An evaluation has, by kind, the first question that failed, the words, and what to do."""
+    match = {"method": "llm", "judge": judge_of(ScriptedClient(reply), store, max_missing=1)}
+    evaluation = evaluate(GOLD, RUN, match=match, metrics=["hit_rate@3"])
+    judging = evaluation.counts["judging"]
+    assert judging["failures"] == {"api_error": 1, "refusal": 2}
+    examples = judging["failure_examples"]
+    assert examples.keys() == {"api_error", "refusal"}
+    assert examples["refusal"]["query_id"] == next(iter(evaluation.query_ids))
+    assert examples["refusal"]["detail"].startswith("I would rather not, really")
+    assert len(examples["refusal"]["detail"]) <= 300
+    assert examples["api_error"]["remedy"] == remedy("api_error")
+    (blocked,) = (line for line in evaluation.remarks if "api_error, such as" in line)
+    assert blocked.startswith("1 api_error, such as query ")
+    assert f"'403: policy'; {remedy('api_error')}" in blocked
+    again = evaluate(GOLD, RUN, match=match, metrics=["hit_rate@3"]).counts["judging"]
+    assert again["failure_examples"] == examples  # of what is stored as well
+
+
+def test_too_many_missing(store):
+    """The error that ends a run lists the same, a line for each kind."""
+    match = {"method": "llm", "judge": judge_of(ScriptedClient(reply), store)}
+    with pytest.raises(JudgingError, match=r"3 of 6 judgements are missing") as raised:
+        evaluate(GOLD, RUN, match=match)
+    _, blocked, refused, last = str(raised.value).split("\n  ")
+    assert blocked.startswith("1 api_error, such as query ")
+    assert refused.startswith("2 refusal, such as query ")
+    assert "\x1b" not in refused
+    assert str(store) in last
+
+
+@pytest.mark.parametrize("kind", FAILURE_KINDS)
+def test_every_kind_has_a_remedy(kind):
+    """Results of earlier versions, without examples, are read too."""
+    assert remedy(kind)
+    assert list(failure_lines({"failures": {kind: 1}})) == []
+
+
+def test_remedies_by_status():
+    """Of an error of the service the status says more than its kind."""
+    assert "judge.model" in remedy("api_error", 404)
+    assert "credit" in remedy("rate_limit", 402)
+    assert remedy("api_error", 418) == remedy("api_error")
