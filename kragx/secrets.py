@@ -29,6 +29,7 @@ _ISSUED = re.compile(
 # Long words are tried at one place alone, or they would take the square of their length.
 _AT_RANDOM = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{20,}")
 _IN_URL = re.compile(r"(?<=[a-z0-9+.-])://([^\s/?#]*)@", re.I)
+_IN_QUERY = re.compile(r"(?<=[?&])([\w-]{1,40})=([^\s&#\"'<>]*[^\s&#\"'<>.,;:)])")
 # What tools tell people to write where a server wants no key, and values that are switches.
 _NO_SECRETS = {
     *("true", "false", "none", "null", "empty", "dummy", "test", LITERAL),
@@ -105,10 +106,11 @@ class Secrets:
 
         So is what is made of one: quoted in a URL or a string, in other case, in Base64 (a Basic
         header), cut off before an ellipsis, or in pieces of twelve letters and digits or more.
-        The password of any URL is masked, too.
+        The password of any URL is masked, too, and what is called a key in it (``?key=``).
         """
-        if "://" in text and "@" in text:
+        if "://" in text:
             text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
+            text = _IN_QUERY.sub(self._in_query, text)
         lowered = text.lower()
         if any(form in lowered for form in self._forms):
             text = self._plain.sub(lambda match: self._forms.get(match[0].lower(), LITERAL), text)
@@ -127,6 +129,13 @@ class Secrets:
             return login  # a user
         mark = self.marks.get(password, self.marks.get(unquote(password), LITERAL))
         return f"{user}{colon}{mark}"
+
+    def _in_query(self, match: re.Match[str]) -> str:
+        """A parameter of a URL, without its value if that is a secret."""
+        name, value = match.groups()
+        if not named_secret(name) or value.startswith("${"):
+            return match[0]
+        return f"{name}={self.marks.get(value, LITERAL)}"
 
     def _without_pieces(self, text: str) -> str:
         squeezed = "".join(filter(str.isalnum, text.lower()))

@@ -56,6 +56,9 @@ class Address:
                 f"{shown(text)!r}: a store is a file, named by its path, or a postgresql:// URL, "
                 "which is a text"
             )
+        login = text[scheme.end() :].partition("?")[0].rpartition("@")[0]
+        if re.search(r"[/@]", login):
+            raise UsageError(f"{shown(text)!r}: write / and @ in a user or password as %2F and %40")
         return cls(shown(text), url=f"postgresql+psycopg://{text[scheme.end() :]}")
 
     def __str__(self) -> str:

@@ -227,6 +227,9 @@ def test_what_is_a_secret(monkeypatch):
     }
     paths = ("url", "basic_auth[1]", "headers.X-Api-Key", "clientSecret")
     assert secrets.literal == tuple(f"retrievers.a.args.{path}" for path in paths)
+    asked = "GET https://ann:x1@h/v1?model=m&key=abc, (https://h?api-version=2024), http://h/@ann"
+    shown = asked.replace("x1", "***").replace("abc", "***")
+    assert secrets.mask(asked) == Secrets().mask(asked) == shown
     # What servers without keys are given, and years, hide nothing and stand in many texts.
     kept = "no answer on port 8080 within 1 s; true, sh0rter, lm-studio, /home/me, 2024"
     assert secrets.mask(kept) == kept
