@@ -330,6 +330,7 @@ def check_arguments(factory: Any, args: Mapping[str, Any], where: str) -> None:
         signature = inspect.signature(factory)
     except (TypeError, ValueError):  # some C classes have none; the call itself will tell
         return
+    aliases = _aliases(factory)
     known = [
         name
         for name, parameter in signature.parameters.items()
@@ -337,12 +338,24 @@ def check_arguments(factory: Any, args: Mapping[str, Any], where: str) -> None:
     ]
     anything = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for name in args:
-        if name not in known and not anything:
-            raise UsageError(f"{where}: unknown argument {name!r}; {nearest(name, known)}")
+        if aliases.get(name, name) not in known and not anything:
+            hint = nearest(name, [*known, *aliases])
+            raise UsageError(f"{where}: unknown argument {name!r}; {hint}")
     try:
-        signature.bind(**args)
+        signature.bind(**{aliases.get(name, name): value for name, value in args.items()})
     except TypeError as error:
         raise UsageError(f"{where}: {error}") from None
+
+
+def _aliases(factory: Any) -> dict[str, str]:
+    """Fields of a pydantic model that may be given by name, whose signature has their aliases."""
+    config = getattr(factory, "model_config", None) or {}
+    if not inspect.isclass(factory) or not isinstance(config, Mapping):
+        return {}
+    if not (config.get("populate_by_name") or config.get("validate_by_name")):
+        return {}
+    fields_ = getattr(factory, "model_fields", {}).items()
+    return {name: field.alias for name, field in fields_ if field.alias}
 
 
 # -- options, by the fields of dataclasses ----------------------------------------------------

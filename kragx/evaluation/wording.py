@@ -131,6 +131,8 @@ def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iter
         f"calls: {judging['n_calls']} ({judging['n_retries']} retries); from the store: "
         f"{judging['n_stored']} of {judging['n_distinct']} distinct questions"
     )
+    for dialect, count in judging.get("dialects", {}).items():
+        yield f"asked as its server takes it: {dialect} ({count} of {n_judgements})"
     if judging["n_human"]:
         yield f"human labels: {judging['n_human']}, instead of the judge's"
     if "n_calls_saved" in judging:

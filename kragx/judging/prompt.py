@@ -7,6 +7,7 @@ same, it is broken up first. No grade is ever read out of prose: the answer is a
 fits the schema, or the judgement failed.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,23 @@ def schema(rubric: Rubric) -> dict[str, Any]:
 
 
 def read_answer(text: str, rubric: Rubric) -> tuple[int, str] | Failure:
-    """The grade and reason in an answer that is the JSON object asked for, and nothing else.
+    """The grade and reason in an answer that is the JSON object asked for, and nothing else."""
+    answer = answer_object(text)
+    if isinstance(answer, Failure):
+        return answer
+    reason, grade = words_of(answer["reason"]), answer["grade"]
+    if reason is None:
+        return Failure("invalid_json", "'reason' is no string")
+    if isinstance(grade, bool) or not isinstance(grade, int):
+        return Failure("invalid_json", f"'grade' is no whole number but {grade!r}")
+    if grade not in rubric.grades:
+        problem = f"grade {shorten(grade)} is not on the scale 0 to {rubric.top}"
+        return Failure("out_of_range", problem)
+    return grade, reason
+
+
+def answer_object(text: str) -> Mapping[str, Any] | Failure:
+    """The object with 'reason' and 'grade' that an answer is.
 
     A byte order mark, and a code fence around the whole of it, are no part of the answer.
     """
@@ -78,12 +95,4 @@ def read_answer(text: str, rubric: Rubric) -> tuple[int, str] | Failure:
     if not isinstance(answer, dict) or set(answer) != {"reason", "grade"}:
         problem = "not an object with 'reason' and 'grade' alone"
         return Failure("invalid_json", f"{problem}: {bare}")
-    reason, grade = words_of(answer["reason"]), answer["grade"]
-    if reason is None:
-        return Failure("invalid_json", "'reason' is no string")
-    if isinstance(grade, bool) or not isinstance(grade, int):
-        return Failure("invalid_json", f"'grade' is no whole number but {grade!r}")
-    if grade not in rubric.grades:
-        problem = f"grade {shorten(grade)} is not on the scale 0 to {rubric.top}"
-        return Failure("out_of_range", problem)
-    return grade, reason
+    return answer

@@ -34,6 +34,7 @@ class Group:
         n_attempts: how many there are.
         keys: of the questions.
         grades, failures: how often each grade was given, and each kind of failure came.
+        dialects: how its server had to be asked for how many of them, where not as usual.
         tokens: by kind (prompt, completion, cached, reasoning); none of attempts that were given
             up without an answer.
         n_estimated: attempts whose tokens are estimates, as the server did not say.
@@ -49,6 +50,7 @@ class Group:
     keys: set[str] = field(default_factory=set, metadata=HIDDEN)
     grades: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
+    dialects: Counter[str] = field(default_factory=Counter)
     tokens: Counter[str] = field(default_factory=Counter)
     n_estimated: int = 0
     n_unknown: int = 0
@@ -80,6 +82,7 @@ class Group:
         for kind in ("prompt", "completion", "cached", "reasoning"):
             number = record.get(f"{kind}_tokens") if counting != "most" else None
             self.tokens[kind] += number or 0
+        self.dialects.update(filter(None, [record.get("dialect")]))
         by, at = (record.get("model"), record.get("fingerprint")), record["at"]
         if by == (None, None):
             return
@@ -128,6 +131,8 @@ class Statistics(Result):
                     f"{group.model}, {group.rubric}: what {group.n_unknown} attempts without an "
                     "answer took is unknown and not counted"
                 )
+            if group.dialects:
+                yield Line(f"{group.model}, {group.rubric}: asked as {counted(group.dialects)}")
             if group.served_changed:
                 served = "; ".join(map(str, group.served))
                 yield warning(

@@ -6,7 +6,7 @@ arrives. The order of the judgements is that of the questions, whatever comes fi
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kragx.errors import JudgingError
@@ -65,6 +65,7 @@ class Runner:
             if settings.dry_run:
                 self._plan(todo)
             else:
+                self._resume()
                 store.note(((key, docket.material(key)) for key in todo), docket.pairs())
                 await self._ask_all(todo, store)
         self._warn_of_changes()
@@ -74,6 +75,17 @@ class Runner:
         )
         tally.count(docket.questions, judgements)
         return Judged(judgements, tally)
+
+    def _resume(self) -> None:
+        """Ask what is left as the server had to be asked for what is stored of it."""
+        dialects = [
+            judgement.dialect
+            for judgement in self._done.values()
+            if judgement.source == "store" and judgement.grade is not None
+        ]
+        resume = getattr(self._settings.client, "resume", None)
+        if resume is not None and dialects and dialects[-1] is not None:
+            resume(dialects[-1])
 
     def _is_asked_again(self, stored: Judgement) -> bool:
         again = self._settings.ask_again
@@ -147,9 +159,15 @@ class Runner:
         return [] if cost is None else [f"{cost:.4f} {self._settings.currency}"]
 
     def _warn_of_changes(self) -> None:
-        served = {
+        graded = [
+            judgement
+            for judgement in self._done.values()
+            if judgement.grade is not None and judgement.source != "human"
+        ]
+        served: Mapping[str, set[str | None]] = {
             "models": {judgement.model for judgement in self._done.values()},
             "system fingerprints": {judgement.fingerprint for judgement in self._done.values()},
+            "dialects": {judgement.dialect or "json_schema" for judgement in graded},
         }
         changed = [
             f"{what} ({', '.join(sorted(filter(None, names)))})"

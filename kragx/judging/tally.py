@@ -93,6 +93,7 @@ class Tally(Spent):
         n_human: judgements that people's labels took the place of.
         n_retries: calls that were no first ones.
         n_refused: requests for which the server had no room (429) or was away; no calls.
+        dialects: how servers had to be asked for how many grades, where not as usual.
         n_calls_saved: calls that cheaper matchers of a combination made unnecessary.
         planned, planned_most: of a dry run, about what asking would take, and the most it can, for
             what no earlier evaluation with the same judge has counted.
@@ -108,6 +109,7 @@ class Tally(Spent):
     n_human: int = 0
     n_retries: int = 0
     n_refused: int = 0
+    dialects: Counter[str] = field(default_factory=Counter)
     n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
     planned: Spent = field(default_factory=Spent, metadata=HIDDEN)
     planned_most: Spent = field(default_factory=Spent, metadata=HIDDEN)
@@ -120,6 +122,7 @@ class Tally(Spent):
         for question, judgement in zip(questions, judgements, strict=True):
             self.n_judgements += 1
             self.n_human += judgement.source == "human"
+            self.dialects.update(filter(None, [judgement.dialect]))
             if judgement.failure is not None:
                 self.n_missing += 1
                 failed[judgement.key] = judgement.failure

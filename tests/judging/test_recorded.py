@@ -32,7 +32,7 @@ TIMEOUT = 0.5
 def client_of(kind, base_url):
     """One of the two clients, with keys that do not depend on the address."""
     if kind == "openai":
-        return openai_client(base_url)
+        return openai_client(base_url, answer_format="json_schema")
     chat = SmallChat(base_url=base_url, seconds=TIMEOUT)
     return LangChainClient(chat, endpoint=ENDPOINT)
 

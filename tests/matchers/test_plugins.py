@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, Field
 
 from kragx import UsageError, evaluate, match_pairs, matcher
 from kragx.matchers.reasons import reasons
+from kragx.plugins import build
 
 from .support import item
 
@@ -166,3 +168,19 @@ def test_a_plugin_that_cannot_be_used_says_why(spec: object, message: str) -> No
     with pytest.raises(UsageError) as caught:
         matcher(spec)
     assert message in str(caught.value)
+
+
+class Aliased(BaseModel):
+    """As chat models are: fields that may be given by name or alias."""
+
+    model_config = {"populate_by_name": True}
+    model: str = Field(alias="model_name")
+
+
+@pytest.mark.parametrize("name", ["model", "model_name"])
+def test_fields_of_pydantic_by_name_or_alias(name: str) -> None:
+    """Both are arguments; a third is none, and the hint knows the field's name."""
+    path = "tests.matchers.test_plugins:Aliased"
+    assert build(path, {name: "m"}).model == "m"
+    with pytest.raises(UsageError, match="perhaps you meant 'model'"):
+        build(path, {name: "m", "modle": "m"})

@@ -70,7 +70,7 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
 # Whose ``args`` keep variables as they are until they are used, so that no result holds a secret;
 # so do the keys below.
 _LATE = ("retrievers.", "judge", "match", "facts_match")
-_LATE_KEYS = {"args", "fingerprint", "extra_body"}
+_LATE_KEYS = {"args", "fingerprint", "extra_body", "headers"}
 
 
 def fill(value: Any, here: Path, path: str, problems: list[str], *, late: bool = False) -> Any:

@@ -7,18 +7,21 @@ from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.judging.clients.failures import refused
-from kragx.judging.question import Answer, Failure, Usage, outcome
+from kragx.judging.question import Answer, Failure, Usage, outcome, words_of
 
 _SHOWN = 20_000  # bytes of a body that is none
 
 
-def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Answer | Failure:
+def read_response(
+    status: int, headers: Mapping[str, str], body: bytes, *, has_tool: bool = False
+) -> Answer | Failure:
     """What a server's response is: an answer, or why there is none.
 
     Args:
         status: of HTTP.
         headers: by names in lower case.
         body: its bytes, unpacked.
+        has_tool: whether a tool was offered, whose arguments are the answer.
     """
     try:
         value = foreign_json(body.decode("utf-8-sig"), strict=False)
@@ -32,10 +35,12 @@ def read_response(status: int, headers: Mapping[str, str], body: bytes) -> Answe
         shown = body[:_SHOWN].decode("utf-8", "replace")
         detail = f"{status}: {problem}: {shown}" if body else f"{status}: an empty body"
         return Failure("api_error", detail, again=True)
-    return _read(status, headers, value)
+    return _read(status, headers, value, has_tool)
 
 
-def _read(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> Answer | Failure:
+def _read(
+    status: int, headers: Mapping[str, str], body: Mapping[str, Any], has_tool: bool
+) -> Answer | Failure:
     served: dict[str, Any] = {
         "usage": _usage(body.get("usage")),
         "model": body.get("model"),
@@ -54,13 +59,23 @@ def _read(status: int, headers: Mapping[str, str], body: Mapping[str, Any]) -> A
         )
     content = message.get("content")
     text, refusal = _text(content), message.get("refusal") or _of_kind(content, "refusal")
+    if has_tool:
+        text = _arguments(message.get("tool_calls")) or text
     if text is None and content is not None and not isinstance(content, list):
         problem = f"the content is no text but of type {type(content).__name__}"
         return Failure("invalid_json", problem, **served)
     if text is None and message.get("tool_calls") and not refusal:
-        problem = "a call of a tool instead of an answer, though no tool was offered"
+        problem = "a call of a tool that was not offered, instead of an answer"
         return Failure("invalid_json", problem, json.dumps(message["tool_calls"]), **served)
     return outcome(text, choice.get("finish_reason"), refusal, **served)
+
+
+def _arguments(calls: object) -> str | None:
+    """With what the first tool was called; some servers send the object itself."""
+    call = calls[0] if isinstance(calls, list) and calls else None
+    function = call.get("function") if isinstance(call, Mapping) else None
+    arguments = function.get("arguments") if isinstance(function, Mapping) else None
+    return json.dumps(arguments) if isinstance(arguments, Mapping) else words_of(arguments)
 
 
 def _text(content: object) -> str | None:

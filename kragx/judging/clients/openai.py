@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from kragx.errors import UsageError, check_whole
+from kragx.errors import UsageError, inside
+from kragx.judging.clients import checks
 from kragx.judging.clients.completion import read_response
+from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
 from kragx.judging.clients.failures import failed
 from kragx.judging.question import Answer, Failure, Request
-from kragx.plugins import without_secrets, without_variables
+from kragx.plugins import (
+    check_options,
+    named_secret,
+    one_of,
+    optional,
+    whole,
+    without_secrets,
+    without_variables,
+)
 from kragx.secrets import Address, secrets_in
 
 if TYPE_CHECKING:
@@ -23,48 +35,77 @@ _CONNECT = 10.0  # seconds; what takes longer is no server that listens
 
 # Reasoning models refuse a temperature, so it is left out for them unless asked for.
 _REASONING = re.compile(r"(^|/)(o\d|gpt-([5-9]|\d\d))(?!.*chat)")
+_KEY = "OPENAI_API_KEY"
+_OF_CALLERS = frozenset({"x-title", "http-referer", "referer", "user-agent"})
+"""Headers that say who asks; no answer depends on them."""
 
 
 @dataclass(frozen=True)
 class OpenAIClient:
-    """Asks for a chat completion with a strict JSON schema.
+    """Asks for a chat completion with a strict JSON schema, or what of it the server takes.
 
     Attributes:
-        model: the model's name.
+        model: the model's name; of Azure with an `api_version`, the deployment's.
         base_url: of an OpenAI-compatible server; None for OPENAI_BASE_URL, else OpenAI's own. A
             user and password in it are sent as a Basic header, and shown and stored nowhere.
         api_key_env: the environment variable that holds the API key; no key is ever stored.
-        temperature: 0 if left out, and nothing at all for reasoning models.
+        temperature: 0 if left out; ``none`` sends none. Models that reason refuse one: if it is
+            left out, it is not sent to those known by name, nor to a server that refuses it.
         seed: for providers that sample reproducibly.
         reasoning_effort: of reasoning models.
         max_output_tokens: the most an answer may take, thinking included.
         endpoint: what keys call the server; None for its base_url. Name it where the same server
             is reached by changing addresses (a tunnel, a free port).
         extra_body: fields of the request that only this server knows.
+        answer_format: how the answer's form is demanded: ``json_schema``, ``json_object`` (whose
+            schema the system message shows) or ``tool``; None for the first that the server takes.
+        limit_name: what the server calls `max_output_tokens`: ``max_completion_tokens`` or
+            ``max_tokens``; None for the first that it does not refuse.
+        headers: sent with every request, and shown and stored nowhere. Another text is another
+            key, but of secrets and of what says who asks (X-Title).
+        api_version: of an Azure resource, whose address is the `base_url`; Azure's addresses that
+            end in ``/openai/v1`` need none.
+
+    Raises:
+        UsageError: an option is wrong.
     """
 
-    model: str
-    base_url: str | None = None
-    api_key_env: str = "OPENAI_API_KEY"
-    temperature: float | None = None
-    seed: int | None = None
-    reasoning_effort: str | None = None
-    max_output_tokens: int = 2048
-    endpoint: str | None = None
-    extra_body: Mapping[str, Any] | None = field(default=None, repr=False)
-    _open: dict[asyncio.AbstractEventLoop, AsyncOpenAI] = field(
+    model: Annotated[str, checks.model]
+    base_url: Annotated[str | None, optional(checks.address)] = None
+    api_key_env: Annotated[str, checks.text] = _KEY
+    temperature: Annotated[float | str | None, checks.temperature] = None
+    seed: Annotated[int | None, optional(whole(-1))] = None
+    reasoning_effort: Annotated[str | None, optional(checks.text)] = None
+    max_output_tokens: Annotated[int, whole(1)] = 2048
+    endpoint: Annotated[str | None, optional(checks.text)] = None
+    extra_body: Annotated[Mapping[str, Any] | None, optional(checks.mapping)] = field(
+        default=None, repr=False
+    )
+    answer_format: Annotated[AnswerFormat | None, optional(one_of(*get_args(AnswerFormat)))] = None
+    limit_name: Annotated[LimitName | None, optional(one_of(*get_args(LimitName)))] = None
+    headers: Annotated[Mapping[str, str] | None, optional(checks.headers)] = field(
+        default=None, repr=False
+    )
+    api_version: Annotated[str | None, optional(checks.text)] = None
+    _open: dict[asyncio.AbstractEventLoop, Any] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.model, str) or not self.model:
-            raise UsageError("judge.model: name the model that judges")
-        if self.base_url is None:
-            object.__setattr__(self, "base_url", os.environ.get("OPENAI_BASE_URL") or None)
-        for name in ("base_url", "endpoint"):
-            if (url := getattr(self, name)) is not None:
-                object.__setattr__(self, name, Address(url))
-        check_whole("judge.max_output_tokens", self.max_output_tokens)
+        for name, url in (
+            ("base_url", self.base_url or os.environ.get("OPENAI_BASE_URL") or None),
+            ("endpoint", self.endpoint),
+        ):
+            object.__setattr__(self, name, Address(url) if isinstance(url, str) else url)
+        with inside("judge"):
+            check_options(self)
+            if self.api_version and "/openai" in (self.base_url or "/openai"):
+                raise UsageError(
+                    f"{self.base_url!r} does not go with an api_version",
+                    field="base_url",
+                    remedy="name the resource alone, https://NAME.openai.azure.com; an address "
+                    "that ends in /openai/v1 needs no api_version",
+                )
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -78,38 +119,75 @@ class OpenAIClient:
 
     def _settings(self, kept: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         base_url = self.base_url or "https://api.openai.com/v1"
+        # The strict schema is what is asked for first anyway.
+        form = None if self.answer_format == "json_schema" else self.answer_format
+        more = {
+            "extra_body": kept(self.extra_body or {}),
+            "answer_format": form,
+            "headers": self._header_hashes(),
+            "api_version": self.api_version,
+        }
         return {
             "provider": "openai",
             "base_url": self.endpoint or base_url.rstrip("/"),
             **self._sampling,
-            **({"extra_body": kept(self.extra_body)} if self.extra_body else {}),
+            **{name: value for name, value in more.items() if value},
+        }
+
+    def _header_hashes(self) -> dict[str, str]:
+        return {
+            name.lower(): hashlib.sha256(text.encode()).hexdigest()[:16]
+            for name, text in (self.headers or {}).items()
+            if not named_secret(name) and name.lower() not in _OF_CALLERS
         }
 
     @property
     def secrets(self) -> list[str]:
         """The key, and what else of what is sent is nobody's business."""
         sent = {"api_key": os.environ.get(self.api_key_env, ""), "url": self.base_url}
-        return [*secrets_in(sent), *secrets_in(self.extra_body)]
+        return [*secrets_in(sent | {"headers": self.headers}), *secrets_in(self.extra_body)]
+
+    def resume(self, dialect: str) -> None:
+        """Begin with the dialect in which the server gave judgements that are stored."""
+        self._speaker.resume(Dialect.of(dialect))
+
+    @cached_property
+    def _speaker(self) -> Speaker:
+        """What is known of how this server has to be asked."""
+        named = {name: getattr(self, name) for name in ("answer_format", "limit_name")}
+        fixed = {name: value for name, value in named.items() if value is not None}
+        temperature = set() if self.temperature is None else {"temperature"}
+        return Speaker(Dialect(**fixed), frozenset({*fixed, *temperature}))
 
     async def ask(self, request: Request) -> Answer | Failure:
-        """Ask once; the client's own retries are off."""
+        """Ask once; the client's own retries are off.
+
+        A request whose form the server refuses is made again at once, in another one.
+        """
+        speaker = self._speaker
+        while True:
+            spoken = speaker.dialect
+            response = await self._response(request, spoken)
+            if isinstance(response, Failure):
+                return response
+            status, words = response.status_code, response.text
+            if speaker.learns(status, words, spoken):
+                continue
+            has_tool = spoken.answer_format == "tool"
+            reply = read_response(status, response.headers, response.content, has_tool=has_tool)
+            if isinstance(reply, Failure) and status >= 400:
+                return speaker.explained(reply, status, words)
+            return speaker.heard(reply, spoken)
+
+    async def _response(self, request: Request, dialect: Dialect) -> Any:
+        """The response of HTTP to one request in a dialect, or a `Failure` if none came."""
         import openai
 
         from kragx.judging.clients.http import UnreadableError
 
-        options: dict[str, Any] = {
-            **self._sampling,
-            "messages": [{"role": role, "content": text} for role, text in request.messages],
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {
-                    "name": "judgement",
-                    "strict": True,
-                    "schema": dict(request.schema),
-                },
-            },
+        options = dialect.fields(request, self._sampling) | {
             "timeout": openai.Timeout(request.timeout, connect=min(_CONNECT, request.timeout)),
-            "extra_body": dict(self.extra_body) if self.extra_body else None,
+            "extra_body": dict(self.extra_body or {}),
         }
         # Named exceptions only: anything else (a recorded test that lacks this request, a mistake
         # in kragx) must end the run, not pass for a judgement that failed.
@@ -117,16 +195,15 @@ class OpenAIClient:
             # The whole of it: a server that sends on and on, a byte at a time, is no answer either.
             async with asyncio.timeout(request.timeout):
                 completions = self._client().chat.completions
-                response = (await completions.with_raw_response.create(**options)).http_response
+                return (await completions.with_raw_response.create(**options)).http_response
         except TimeoutError:
             return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
         except openai.APIStatusError as error:
-            response = error.response
+            return error.response
         except openai.APIError as error:
             return failed(error)
         except UnreadableError as error:
             return Failure("api_error", str(error), again=True)
-        return read_response(response.status_code, response.headers, response.content)
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
@@ -141,7 +218,7 @@ class OpenAIClient:
             temperature = 0.0
         options = {
             "model": self.model,
-            "temperature": temperature,
+            "temperature": None if temperature == "none" else temperature,
             "seed": self.seed,
             "reasoning_effort": self.reasoning_effort,
             "max_completion_tokens": self.max_output_tokens,
@@ -151,23 +228,37 @@ class OpenAIClient:
     def _client(self) -> AsyncOpenAI:
         loop = asyncio.get_running_loop()
         if loop not in self._open:
-            from openai import AsyncOpenAI
+            from openai import AsyncAzureOpenAI, AsyncOpenAI
 
             from kragx.judging.clients.http import BoundedClient
 
-            key = os.environ.get(self.api_key_env)
-            if not key and self.base_url is None:
-                raise UsageError(
-                    f"judge: no API key; set the environment variable {self.api_key_env}, or "
-                    "name a server that needs none with base_url"
-                )
             basic = self.base_url.basic if isinstance(self.base_url, Address) else None
+            login = {"Authorization": basic} if basic else {}
             # How often to ask is the runner's business alone.
-            self._open[loop] = AsyncOpenAI(
-                api_key=key or "none",
-                base_url=self.base_url,
-                default_headers={"Authorization": basic} if basic else None,
-                max_retries=0,
-                http_client=BoundedClient(),
+            options: dict[str, Any] = {
+                "api_key": self._api_key(),
+                "max_retries": 0,
+                "http_client": BoundedClient(),
+                "default_headers": login | {n: str(t) for n, t in (self.headers or {}).items()},
+            }
+            self._open[loop] = (
+                AsyncAzureOpenAI(
+                    azure_endpoint=str(self.base_url), api_version=self.api_version, **options
+                )
+                if self.api_version
+                else AsyncOpenAI(base_url=self.base_url, **options)
             )
-        return self._open[loop]
+        return self._open[loop]  # type: ignore[no-any-return]  # either is one
+
+    def _api_key(self) -> str:
+        key = os.environ.get(self.api_key_env)
+        if key:
+            return key
+        is_named = self.api_key_env != _KEY
+        if self.base_url is None or self.api_version or is_named:
+            needs_none = "leave api_key_env out" if is_named else "name its base_url"
+            raise UsageError(
+                f"judge: no API key; set the environment variable {self.api_key_env}; or "
+                f"{needs_none}, if the server needs none"
+            )
+        return "none"

@@ -1,0 +1,226 @@
+"""How a server wants to be asked, found out by asking.
+
+Many servers speak OpenAI's protocol, and each takes other fields of it: some know no JSON schema,
+some no ``max_completion_tokens``, and models that reason refuse a temperature. A server that
+refuses a request says which field it minds, and is asked again without it, at once; that request
+graded nothing and cost nothing. One that passes over a format in silence is noticed by its first
+answers. What was found out holds for the whole run, and every judgement tells it.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+from kragx.judging.prompt import answer_object
+from kragx.judging.question import Answer, Failure, Request
+
+AnswerFormat = Literal["json_schema", "json_object", "tool"]
+LimitName = Literal["max_completion_tokens", "max_tokens"]
+
+_TOOL = "judgement"
+_ALTERNATIVES: Mapping[str, tuple[Any, ...]] = {
+    "answer_format": ("json_schema", "json_object", "tool"),
+    "limit_name": ("max_completion_tokens", "max_tokens"),
+    "temperature": (True, False),
+}
+_NAMED: Mapping[str, re.Pattern[str]] = {
+    "answer_format": re.compile(
+        r"response.?format|json.?schema|json.?object|structured.?output"
+        r"|tool.?choice|tools\b|(?:tool|function).?call",
+        re.I,
+    ),
+    "limit_name": re.compile(r"max_(?:completion_)?tokens", re.I),
+    "temperature": re.compile("temperature", re.I),
+}
+"""What a server's words are about, by the field of a dialect."""
+_UNKNOWN = (
+    r"un(?:supported|available|recogni[sz]ed|known|expected)|extra|forbidden|deprecated"
+    r"|(?:not|n't) (?:\w+ )?(?:support|available|permitted|allowed|recogni[sz]ed|enabled)"
+)
+_REFUSING: Mapping[str, re.Pattern[str]] = {
+    "answer_format": re.compile(f"{_UNKNOWN}|invalid|must be|should be|one of", re.I),
+    # A limit may also be too large for the model's context, which is another matter.
+    "limit_name": re.compile(_UNKNOWN, re.I),
+    "temperature": re.compile(f"{_UNKNOWN}|invalid|must be|should be|only", re.I),
+}
+_REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
+_REMEDIES = {
+    "answer_format": "leave judge.answer_format out, and the server is asked in another format",
+    "limit_name": "leave judge.limit_name out, and the limit is sent by its other name",
+    "temperature": "write temperature: none, which sends none",
+}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What a request for a judgement looks like.
+
+    Attributes:
+        answer_format: how the answer's form is demanded: by a strict JSON schema, as a JSON object
+            whose schema the system message shows, or as the arguments of a tool.
+        limit_name: what the most tokens of an answer are called.
+        temperature: whether one is sent, if there is one.
+    """
+
+    answer_format: AnswerFormat = "json_schema"
+    limit_name: LimitName = "max_completion_tokens"
+    temperature: bool = True
+
+    def __str__(self) -> str:
+        unusual = {
+            self.answer_format: self.answer_format != "json_schema",
+            self.limit_name: self.limit_name == "max_tokens",
+            "no temperature": not self.temperature,
+        }
+        return ", ".join(name for name, is_so in unusual.items() if is_so)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The dialect that a judgement tells; what it says nothing of is as usual."""
+        words = text.split(", ")
+        formats = [name for name in _ALTERNATIVES["answer_format"] if name in words]
+        return cls(
+            formats[0] if formats else "json_schema",
+            "max_tokens" if "max_tokens" in words else "max_completion_tokens",
+            "no temperature" not in words,
+        )
+
+    def fields(self, request: Request, sampling: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of a request for a chat completion."""
+        fields = dict(sampling)
+        fields[self.limit_name] = fields.pop("max_completion_tokens")
+        if not self.temperature:
+            fields.pop("temperature", None)
+        schema = dict(request.schema)
+        messages = [{"role": role, "content": text} for role, text in request.messages]
+        if self.answer_format == "json_schema":
+            form = {"name": _TOOL, "strict": True, "schema": schema}
+            fields["response_format"] = {"type": "json_schema", "json_schema": form}
+        elif self.answer_format == "json_object":
+            fields["response_format"] = {"type": "json_object"}
+            messages[0]["content"] += f"\n\nJSON schema: {json.dumps(schema, ensure_ascii=False)}"
+        else:
+            function = {"name": _TOOL, "description": "A grade with its reason"}
+            fields["tools"] = [{"type": "function", "function": function | {"parameters": schema}}]
+            fields["tool_choice"] = {"type": "function", "function": {"name": _TOOL}}
+        return fields | {"messages": messages}
+
+
+def _complaint(status: int, text: str) -> str | None:
+    """Which field of a dialect a server's error is about; None if it is about something else."""
+    if status not in _REFUSALS:
+        return None
+    # Whatever is quoted of the request comes after the name of what is wrong with it.
+    places = {
+        name: place.start()
+        for name, words in _NAMED.items()
+        if _REFUSING[name].search(text) and (place := words.search(text))
+    }
+    return min(places, key=lambda name: places[name], default=None)
+
+
+class Speaker:
+    """Speaks to one server, and learns its dialect.
+
+    Args:
+        dialect: the first to try.
+        fixed: the fields of it that a user has named, which are kept.
+
+    Attributes:
+        dialect: the one spoken now.
+    """
+
+    def __init__(self, dialect: Dialect, fixed: frozenset[str]) -> None:
+        self.dialect = dialect
+        self._fixed = fixed
+        self._refused: set[tuple[str, Any]] = set()  # (field, value)
+        self._ignored: set[tuple[str, Any]] = set()
+        self._is_settled = False  # a good answer has come
+
+    def resume(self, dialect: Dialect) -> None:
+        """Speak this one first, but for what a user has named."""
+        kept = {name: getattr(self.dialect, name) for name in self._fixed}
+        self.dialect = replace(dialect, **kept)
+
+    def learns(self, status: int, text: str, spoken: Dialect) -> bool:
+        """Whether an error means that the server is to be asked again, in another dialect.
+
+        Args:
+            status: of HTTP.
+            text: what the server says.
+            spoken: how it was asked.
+        """
+        name = _complaint(status, text)
+        if name is None:
+            return False
+        if getattr(spoken, name) != getattr(self.dialect, name):  # learnt meanwhile
+            return True
+        if self._is_settled:
+            return False
+        self._refused.add((name, getattr(spoken, name)))
+        return self._change(name)
+
+    def _change(self, name: str) -> bool:
+        """Go on to the next value of a field that the server may take; whether there is one."""
+        if name in self._fixed:
+            return False
+        tried = self._refused | self._ignored
+        others = [value for value in _ALTERNATIVES[name] if (name, value) not in tried]
+        if others:
+            self.dialect = replace(self.dialect, **{name: others[0]})
+        return bool(others)
+
+    def explained(self, failure: Failure, status: int, text: str) -> Failure:
+        """A failure with what to do about it, where the server takes no dialect that is left."""
+        name = _complaint(status, text)
+        if name is None or self._is_settled:
+            return failure
+        remedy = (
+            _REMEDIES[name]
+            if name in self._fixed
+            else "this server takes nothing of what kragx can ask with"
+        )
+        return replace(failure, detail=f"{failure.detail}; {remedy}", again=False, fatal=True)
+
+    def heard(self, reply: Answer | Failure, spoken: Dialect) -> Answer | Failure:
+        """An answer with its dialect; a failure if the format was ignored and another may help.
+
+        Args:
+            reply: what the server answered.
+            spoken: how it was asked.
+        """
+        # What a user has named is known from the settings.
+        usual = {name: getattr(Dialect(), name) for name in self._fixed}
+        reply = replace(reply, dialect=str(replace(spoken, **usual)) or None)
+        says_nothing = isinstance(reply, Failure) and reply.kind != "invalid_json"
+        if self._is_settled or says_nothing:
+            return reply
+        if isinstance(reply, Answer) and not isinstance(answer_object(reply.text), Failure):
+            self._is_settled = spoken == self.dialect
+            return reply
+        form = spoken.answer_format
+        if form == self.dialect.answer_format:
+            self._ignored.add(("answer_format", form))
+            if not self._change("answer_format"):
+                self._settle_for_the_clearest()
+                return reply
+        return Failure(
+            "invalid_json",
+            f"not the JSON object that was asked for as {form}; "
+            f"asked for as {self.dialect.answer_format} from here on",
+            reply.text,
+            reply.usage,
+            again=True,
+            model=reply.model,
+            fingerprint=reply.fingerprint,
+            dialect=reply.dialect,
+        )
+
+    def _settle_for_the_clearest(self) -> None:
+        """Nothing forces this model; what shows it the schema serves best, if it is taken."""
+        self._is_settled = True
+        is_taken = ("answer_format", "json_object") not in self._refused
+        if is_taken and "answer_format" not in self._fixed:
+            self.dialect = replace(self.dialect, answer_format="json_object")
