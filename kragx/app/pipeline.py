@@ -31,9 +31,10 @@ from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
-from kragx.judging import read_judge
+from kragx.judging import Judge, read_judge
 from kragx.judging.budget import read_budget
 from kragx.judging.judge import adjusted
+from kragx.judging.outbox import Outbox
 from kragx.matchers import BaseMatcher, Heard, MatchItem, matcher
 from kragx.metrics import parse_all
 from kragx.plugins import data_alone
@@ -65,6 +66,7 @@ def run(
     fresh: bool = False,
     anyway: bool = False,
     say: Callable[[str], object] = str,
+    outbox: Outbox | None = None,
 ) -> RunReport:
     """Ask every retriever, match, and compute the metrics.
 
@@ -80,6 +82,7 @@ def run(
         anyway: compare with the config's earlier results even if they cannot be compared.
         say: is told, before anything is asked, what so few questions cannot decide, and before
             a retriever is, what becomes of the answers that an interrupted run has left.
+        outbox: gets what judges would ask; they are not asked then.
 
     Raises:
         UsageError: a retriever cannot be loaded or does not take its arguments.
@@ -100,6 +103,9 @@ def run(
         config = config.model_copy(update={"judge": {**config.judge, **options}})
     corpus = corpus_of(config)
     matchers = _named_matchers(config)
+    if outbox is not None:
+        collecting = {"outbox": outbox, "dry_run": True, "progress": False}
+        matchers = {name: own.judging(**collecting) for name, own in matchers.items()}
     dataset = _with_texts(load_dataset(config), config, corpus, matchers)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)
@@ -132,6 +138,16 @@ def run(
         record=clock.record(config.file, git, kept),
         plans=tuple({id(plan): plan for own in matchers.values() for plan in own.plans}.values()),
     )
+
+
+@_guarded
+def judges(config: RunConfig) -> list[Judge]:
+    """The judges that the matchers of a config have, each once."""
+    members = [*_named_matchers(config).values()]
+    for member in members:
+        members += member.members
+    named = [judge for own in members if isinstance(judge := getattr(own, "judge", None), Judge)]
+    return [judge for place, judge in enumerate(named) if judge not in named[:place]]
 
 
 def load_dataset(config: RunConfig) -> GoldDataset:

@@ -18,6 +18,7 @@ from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now
 from kragx.judging.tally import Spent, Tally
 from kragx.judging.writer import Writer
+from kragx.secrets import Secrets
 
 # What whoever answered has said, with the most characters that are kept of it.
 _SAID = {"reason": 2000, "detail": 1000, "raw": None, "model": 200, "fingerprint": 200}
@@ -86,7 +87,17 @@ class Asker:
                 return Judgement(key, failure="not_asked", detail="the budget is used up")
             reply = await self._once(request, room)
             answer, is_refused = reply.answer, reply.is_refused
-            judgement = self._shown(_judgement(key, reply, question.rubric, settings.output_limit))
+            judgement = shown(
+                judged(
+                    key,
+                    answer,
+                    reply.count,
+                    question.rubric,
+                    reply.seconds,
+                    settings.output_limit,
+                ),
+                self._docket.secrets,
+            )
             failure = answer if isinstance(answer, Failure) else _failure(judgement)
             if failure is not None and is_refused:  # no attempt: it waits
                 n_refused += 1
@@ -141,14 +152,6 @@ class Asker:
         self.others_write = self.others_write or self._store.changed_by_others()
         stored = self._store.settled([key]).get(key) if self.others_write else None
         return None if stored is None or stored.grade is None else stored
-
-    def _shown(self, judgement: Judgement) -> Judgement:
-        """A judgement without secrets: servers and gateways say keys again, models headers."""
-        masked = self._docket.secrets.masked
-        # Masked first: half a secret may not be known as one.
-        said = {name: masked(getattr(judgement, name)) for name in _SAID}
-        texts: dict[str, Any] = {name: words_of(said[name], most) for name, most in _SAID.items()}
-        return replace(judgement, **texts)
 
     async def _once(self, request: Request, room: Spent) -> "_Reply":
         settings, task = self._settings, asyncio.current_task()
@@ -206,9 +209,23 @@ def _failure(judgement: Judgement) -> Failure | None:
     return Failure(judgement.failure, judgement.detail or "")
 
 
-def _judgement(key: str, reply: _Reply, rubric: Rubric, output_limit: int | None) -> Judgement:
+def shown(judgement: Judgement, secrets: Secrets) -> Judgement:
+    """A judgement without secrets: servers and gateways say keys again, models headers."""
+    # Masked first: half a secret may not be known as one.
+    said = {name: secrets.masked(getattr(judgement, name)) for name in _SAID}
+    texts: dict[str, Any] = {name: words_of(said[name], most) for name, most in _SAID.items()}
+    return replace(judgement, **texts)
+
+
+def judged(
+    key: str,
+    answer: Answer | Failure,
+    count: Count,
+    rubric: Rubric,
+    seconds: float | None,
+    output_limit: int | None,
+) -> Judgement:
     """What is kept of an answer: its grade, or why it has none."""
-    answer, count = reply.answer, reply.count
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
     outcome: dict[str, Any] = (
         {"failure": read.kind, "detail": read.detail}
@@ -223,7 +240,7 @@ def _judgement(key: str, reply: _Reply, rubric: Rubric, output_limit: int | None
         **outcome,
         **{f"{kind}_tokens": number for kind, number in asdict(count.usage).items()},
         counting=count.counting,
-        seconds=round(reply.seconds, 4),
+        seconds=None if seconds is None else round(seconds, 4),
         model=answer.model,
         fingerprint=answer.fingerprint,
         dialect=answer.dialect,

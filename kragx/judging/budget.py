@@ -13,6 +13,7 @@ from kragx.plugins import check_options, from_options, number, optional
 
 Per = Literal["run", "day", "week", "month", "year", "total"]
 _amount = number(lambda value: 0 <= value < 1e300, "number of at least 0")
+_share = number(lambda value: 0 <= value <= 1, "share from 0 to 1")
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,8 @@ class Price:
         input: of a prompt.
         output: of an answer, thinking included.
         cached_input: of the part of a prompt that the provider had cached; None for `input`.
+        batch: the share of these prices that a batch's tokens cost (.5 for half); None if that is
+            not known.
 
     Raises:
         UsageError: an amount is no number of at least 0.
@@ -31,9 +34,19 @@ class Price:
     input: Annotated[float, _amount]
     output: Annotated[float, _amount]
     cached_input: Annotated[float | None, optional(_amount)] = None
+    batch: Annotated[float | None, optional(_share)] = None
 
     def __post_init__(self) -> None:
         check_options(self)
+
+    @property
+    def of_batches(self) -> Price | None:
+        """What a million tokens of a batch cost; None if that is not known."""
+        if self.batch is None:
+            return None
+        cached = self.cached_input
+        cached = None if cached is None else cached * self.batch
+        return Price(self.input * self.batch, self.output * self.batch, cached)
 
     def of(self, spent: Spent) -> float:
         """The cost of what was spent."""
@@ -131,7 +144,7 @@ class Budgets:
 
 
 def read_prices(prices: Any) -> dict[str, Price]:
-    """A price table from ``{model: {input, output, cached_input?}}``, per million tokens.
+    """A price table from ``{model: {input, output, cached_input?, batch?}}``, per million tokens.
 
     Raises:
         UsageError: a price is missing or no number of at least 0.

@@ -95,12 +95,12 @@ def at_most(room: Spent) -> Count:
     return Count(Usage(room.prompt_tokens, room.completion_tokens), "most")
 
 
-def counted(answer: Answer | Failure, request: Request, room: Spent) -> Count:
+def counted(answer: Answer | Failure, request: Request | int, room: Spent) -> Count:
     """What a call used: as the provider says, else estimated from the texts.
 
     Args:
         answer: what came of it.
-        request: what was asked.
+        request: what was asked; or roughly how many tokens its prompt has.
         room: the most that it can have used.
     """
     usage = answer.usage
@@ -113,7 +113,7 @@ def counted(answer: Answer | Failure, request: Request, room: Spent) -> Count:
             return NO_CALL if answer.kind == "rate_limit" and answer.again else Count()
     prompt, completion = usage.prompt, usage.completion
     if prompt is None:
-        prompt = about_prompt(request.messages)
+        prompt = request if isinstance(request, int) else about_prompt(request.messages)
     if completion is None:
         completion = about_tokens(answer.text or "")
     return Count(replace(usage, prompt=prompt, completion=completion), "estimate")

@@ -16,6 +16,7 @@ from kragx.judging.question import Client, Judgement, Question
 from kragx.judging.runner import Judged, Runner
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
+from kragx.judging.store.batch import waiting
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,15 @@ class Judge(JudgeSettings):
             async with in_use(self.client):
                 return await Runner(self, docket).judge()
 
+    def waiting(self) -> str:
+        """How many batches are open in the store, and since when.
+
+        Raises:
+            DataError: the store cannot be used.
+        """
+        with Store(self.store) as store:
+            return waiting(store.batches.batches())
+
     def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
         """What the store has for each question; None for one without an answer. Nothing is asked.
 
@@ -57,11 +67,8 @@ class Judge(JudgeSettings):
 # -- what stands for a judge -------------------------------------------------------------------
 
 _CLIENT = tuple(field.name for field in fields(OpenAIClient) if field.init)
-_JUDGE = tuple(
-    field.name
-    for field in fields(Judge)
-    if field.name not in ("client", "secrets", "clock", "sleep")
-)
+_INNER = ("client", "secrets", "outbox", "clock", "sleep")
+_JUDGE = tuple(field.name for field in fields(Judge) if field.name not in _INNER)
 JUDGE_FIELDS = ("client", "args", *_CLIENT, *_JUDGE)
 """What a mapping for `judge` may hold."""
 

@@ -22,6 +22,7 @@ FailureKind = Literal[
     "connection",  # no connection, or closed by the server
     "api_error",  # any other error of the API
     "not_asked",  # the budget was used up, or it was a dry run
+    "pending",  # in a batch whose answers are not collected yet
 ]
 FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
@@ -88,8 +89,9 @@ class Judgement:
         reason: the judge's, in a few words.
         failure: why there is no grade.
         detail: what the provider or the check said about the failure.
-        source: ``judge`` (asked in this run), ``store`` (asked before) or ``human`` (a grade that
-            a person gave to this very question, or to its query and document).
+        source: ``judge`` (asked in this run), ``batch`` (collected from one), ``store`` (asked
+            before) or ``human`` (a grade that a person gave to this very question, or to its query
+            and document).
         uid: of this attempt, so that a file imported twice adds nothing the second time; empty
             where nothing was asked.
         at: when, in UTC (ISO 8601).
@@ -108,7 +110,7 @@ class Judgement:
     reason: str | None = None
     failure: FailureKind | None = None
     detail: str | None = None
-    source: Literal["judge", "store", "human"] = "judge"
+    source: Literal["judge", "batch", "store", "human"] = "judge"
     uid: str = ""
     at: str = ""
     raw: str | None = None

@@ -21,6 +21,7 @@ _REMEDIES: Mapping[FailureKind | int, str] = {
     "connection": "check the address (judge.base_url), and that the server runs",
     "api_error": "see what the server says; another run asks again",
     "not_asked": "another run asks",
+    "pending": "kragx judge collect stores what has been answered",
 }
 
 

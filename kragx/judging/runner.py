@@ -16,7 +16,7 @@ from kragx.judging.counting import about_spent, most_tokens
 from kragx.judging.crew import Crew
 from kragx.judging.docket import Docket
 from kragx.judging.prompt import messages, schema
-from kragx.judging.question import SETTLED, Judgement, Request
+from kragx.judging.question import SETTLED, FailureKind, Judgement, Request
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store
 from kragx.judging.tally import Tally
@@ -60,12 +60,14 @@ class Runner:
             self._done = {
                 key: stored[key] for key in stored if not self._is_asked_again(stored[key])
             }
-            todo = [key for key in docket.wanted if key not in self._done]
             tally.n_stored += len(self._done)
+            todo = self._not_pending(store)
+            self._resume()
+            if settings.outbox is not None:
+                settings.outbox.put(settings, docket, todo, self._done.values())
             if settings.dry_run:
                 self._plan(todo)
             else:
-                self._resume()
                 store.note(((key, docket.material(key)) for key in todo), docket.pairs())
                 await self._ask_all(todo, store)
         self._warn_of_changes()
@@ -101,10 +103,20 @@ class Runner:
             stored.failure == "length" and before is not None and (limit is None or limit > before)
         )
 
+    def _not_pending(self, store: Store) -> list[str]:
+        """What is left to ask, but for what a batch will answer."""
+        left = [key for key in self._docket.wanted if key not in self._done]
+        pending = {} if self._settings.ask_pending else store.batches.pending(left)
+        for key, batch in pending.items():
+            detail = f"in {batch.id}, submitted {batch.made}"
+            self._done[key] = Judgement(key, failure="pending", detail=detail)
+        return [key for key in left if key not in pending]
+
     def _plan(self, todo: Sequence[str]) -> None:
         settings, plan = self._settings, self._settings.plan
         for key in todo:
-            self._done[key] = Judgement(key, failure="not_asked", detail="a dry run")
+            failure: FailureKind = "pending" if settings.outbox else "not_asked"
+            self._done[key] = Judgement(key, failure=failure, detail="a dry run")
             if key in plan.keys:
                 continue
             question, _ = self._docket.wanted[key]

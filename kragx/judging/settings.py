@@ -42,15 +42,17 @@ class JudgeSettings:
         max_missing: the share of judgements that may be missing before a run ends with an error.
         budget: what may not be exceeded: a cost, ``{cost, calls, tokens, per}``, or several of
             these.
-        prices: ``{model: {input, output, cached_input?}}``, per million tokens.
+        prices: ``{model: {input, output, cached_input?, batch?}}``, per million tokens.
         currency: what the prices are in.
         ask_again: which stored failures are asked again in another run: ``transient`` ones
             (timeouts, rate limits, connections), ``all`` or ``none``.
+        ask_pending: whether questions whose answers a batch has yet to give are asked all the same.
         repeat: another number asks everything anew, beside what is stored.
         dry_run: count calls and tokens instead of asking.
         progress: whether to show progress on standard error; None for only on a terminal.
         secrets: what no kept text may show; None for those of the environment. Those that the
             client knows (`Client`) are always among them.
+        outbox: the `Outbox` that gets what a dry run would ask, to be submitted in batches.
         clock, sleep: time, for tests.
 
     Raises:
@@ -71,10 +73,12 @@ class JudgeSettings:
     prices: Annotated[Any, read_prices] = None
     currency: str = "USD"
     ask_again: AskAgain = "transient"
+    ask_pending: bool = False
     repeat: Annotated[int, whole(0)] = 0
     dry_run: bool = False
     progress: bool | None = None
     secrets: Secrets | None = field(default=None, repr=False, compare=False)
+    outbox: Any = field(default=None, repr=False, compare=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)
     sleep: Callable[[float], Awaitable[None]] = field(
         default=asyncio.sleep, repr=False, compare=False
@@ -88,6 +92,8 @@ class JudgeSettings:
             )
         with inside("judge"):
             check_options(self)
+        if self.outbox is not None:
+            self.outbox.check(self.client)
         if self.budget.cost is not None and self.price is None:
             raise UsageError(
                 f"judge.budget: no price of {self.model!r} is known, so no cost can be kept to; "

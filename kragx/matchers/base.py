@@ -171,6 +171,8 @@ class Trace:
         limits: from which score on it makes a match, and below which it rules a pair out (None:
             it does not); None altogether where its own threshold decides.
         members: of a combination: what its members were asked, in order.
+        pending: (n x t) the pairs whose scores are still to come, so that nobody else is asked
+            for them; None if there are none.
     """
 
     matcher: BaseMatcher
@@ -178,6 +180,7 @@ class Trace:
     open: Bools
     limits: tuple[float | None, float | None] | None = None
     members: tuple[Trace, ...] = ()
+    pending: Bools | None = None
 
     def leaves(self, place: Place = ()) -> Iterator[tuple[Place, Trace]]:
         """Of a combination the traces of its members that are none, by where each stands."""
@@ -272,6 +275,10 @@ class BaseMatcher:
 
     def offline(self) -> Self:
         """This matcher with judges that answer from their store alone, so that asking is free."""
+        return self.judging(dry_run=True, progress=False)
+
+    def judging(self, **options: Any) -> Self:
+        """This matcher with these options of its judges, whichever it has."""
         return self
 
     def for_run(self, name: str) -> Self:

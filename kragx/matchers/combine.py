@@ -92,9 +92,9 @@ class CombinedMatcher(BaseMatcher):
             settings["threshold"] = settings["of"][-1].pop("threshold")
         return settings
 
-    def offline(self) -> Self:
-        """The same with every member offline."""
-        steps = (replace(step, matcher=step.matcher.offline()) for step in self.steps)
+    def judging(self, **options: Any) -> Self:
+        """The same with every member's judges."""
+        steps = (replace(step, matcher=step.matcher.judging(**options)) for step in self.steps)
         return replace(self, steps=tuple(steps))
 
     def for_run(self, name: str) -> Self:
@@ -144,6 +144,7 @@ class CombinedMatcher(BaseMatcher):
         open_ = list(wanted)
         scores = [np.zeros(item.shape) for item in items]
         unknown = [np.zeros(item.shape, bool) for item in items]
+        pending = [np.zeros(item.shape, bool) for item in items]
         logs: list[list[Trace]] = [[] for _ in batch]
         for step in self.steps:
             last = step is self.steps[-1]
@@ -170,11 +171,17 @@ class CombinedMatcher(BaseMatcher):
                     unknown[query] &= ~(rest & ~missing & ~match) if last else ~gone
                 logs[query].append(replace(trace, limits=limits))
                 open_[query] = rest & ~match & ~gone
+                if trace.pending is not None:
+                    open_[query] &= ~trace.pending
+                    pending[query] |= trace.pending
         for query in range(len(batch)):
             if self.kind == "any":  # one that matches decides
                 unknown[query] &= scores[query] == 0
             scores[query][unknown[query]] = np.nan
-            yield Trace(self, scores[query], wanted[query], members=tuple(logs[query]))
+            waits = pending[query] if pending[query].any() else None
+            yield Trace(
+                self, scores[query], wanted[query], members=tuple(logs[query]), pending=waits
+            )
 
 
 def _spared(items: Sequence[MatchItem], wanted: Sequence[Bools], open_: Sequence[Bools]) -> int:

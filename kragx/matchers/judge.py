@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.data import Gold, normalise
 from kragx.errors import DataError, UsageError
-from kragx.matchers.base import BaseMatcher, MatchItem, Notes, TextlessError
+from kragx.matchers.base import BaseMatcher, MatchItem, Notes, TextlessError, Trace
 from kragx.matchers.matching import lacking
 from kragx.metrics import Bools, Floats, MatchTable
 from kragx.plain import plain
@@ -89,9 +89,9 @@ class JudgeMatcher(BaseMatcher):
             "top": self.top,
         }
 
-    def offline(self) -> Self:
-        """The same, answering from the judge's store alone."""
-        return replace(self, judge=replace(self.judge, dry_run=True, progress=False))
+    def judging(self, **options: Any) -> Self:
+        """The same with these options of its judge."""
+        return replace(self, judge=replace(self.judge, **options))
 
     def against_gold(self) -> Self:
         """The same, judging support whatever there is."""
@@ -100,9 +100,15 @@ class JudgeMatcher(BaseMatcher):
     def scores_where(
         self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
     ) -> Iterator[Floats]:
-        """Yield n x t grades of the pairs that a mask asks for; the others are 0.
+        """Yield n x t grades of the pairs that a mask asks for; see `traces`."""
+        return (trace.scores for trace in self.traces(items, notes))
 
-        A grade is NaN where a judgement failed, and 0 for a target without text.
+    def traces(
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
+    ) -> Iterator[Trace]:
+        """Grades of the pairs that a mask asks for, and which of them a batch has yet to give.
+
+        The others are 0. A grade is NaN where a judgement failed, and 0 for a target without text.
 
         Raises:
             JudgingError: more judgements are missing than `max_missing` allows, or judging had to
@@ -111,17 +117,24 @@ class JudgeMatcher(BaseMatcher):
         stream = iter(items)
         while batch := list(_up_to(stream, _BATCH)):
             grids = [np.zeros(item.shape) for item, _ in batch]
+            waits: list[Bools | None] = [None] * len(batch)
             places = [
-                (grid, row, column, question)
-                for grid, (item, mask) in zip(grids, batch)
+                (query, row, column, question)
+                for query, (item, mask) in enumerate(batch)
                 if mask is None or mask.any()
                 for row, column, question in self._support(item)
                 if mask is None or mask[row, column]
             ]
             judgements = self._judge([question for *_, question in places], notes.judging)
-            for (grid, row, column, _), judgement in zip(places, judgements, strict=True):
-                grid[row, column] = judgement.score
-            yield from grids
+            for (query, row, column, _), judgement in zip(places, judgements, strict=True):
+                grids[query][row, column] = judgement.score
+                if judgement.failure == "pending":
+                    if (wait := waits[query]) is None:
+                        wait = waits[query] = np.zeros(grids[query].shape, bool)
+                    wait[row, column] = True
+            for (_, mask), grid, wait in zip(batch, grids, waits):
+                open_ = np.ones(grid.shape, bool) if mask is None else mask
+                yield Trace(self, grid, open_, pending=wait)
         self._check_missing(notes.judging)
 
     def _support(self, item: MatchItem) -> Iterator[tuple[int, int, Question]]:
@@ -191,12 +204,23 @@ class JudgeMatcher(BaseMatcher):
             return
         from kragx.judging.remedies import too_many_missing
 
+        further = (
+            f"What was judged is in {judge.store}: run again to ask for what is missing "
+            "(ask_again: all also asks again what the model refused), or allow it with "
+            "max_missing and get bounds"
+        )
+        if n_pending := tally.failures["pending"]:
+            pending = (
+                f"{n_pending} are in {judge.waiting()}: kragx judge collect stores what has been "
+                "answered (kragx judge status says how much); --ask-pending asks all the same, and "
+                "pays twice"
+            )
+            only = n_pending == tally.failures.total()
+            further = pending if only else f"{pending}\n  {further}"
         raise too_many_missing(
             plain(tally),
             judge.max_missing,
-            f"What was judged is in {judge.store}: run again to ask for what is missing "
-            "(ask_again: all also asks again what the model refused), or allow it with "
-            "max_missing and get bounds",
+            further,
         )
 
     def summary(self, tally: Tally) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""The LLM judge: label, corrected, fill, probe, store."""
+"""The LLM judge: label, corrected, fill, probe, store, and batches: submit, status, collect."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,7 +8,7 @@ import typer
 
 from kragx import agreement
 from kragx.app import pipeline
-from kragx.app.commands import agree, options as opt, store
+from kragx.app.commands import agree, batches, options as opt, store
 from kragx.app.commands.label import label
 from kragx.app.commands.output import show
 from kragx.app.config import RunConfig, filled, load
@@ -21,7 +21,15 @@ from kragx.plain import plain
 from kragx.printing import put, show as show_parts
 
 judge = opt.group("judge", __doc__)
-for command in (label, agree.corrected, agree.fill):
+_COMMANDS: tuple[Callable[..., Any], ...] = (
+    label,
+    agree.corrected,
+    agree.fill,
+    batches.submit,
+    batches.status,
+    batches.collect,
+)
+for command in _COMMANDS:
     judge.command()(command)
 judge.add_typer(store.store)
 

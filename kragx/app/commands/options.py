@@ -116,6 +116,13 @@ Settings = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Count the judge's calls and tokens; ask nothing.")
 ]
+AskPending = Annotated[
+    bool,
+    typer.Option(
+        "--ask-pending", help="Ask also what a batch has yet to answer; it is paid for twice then."
+    ),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Take over no answers of an interrupted run.")]
 MaxCalls = Annotated[int | None, typer.Option(help="The most calls that judging may take.")]
 MaxTokens = Annotated[int | None, typer.Option(help="The most tokens that judging may take.")]
 BudgetPer = Annotated[

@@ -41,9 +41,8 @@ def run(
     max_failed: opt.MaxFailed = None,
     earlier: opt.Earlier = None,
     anyway: opt.Anyway = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Take over no answers of an interrupted run.")
-    ] = False,
+    fresh: opt.Fresh = False,
+    ask_pending: opt.AskPending = False,
     summary: opt.Summary = None,
     full: opt.Full = False,
 ) -> None:
@@ -52,7 +51,12 @@ def run(
     Ends with 5 if a retriever failed, and else with 1 if a gate fails.
     """
     limits = opt.limits(budget, max_calls, max_tokens, budget_per)
-    judging = opt.given(dry_run=dry_run or None, budget=limits or None, max_missing=max_missing)
+    judging = opt.given(
+        dry_run=dry_run or None,
+        budget=limits or None,
+        max_missing=max_missing,
+        ask_pending=ask_pending or None,
+    )
     loaded = configs.load(config, [*(settings or ()), *_tolerating(max_failed)])
     if earlier is not None:
         loaded = configs.with_earlier(loaded, earlier)

@@ -205,6 +205,37 @@ class OpenAIClient:
         except UnreadableError as error:
             return Failure("api_error", str(error), again=True)
 
+    # -- what batches need (`kragx.judging.outbox.BatchClient`) -------------------------
+
+    @property
+    def batch_endpoint(self) -> str:
+        """What the requests of a batch are for."""
+        return "/chat/completions" if self.api_version else "/v1/chat/completions"
+
+    @property
+    def reach(self) -> Mapping[str, Any] | None:
+        """How the server is reached; None if it may take a secret besides the key, or a name."""
+        url = self.base_url
+        if self.endpoint or self.headers or (isinstance(url, Address) and url.basic):
+            return None
+        address = {"base_url": url and str(url), "api_version": self.api_version}
+        return {"model": self.model, "api_key_env": self.api_key_env, **address}
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the server is asked, as far as it is known."""
+        return self._speaker.dialect
+
+    def body(self, request: Request) -> Mapping[str, Any]:
+        """The body of a request, as `ask` sends it."""
+        return {**self.dialect.fields(request, self._sampling), **(self.extra_body or {})}
+
+    def connected(self) -> AsyncOpenAI:
+        """An official client of one's own, which reads files of any size."""
+        import openai
+
+        return self._made(openai.DefaultAsyncHttpxClient(follow_redirects=False))
+
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
         client = self._open.pop(asyncio.get_running_loop(), None)
@@ -228,27 +259,28 @@ class OpenAIClient:
     def _client(self) -> AsyncOpenAI:
         loop = asyncio.get_running_loop()
         if loop not in self._open:
-            from openai import AsyncAzureOpenAI, AsyncOpenAI
-
             from kragx.judging.clients.http import BoundedClient
 
-            basic = self.base_url.basic if isinstance(self.base_url, Address) else None
-            login = {"Authorization": basic} if basic else {}
-            # How often to ask is the runner's business alone.
-            options: dict[str, Any] = {
-                "api_key": self._api_key(),
-                "max_retries": 0,
-                "http_client": BoundedClient(),
-                "default_headers": login | {n: str(t) for n, t in (self.headers or {}).items()},
-            }
-            self._open[loop] = (
-                AsyncAzureOpenAI(
-                    azure_endpoint=str(self.base_url), api_version=self.api_version, **options
-                )
-                if self.api_version
-                else AsyncOpenAI(base_url=self.base_url, **options)
-            )
+            self._open[loop] = self._made(BoundedClient())
         return self._open[loop]  # type: ignore[no-any-return]  # either is one
+
+    def _made(self, http_client: Any) -> AsyncOpenAI:
+        from openai import AsyncAzureOpenAI, AsyncOpenAI
+
+        basic = self.base_url.basic if isinstance(self.base_url, Address) else None
+        login = {"Authorization": basic} if basic else {}
+        # How often to ask is the runner's business alone.
+        options: dict[str, Any] = {
+            "api_key": self._api_key(),
+            "max_retries": 0,
+            "http_client": http_client,
+            "default_headers": login | {n: str(t) for n, t in (self.headers or {}).items()},
+        }
+        if self.api_version:
+            return AsyncAzureOpenAI(
+                azure_endpoint=str(self.base_url), api_version=self.api_version, **options
+            )
+        return AsyncOpenAI(base_url=self.base_url, **options)
 
     def _api_key(self) -> str:
         key = os.environ.get(self.api_key_env)

@@ -18,6 +18,7 @@ from kragx.judging.store.address import Address, NoStoreError
 
 # With a write-ahead log a killed process loses nothing; a power cut, the last moments.
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL")
+_TABLES = "SELECT name FROM sqlite_master"
 _PATIENCE = 10  # seconds to wait for a database server
 _MAKING = 5_707_241_101  # the advisory lock of whoever makes the tables
 
@@ -85,13 +86,14 @@ def _sqlite(path: Path, make: bool) -> Opened:
     try:
         with transaction(connection):
             lacking = _lacking(connection)
-            has_claims = "claims" in _names(connection, "SELECT name FROM sqlite_master")
-        if not read_only and (lacking or not has_claims):
+            lacks_tables = tables.LATER_TABLES - _names(connection, _TABLES)
+        if not read_only and (lacking or lacks_tables):
             with transaction(connection, write=True):
                 for name in _lacking(connection):  # another process may be faster
                     kind = tables.attempts.c[name].type.compile(connection.dialect)
                     connection.exec_driver_sql(f"ALTER TABLE attempts ADD COLUMN {name} {kind}")
-                connection.exec_driver_sql(tables.CLAIMS_OF_SQLITE)
+                for statement in tables.of_sqlite() if lacks_tables else ():
+                    connection.exec_driver_sql(statement)
             lacking = frozenset()
     except BaseException:
         connection.close()

@@ -80,10 +80,8 @@ class Database:
         """Add the rows that are new to tables."""
 
         def work(db: Connection) -> None:
-            insert = _INSERTS[db.dialect.name]
             for table, of_table in rows.items():
-                if of_table:
-                    db.execute(insert(TABLES[table]).on_conflict_do_nothing(), of_table)
+                insert_rows(db, table, of_table)
 
         self.do(work, write=True)
 
@@ -154,6 +152,13 @@ def _start(db: Connection, text: Column[Any], until: str) -> Any:
     """A text up to the first of these letters."""
     place = {"sqlite": func.instr, "postgresql": func.strpos}[db.dialect.name]
     return func.substr(text, 1, place(text, until))
+
+
+def insert_rows(db: Connection, table: str, rows: Rows) -> None:
+    """Add the rows that are new to a table."""
+    if rows:
+        insert = _INSERTS[db.dialect.name](TABLES[table])
+        db.execute(insert.on_conflict_do_nothing(), rows)
 
 
 def _rows(

@@ -16,6 +16,7 @@ from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, now, storabl
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
+    from kragx.judging.store.batches import Register
     from kragx.judging.store.database import Database
 
 # In canonical JSON the client stands before the long texts; no other name stands between.
@@ -50,6 +51,13 @@ class Store:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._database.close()
+
+    @property
+    def batches(self) -> "Register":
+        """What is known of batches."""
+        from kragx.judging.store import batches
+
+        return batches.Register(self._database, str(self.address))
 
     @property
     def read_only(self) -> bool:

@@ -1,5 +1,6 @@
 """The tables of a judgement store, for SQLite and PostgreSQL."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -96,11 +97,33 @@ claims = Table(
 )
 """Who is asking what right now; the one table of which rows go again."""
 
+batch_states = Table(
+    "batch_states",
+    _tables,
+    _id(),
+    *map(_text, ("uid", "at", "state", "detail")),
+)
+"""How far each batch is; of each uid the last row counts."""
+
+batch_questions = Table(
+    "batch_questions",
+    _tables,
+    *map(_text, ("uid", "key", "rubric")),
+    Column("tokens", _WHOLE, nullable=False),
+    PrimaryKeyConstraint("key", "uid"),
+    Index("batch_questions_by_uid", "uid"),
+    sqlite_with_rowid=False,
+)
+"""What is asked in which batch, with the digest of its rubric and about how many tokens it has."""
+
 _versions = Table("versions", _tables, Column("version", Integer))
 """Of PostgreSQL alone; an SQLite file has a number for it."""
 
 TABLES = _tables.tables
+LATER_TABLES = frozenset({"claims", "batch_states", "batch_questions"})
+"""Tables that files of version 0.1.0 lack."""
 _KEPT = (questions, attempts, pairs, labels)
+_BATCHES = (batch_states, batch_questions)
 _UNCHANGED = (
     ("attempts", "UPDATE"),
     ("attempts", "DELETE"),
@@ -108,13 +131,15 @@ _UNCHANGED = (
     ("questions", "DELETE"),
     ("labels", "UPDATE"),
     ("labels", "DELETE"),
+    *((table.name, change) for table in _BATCHES for change in ("UPDATE", "DELETE")),
 )
 _GROWS = "the judgement store only grows"
 
 
 def of_sqlite() -> Iterator[str]:
-    """The statements that make the tables of an SQLite file, but for `CLAIMS_OF_SQLITE`."""
-    yield from _made(_KEPT, "sqlite://")
+    """The statements that make the tables of an SQLite file, where they are not there yet."""
+    for statement in _made([*_KEPT, *_BATCHES, claims], "sqlite://"):
+        yield re.sub(r"^CREATE (TABLE|INDEX)", r"\g<0> IF NOT EXISTS", statement)
     for table, change in _UNCHANGED:
         yield (
             f"CREATE TRIGGER IF NOT EXISTS {table}_no_{change.lower()} BEFORE {change} ON {table} "
@@ -124,7 +149,7 @@ def of_sqlite() -> Iterator[str]:
 
 def of_postgresql() -> Iterator[str]:
     """The statements that make the tables of a PostgreSQL database in an existing schema."""
-    yield from _made([*_KEPT, claims, _versions], "postgresql+psycopg://")
+    yield from _made([*_KEPT, *_BATCHES, claims, _versions], "postgresql+psycopg://")
     yield (
         f"CREATE FUNCTION {SCHEMA}.only_grows() RETURNS trigger LANGUAGE plpgsql AS "
         f"$$BEGIN RAISE EXCEPTION '{_GROWS}'; END$$"
@@ -149,8 +174,3 @@ def _made(tables: Sequence[Table], url: str) -> list[str]:
     options: dict[str, Any] = translated if dialect.name == "postgresql" else {}
     _tables.create_all(engine, tables, checkfirst=False)
     return made
-
-
-(_OF_CLAIMS,) = _made([claims], "sqlite://")
-CLAIMS_OF_SQLITE = _OF_CLAIMS.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1)
-"""What a file of version 0.1.0 lacks."""

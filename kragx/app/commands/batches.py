@@ -1,0 +1,152 @@
+"""`kragx judge submit`, `status` and `collect`: judgements from a provider's batches."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kragx.app import pipeline
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show
+from kragx.app.config import RunConfig, load
+from kragx.app.folder.written import claimed
+from kragx.errors import JudgingError, RetrieverError, UsageError
+from kragx.judging import DEFAULT_STORE, Judge
+from kragx.judging.batches.collecting import Overview, look_after
+from kragx.judging.batches.lines import MOST_REQUESTS
+from kragx.judging.batches.submitting import submit as submit_parcel
+from kragx.judging.loop import run_sync
+from kragx.judging.outbox import Outbox
+from kragx.judging.store import Address
+from kragx.printing import put, say
+from kragx.secrets import Secrets
+
+_Config = Annotated[
+    Path | None,
+    opt.argument(
+        metavar="[CONFIG.yaml]",
+        help="The config that was submitted (default: the store, and what it says of its batches).",
+    ),
+]
+_Store = Annotated[
+    str, typer.Option("--store", help="Without a config: the judgement store, a file or a URL.")
+]
+
+
+def submit(
+    config: Annotated[
+        Path, opt.argument(metavar="CONFIG.yaml", help="Config file, as for kragx run.")
+    ],
+    settings: opt.Settings = None,
+    dry_run: opt.DryRun = False,
+    budget: Annotated[
+        float | None,
+        typer.Option(help="The most that the answers may cost, in the prices' currency."),
+    ] = None,
+    max_calls: opt.MaxCalls = None,
+    max_tokens: opt.MaxTokens = None,
+    budget_per: opt.BudgetPer = None,
+    per_batch: Annotated[
+        int, typer.Option(min=1, max=MOST_REQUESTS, help="The most questions in one batch.")
+    ] = MOST_REQUESTS,
+    ask_pending: opt.AskPending = False,
+    fresh: opt.Fresh = False,
+) -> None:
+    """Submit what kragx run would ask a judge as batches of the provider, for less money.
+
+    Asks the retrievers, whose answers kragx run takes over if the config has an output. Answers
+    come within a day: kragx judge status, then collect.
+    """
+    loaded = load(config, settings or ())
+    limits = opt.limits(budget, max_calls, max_tokens, budget_per)
+    judging = opt.given(budget=limits or None, ask_pending=ask_pending or None)
+    outbox, folder = Outbox(), None if dry_run else loaded.output
+    judges = pipeline.judges(loaded)
+    if not judges:
+        raise UsageError(f"{config}: nothing is judged here; add 'match: llm' and a 'judge'")
+    for judge in judges:
+        outbox.check(judge.client)
+    with loaded.secrets.guarding(), nullcontext() if folder is None else claimed(folder, loaded):
+        if not dry_run:
+            for store in _stores(judges):  # what an interrupted submit has left comes first
+                overview = _looked(store, judges, loaded.secrets)
+                if overview.problems:
+                    raise JudgingError("\n".join(overview.problems))
+        outcome = pipeline.run(
+            loaded,
+            judging=judging,
+            folder=folder,
+            fresh=fresh,
+            say=lambda problem: say(f"kragx: {problem}"),
+            outbox=outbox,
+        )
+        if not outbox.parcels:
+            put("nothing to submit: no pair needs a judge\n")
+        for parcel in outbox.parcels:
+            submitted = run_sync(
+                lambda parcel=parcel: submit_parcel(  # type: ignore[misc]
+                    parcel, most_requests=per_batch, dry_run=dry_run
+                )
+            )
+            submitted.print()
+    if outcome.failures:
+        say(f"failed, so that not all is asked: {', '.join(outcome.failures)}")
+        raise typer.Exit(RetrieverError.exit_code)
+
+
+def status(
+    config: _Config = None,
+    settings: opt.Settings = None,
+    store: _Store = str(DEFAULT_STORE),
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Say what was last known; ask nothing.")
+    ] = False,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Say how far the submitted batches are."""
+    for overview in _each_store(config, settings, store, ask=not offline):
+        show(format, overview.describe, overview.to_dict)
+
+
+def collect(
+    config: _Config = None,
+    settings: opt.Settings = None,
+    store: _Store = str(DEFAULT_STORE),
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Store the answers of the batches that have ended.
+
+    Ends with 4 while anything is pending. Nothing is lost or stored twice if it is interrupted.
+    """
+    n_pending = 0
+    for overview in _each_store(config, settings, store, collect=True):
+        show(format, overview.describe, overview.to_dict)
+        n_pending += overview.n_pending
+    if n_pending:
+        raise typer.Exit(JudgingError.exit_code)
+
+
+def _each_store(
+    config: Path | None, settings: list[str] | None, store: str, **options: Any
+) -> list[Overview]:
+    """The batches of a config's stores, or of a store."""
+    if config is None:
+        if settings:
+            raise UsageError("--set: belongs to a config")
+        secrets = Secrets.of()
+        with secrets.guarding():
+            return [_looked(Address.of(store), [], secrets, **options)]
+    loaded: RunConfig = load(config, settings or ())
+    with loaded.secrets.guarding():
+        judges = pipeline.judges(loaded)
+        return [_looked(store, judges, loaded.secrets, **options) for store in _stores(judges)]
+
+
+def _stores(judges: list[Judge]) -> list[Address]:
+    return list(dict.fromkeys(Address.of(judge.store) for judge in judges))
+
+
+def _looked(store: Address, judges: list[Judge], secrets: Secrets, **options: Any) -> Overview:
+    clients = [judge.client for judge in judges if hasattr(judge.client, "connected")]
+    return run_sync(lambda: look_after(store, clients, secrets=secrets, **options))

@@ -1,0 +1,1 @@
+"""Questions that are asked in the provider's batches: submitted, looked after, and collected."""

@@ -1,0 +1,372 @@
+"""How far batches are, and what came of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kragx.errors import JudgingError
+from kragx.judging.asking import judged, shown
+from kragx.judging.batches.lines import ResultLines
+from kragx.judging.batches.service import ENDED, BatchService, GoneError, Remote
+from kragx.judging.batches.submitting import find_again, give_up
+from kragx.judging.clients.completion import read_response
+from kragx.judging.clients.dialect import Dialect
+from kragx.judging.clients.openai import OpenAIClient
+from kragx.judging.counting import counted
+from kragx.judging.keys import output_limit
+from kragx.judging.question import Judgement
+from kragx.judging.rubric import Rubric, read_rubric
+from kragx.judging.store import Address, NoStoreError, Store
+from kragx.judging.store.batch import Batch
+from kragx.judging.tally import Spent
+from kragx.printing import Line, Part, Result, Table, counted as listed, visible, warning
+from kragx.secrets import Secrets
+
+_TOGETHER = 1000  # rows in a commit
+_DOWNLOADS = 3  # of a file that comes in half
+_NOTHING = Spent()  # is reserved for a call that has ended
+_SHOWN = 5  # batches that are done
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What came of a batch.
+
+    Attributes:
+        n_grades: questions that have one now.
+        failures: how many were answered and have none, by kind.
+        spent: what the answers used.
+        n_not_run: questions that the batch ended before.
+        n_without: questions that no line is about.
+        n_broken: lines that cannot be read.
+        n_unknown: lines about what was not asked.
+    """
+
+    n_grades: int
+    failures: Counter[str]
+    spent: Spent
+    n_not_run: int
+    n_without: int
+    n_broken: int
+    n_unknown: int
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """What is not as it should be."""
+        if self.failures:
+            yield f"without a grade: {listed(self.failures)}"
+        counts = {
+            "not run before it ended": self.n_not_run,
+            "no answer came for": self.n_without,
+            "lines that cannot be read": self.n_broken,
+            "lines about what was not asked": self.n_unknown,
+        }
+        yield from (f"{what}: {n}" for what, n in counts.items() if n)
+
+
+@dataclass(frozen=True)
+class Overview(Result):
+    """The batches of a store.
+
+    Attributes:
+        store: which.
+        batches: each with the number of its questions, oldest first.
+        collected: what came of those that were collected just now, by the provider's id.
+        problems: what could not be found out, and why.
+    """
+
+    store: str
+    batches: tuple[tuple[Batch, int], ...]
+    collected: Mapping[str, Collected] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @property
+    def n_pending(self) -> int:
+        """How many questions are in batches whose answers are to come."""
+        return sum(n for batch, n in self.batches if batch.is_open)
+
+    def describe(self) -> Iterator[Part]:
+        """A row for each batch, what came in, and what to do next."""
+        if not self.batches:
+            yield Line(f"{self.store}: no batch was ever submitted")
+            return
+        done = [entry for entry in self.batches if not entry[0].is_open]
+        left_out = [batch.uid for batch, _ in done[: max(0, len(done) - _SHOWN)]]
+        shown = [
+            entry
+            for entry in self.batches
+            if entry[0].uid not in left_out or entry[0].id in self.collected
+        ]
+        yield Table(
+            ("batch", "model", "submitted", "questions", "state"),
+            [
+                (
+                    visible(batch.id),
+                    visible(str(batch.about["client"].get("model"))),
+                    batch.made[:16].replace("T", " "),
+                    str(n_questions),
+                    visible(_state(batch)),
+                )
+                for batch, n_questions in shown
+            ],
+            words=3,
+            note=f"times in UTC; {len(self.batches) - len(shown)} earlier ones are not shown"
+            if len(shown) < len(self.batches)
+            else "times in UTC",
+        )
+        for batch, _ in shown:
+            for problem in batch.detail.get("problems", ()):
+                yield warning(f"{visible(batch.id)}: {visible(problem)}")
+        for name, collected in self.collected.items():
+            spent = collected.spent
+            tokens = f"{spent.prompt_tokens} + {spent.completion_tokens} tokens"
+            yield Line(f"{visible(name)}: {collected.n_grades} grades, {tokens}", item="-")
+            yield from (warning(f"{visible(name)}: {remark}") for remark in collected.remarks)
+        if self.collected:
+            yield self._cost()
+        yield from (warning(visible(problem)) for problem in self.problems)
+        if self.n_pending:
+            yield Line(
+                f"{self.n_pending} questions are pending; kragx judge collect stores what has "
+                "been answered"
+            )
+        elif self.collected:
+            yield Line("nothing is pending; kragx run finds the grades in the store")
+
+    def _cost(self) -> Line:
+        """Of what was collected, at the price of batches when it was submitted."""
+        batches = [batch for batch, _ in self.batches if batch.id in self.collected]
+        unpriced = {str(batch.about["client"].get("model")) for batch in batches if not batch.price}
+        if unpriced:
+            names = visible(", ".join(sorted(unpriced)))
+            return Line(
+                f"cost: unknown, no price of batches of {names} was given (judge.prices: batch)"
+            )
+        costs = [batch.price.of(self.collected[batch.id].spent) for batch in batches if batch.price]
+        return Line(f"cost: {sum(costs):.4f} {batches[0].about.get('currency')}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, the questions of each batch counted."""
+        plain = super().to_dict()
+        plain["batches"] = [
+            {**batch, "n_questions": n, "about": {**batch["about"], "rubrics": None}}
+            for batch, n in plain["batches"]
+        ]
+        return plain
+
+
+def _state(batch: Batch) -> str:
+    detail = batch.detail
+    if batch.state == "uploaded":
+        return "being made, or interrupted: a minute later it is known"
+    if batch.state != "submitted":
+        status = detail.get("status", "completed")
+        return batch.state if status in ("completed", batch.state) else f"{batch.state} ({status})"
+    status = detail.get("status", "submitted")
+    if detail.get("n_requests"):
+        answered = detail.get("n_completed", 0) + detail.get("n_failed", 0)
+        return f"{status}, {answered} of {detail['n_requests']} answered"
+    return str(status)
+
+
+# -- asking the provider -----------------------------------------------------------------------
+
+
+async def look_after(
+    address: Address,
+    clients: Sequence[Any] = (),
+    *,
+    secrets: Secrets | None = None,
+    collect: bool = False,
+    ask: bool = True,
+) -> Overview:
+    """The batches of a store, as the provider sees them.
+
+    What an interrupted submit has left is found again, or given up where it surely never ran.
+
+    Args:
+        address: of the store.
+        clients: reach the provider; a batch of another address is asked for by what it says itself.
+        secrets: what nothing that is kept may show; None for those of the environment.
+        collect: whether the answers of batches that have ended are stored.
+        ask: whether anything is asked; else it is said what was last known.
+
+    Raises:
+        DataError: the store cannot be used.
+    """
+    secrets = Secrets.of() if secrets is None else secrets
+    for client in clients:
+        secrets = secrets.also(getattr(client, "secrets", ()))
+    try:
+        with Store(address, make=False) as store:
+            async with _services(clients, secrets) as service_of:
+                if ask:
+                    collected, problems = await _asked(store, service_of, secrets, collect)
+                else:
+                    collected, problems = {}, []
+            batches = [(one, len(store.batches.questions(one))) for one in store.batches.batches()]
+    except NoStoreError:
+        return Overview(str(address), ())
+    return Overview(str(address), tuple(batches), collected, tuple(problems))
+
+
+async def _asked(
+    store: Store,
+    service_of: Callable[[Batch], BatchService | None],
+    secrets: Secrets,
+    collect: bool,
+) -> tuple[dict[str, Collected], list[str]]:
+    """What came of the open batches, and what could not be found out."""
+    register = store.batches
+    problems: list[str] = []
+    collected: dict[str, Collected] = {}
+    for batch in register.batches():
+        if batch.state == "planned":
+            give_up(register, batch)
+        elif batch.is_open and (service := service_of(batch)) is not None:
+            try:
+                await find_again(register, batch, service)
+                looked = await _look(store, batch, service, collect, secrets)
+            except JudgingError as error:
+                # One batch that cannot be asked after keeps no other from being collected.
+                problems.append(f"{batch.id}: {error}")
+                continue
+            if looked is not None:
+                collected[batch.id] = looked
+        elif batch.is_open:
+            problems.append(
+                f"{batch.id}: it is not known how to reach {_address(batch)}; name the config "
+                "that it was submitted with"
+            )
+    return collected, problems
+
+
+async def _look(
+    store: Store, batch: Batch, service: BatchService, collect: bool, secrets: Secrets
+) -> Collected | None:
+    register = store.batches
+    current = {own.uid: own for own in register.batches()}[batch.uid]
+    if current.state != "submitted":
+        return None
+    remote = await service.look(current.id)
+    learned = {
+        "status": remote.status,
+        "n_requests": remote.n_requests,
+        "n_completed": remote.n_completed,
+        "n_failed": remote.n_failed,
+    }
+    if remote.status == "failed":
+        register.move(batch.uid, "submitted", "failed", **learned, problems=list(remote.problems))
+        return None
+    if remote.status not in ENDED or not collect:
+        if learned != {name: current.detail.get(name) for name in learned}:
+            register.move(batch.uid, "submitted", "submitted", **learned)
+        return None
+    questions = register.questions(current)
+    lines, gone = await _downloaded(service, remote, questions.keys())
+    collected = _stored(store, current, questions, lines, secrets)
+    register.move(batch.uid, "submitted", "collected", **learned, problems=gone)
+    return collected
+
+
+async def _downloaded(
+    service: BatchService, remote: Remote, keys: Set[str]
+) -> tuple[ResultLines, list[str]]:
+    """The lines of a batch that has ended, and which files are gone.
+
+    Raises:
+        JudgingError: a file came in half, time and again.
+    """
+    for _ in range(_DOWNLOADS):
+        lines, gone = ResultLines(), []
+        for file in remote.files:
+            try:
+                lines.read(await service.download(file), keys)
+            except GoneError as error:
+                gone.append(error.problem)
+        n_expected = remote.n_completed + remote.n_failed
+        if gone or not (lines.is_cut or lines.n_lines < n_expected):
+            return lines, gone
+    raise JudgingError(
+        f"{lines.n_lines} of {n_expected} lines came; nothing of it counts as collected",
+        remedy="collect again later; the questions stay pending until all have come",
+    )
+
+
+def _stored(
+    store: Store,
+    batch: Batch,
+    questions: Mapping[str, tuple[str, int]],
+    lines: ResultLines,
+    secrets: Secrets,
+) -> Collected:
+    """Store the answers; those that an interrupted collect has stored are not stored twice."""
+    read: dict[str, Rubric] = {
+        name: read_rubric(rubric) for name, rubric in batch.about["rubrics"].items()
+    }
+    limit, dialect = output_limit(batch.about["client"]), str(batch.about.get("dialect", ""))
+    has_tool = Dialect.of(dialect).answer_format == "tool"
+    attempts: list[Judgement] = []
+    spent = Spent()
+    for key, (status, body) in lines.answers.items():
+        rubric, tokens = questions[key]
+        answer = read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool)
+        answer = replace(answer, dialect=dialect or None)
+        count = counted(answer, tokens, _NOTHING)
+        spent.add(count.spent)
+        attempt = judged(key, answer, count, read[rubric], None, limit)
+        uid = hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32]
+        attempts.append(shown(replace(attempt, uid=uid, source="batch"), secrets))
+    for start in range(0, len(attempts), _TOGETHER):
+        store.add(attempts[start : start + _TOGETHER])
+    return Collected(
+        n_grades=sum(attempt.grade is not None for attempt in attempts),
+        failures=Counter(attempt.failure for attempt in attempts if attempt.failure is not None),
+        spent=spent,
+        n_not_run=len(lines.not_run),
+        n_without=len(questions) - len(lines.answers) - len(lines.not_run),
+        n_broken=lines.n_broken,
+        n_unknown=lines.n_unknown,
+    )
+
+
+# -- reaching the provider -----------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _services(
+    clients: Sequence[Any], secrets: Secrets
+) -> AsyncIterator[Callable[[Batch], BatchService | None]]:
+    """What reaches the provider of a batch; None where that cannot be known."""
+    known = {_address_of(secrets.masked(dict(client.settings))): client for client in clients}
+    services: dict[str, BatchService] = {}
+
+    def of(batch: Batch) -> BatchService | None:
+        address = _address(batch)
+        if address not in known and batch.about.get("reach"):
+            known[address] = OpenAIClient(**batch.about["reach"])
+        if address not in services and address in known:
+            services[address] = BatchService(
+                known[address].connected(), secrets.also(known[address].secrets)
+            )
+        return services.get(address)
+
+    try:
+        yield of
+    finally:
+        for service in services.values():
+            await service.aclose()
+
+
+def _address(batch: Batch) -> str:
+    return _address_of(batch.about["client"])
+
+
+def _address_of(settings: Mapping[str, Any]) -> str:
+    return str(settings.get("base_url"))

@@ -1,0 +1,89 @@
+"""The lines of batch files: what goes into them, and what comes back."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+MOST_REQUESTS = 50_000
+MOST_BYTES = 190_000_000
+"""What OpenAI takes in one file is 200 MB."""
+
+_GOOD = 200
+_NOT_RUN = ("batch_expired", "batch_cancelled")
+
+
+def request_line(key: str, url: str, body: Mapping[str, Any]) -> bytes:
+    """A request as a line of a batch file."""
+    line = {"custom_id": key, "method": "POST", "url": url, "body": body}
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def in_files(
+    lines: Iterable[tuple[str, bytes]], most_requests: int, most_bytes: int = MOST_BYTES
+) -> Iterator[dict[str, bytes]]:
+    """Lines by key, as many together as one file may hold."""
+    file: dict[str, bytes] = {}
+    size = 0
+    for key, line in lines:
+        if file and (len(file) == most_requests or size + len(line) > most_bytes):
+            yield file
+            file, size = {}, 0
+        file[key] = line
+        size += len(line)
+    if file:
+        yield file
+
+
+@dataclass
+class ResultLines:
+    """What the files of a batch say, whatever their order.
+
+    Attributes:
+        answers: status and body of each request that was answered, by its key; of several the
+            first with status 200.
+        not_run: the keys of those that were not run before the batch ended.
+        n_lines: how many lines there are.
+        n_broken: how many of them cannot be read.
+        n_unknown: how many are of requests that the batch does not have.
+        is_cut: whether a file ends within a line.
+    """
+
+    answers: dict[str, tuple[int, Any]] = field(default_factory=dict)
+    not_run: set[str] = field(default_factory=set)
+    n_lines: int = 0
+    n_broken: int = 0
+    n_unknown: int = 0
+    is_cut: bool = False
+
+    def read(self, content: bytes, keys: Set[str]) -> None:
+        """Take in a file of a batch that asks for these keys."""
+        # Only a line feed ends a line: texts may hold whatever else ends one.
+        for line in filter(bytes.strip, content.split(b"\n")):
+            self.n_lines += 1
+            try:
+                record = json.loads(line)
+                key = str(record["custom_id"])
+                entry = _read(record)
+            except (ValueError, TypeError, LookupError, RecursionError):
+                self.n_broken += 1
+                self.is_cut |= content.endswith(line)
+                continue
+            if key not in keys:
+                self.n_unknown += 1
+            elif entry is None:
+                self.not_run.add(key)
+            elif key not in self.answers or self.answers[key][0] != _GOOD == entry[0]:
+                self.answers[key] = entry
+        self.not_run -= self.answers.keys()
+
+
+def _read(record: Mapping[str, Any]) -> tuple[int, Any] | None:
+    """Status and body of a line; None for a request that was not run."""
+    error = record.get("error")
+    if error is not None:
+        if error.get("code") in _NOT_RUN:
+            return None
+        return 0, {"error": error}
+    response = record["response"]
+    return int(response["status_code"]), response["body"]

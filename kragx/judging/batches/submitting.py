@@ -1,0 +1,278 @@
+"""What a judge would ask, put into the provider's batches instead."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from kragx.errors import JudgingError, UsageError
+from kragx.judging.batches.lines import MOST_BYTES, MOST_REQUESTS, in_files, request_line
+from kragx.judging.batches.service import BatchService, RefusedError
+from kragx.judging.budget import Budget, Price, Used
+from kragx.judging.counting import about_prompt, about_spent, most_tokens
+from kragx.judging.keys import digest
+from kragx.judging.outbox import Parcel
+from kragx.judging.periods import Period
+from kragx.judging.prompt import messages, schema
+from kragx.judging.question import Request
+from kragx.judging.store import NoStoreError, Store
+from kragx.judging.store.batch import Batch
+from kragx.judging.tally import Spent
+from kragx.printing import Line, Part, Result, warning
+
+if TYPE_CHECKING:
+    from kragx.judging.settings import JudgeSettings
+    from kragx.judging.store.batches import Register
+
+_SOON = 60.0  # seconds within which a batch that was asked for may not be listed yet
+
+
+@dataclass(frozen=True)
+class Submitted(Result):
+    """What became of a parcel.
+
+    Attributes:
+        model: who is to grade.
+        batches: the provider's ids of the new batches, with the number of questions in each.
+        n_questions: how many are in them; of a dry run, how many would be.
+        n_stored: how many the store has answers for.
+        n_pending: how many are in earlier batches.
+        n_left: how many were left out, as the budget has no room for the most that they may take.
+        about: roughly what asking takes.
+        cost: of that, at the price of batches; None where it is not known.
+        currency: of the cost.
+        dry_run: whether nothing was sent.
+    """
+
+    model: str
+    batches: tuple[tuple[str, int], ...]
+    n_questions: int
+    n_stored: int
+    n_pending: int
+    n_left: int
+    about: Spent
+    cost: float | None
+    currency: str
+    dry_run: bool = False
+
+    def describe(self) -> Iterator[Part]:
+        """What was submitted, what it may cost, what comes next."""
+        done = "to submit" if self.dry_run else "submitted"
+        yield Line(
+            f"{self.model}: {self.n_questions} questions {done}, {self.n_stored} stored already, "
+            f"{self.n_pending} pending in earlier batches"
+        )
+        for batch, n_questions in self.batches:
+            yield Line(f"{batch}: {n_questions} questions", item="-")
+        if self.n_questions:
+            cost = (
+                f"no price of batches of {self.model!r} is given (judge.prices: batch)"
+                if self.cost is None
+                else f"about {self.cost:.4f} {self.currency} at the price of batches"
+            )
+            yield Line(
+                f"about {self.about.prompt_tokens} tokens to send and "
+                f"{self.about.completion_tokens} to get; {cost}"
+            )
+        if self.n_left:
+            yield warning(
+                f"{self.n_left} questions left out: the budget has no room for the most that they "
+                "may take; collect, then submit again, or raise the budget"
+            )
+        if self.dry_run:
+            yield Line("a dry run: nothing was sent")
+        elif self.n_questions or self.n_pending:
+            yield Line(
+                "answers come within 24 hours: kragx judge status says how far they are, kragx "
+                "judge collect stores them, and then kragx run finds them"
+            )
+
+
+async def submit(
+    parcel: Parcel,
+    *,
+    most_requests: int = MOST_REQUESTS,
+    most_bytes: int = MOST_BYTES,
+    dry_run: bool = False,
+) -> Submitted:
+    """Submit the questions of a parcel, in as many batches as it takes.
+
+    Args:
+        parcel: what a judge would ask.
+        most_requests: that one batch may hold.
+        most_bytes: the same.
+        dry_run: only count.
+
+    Raises:
+        JudgingError: the provider cannot be reached, or refuses; what was submitted is recorded.
+        UsageError: a budget in money, and the price of batches is not known.
+        DataError: the store cannot be used.
+    """
+    settings = parcel.settings
+    price = settings.price and settings.price.of_batches
+    if settings.budget.cost is not None and price is None:
+        raise UsageError(
+            f"judge.budget: no price of batches of {settings.model!r} is known, so no cost can be "
+            "kept to",
+            remedy=f"add judge.prices.{settings.model}.batch, the share of the price that a batch "
+            "costs (0.5 for half), or give the budget in calls or tokens",
+        )
+    client: Any = settings.client
+    limits = _limits(settings, price)
+    about, lines = Spent(), []
+    most: dict[str, Used] = {}
+    total = Used()
+    for key, (question, _) in parcel.wanted.items():
+        request = Request(messages(question, key), schema(question.rubric), settings.timeout)
+        most[key] = Used.of(most_tokens(request, settings.output_limit), price)
+        total = total + most[key]
+        if any(budget.lacking(others + total) for budget, others in limits):
+            break
+        about.add(about_spent(request))
+        lines.append((key, request_line(key, client.batch_endpoint, client.body(request))))
+    result = Submitted(
+        model=settings.model,
+        batches=(),
+        n_questions=len(lines),
+        n_stored=len(parcel.stored),
+        n_pending=len(parcel.pending),
+        n_left=len(parcel.wanted) - len(lines),
+        about=about,
+        cost=None if price is None else price.of(about),
+        currency=settings.currency,
+        dry_run=dry_run,
+    )
+    if dry_run or not lines:
+        return result
+    files = in_files(lines, most_requests, most_bytes)
+    service = BatchService(client.connected(), parcel.secrets)
+    try:
+        with Store(settings.store) as store:
+            submission = _Submission(parcel, store, service, price, most)
+            batches = [batch for file in files if (batch := await submission.send(file))]
+    finally:
+        await service.aclose()
+    n_questions = sum(n for _, n in batches)
+    n_pending = result.n_pending + result.n_questions - n_questions  # somebody else was faster
+    return replace(result, batches=tuple(batches), n_questions=n_questions, n_pending=n_pending)
+
+
+def _limits(settings: JudgeSettings, price: Price | None) -> list[tuple[Budget, Used]]:
+    """Each limit of a judge's budget with what others have used of it, open batches included."""
+    budgets = settings.budget.limits
+    limits = [(budget, Used()) for budget in budgets if budget.per == "run"]
+    shared = [budget for budget in budgets if budget.per != "run"]
+    if not shared:
+        return limits
+    try:
+        with Store(settings.store, make=False) as store:
+            open_ = [batch for batch in store.batches.batches() if batch.is_open]
+            waiting = sum((Used(**batch.about["most"]) for batch in open_), Used())
+            for budget in shared:
+                period = Period(budget.per)
+                prices = None if budget.cost is None else settings.prices
+                period.read(store, datetime.now(UTC), Spent(), prices)
+                limits.append((budget, period.others + waiting))
+    except NoStoreError:
+        limits += [(budget, Used()) for budget in shared]
+    return limits
+
+
+class _Submission:
+    """Makes batches of a parcel's questions."""
+
+    def __init__(
+        self,
+        parcel: Parcel,
+        store: Store,
+        service: BatchService,
+        price: Price | None,
+        most: Mapping[str, Used],
+    ) -> None:
+        self._parcel, self._service, self._most = parcel, service, most
+        self._register = store.batches
+        settings, questions = parcel.settings, [question for question, _ in parcel.wanted.values()]
+        rubrics = {id(question.rubric): question.rubric for question in questions}
+        digests = {number: digest(rubric)["digest"] for number, rubric in rubrics.items()}
+        self._questions = {
+            key: (digests[id(question.rubric)], about_prompt(messages(question, key)))
+            for key, (question, _) in parcel.wanted.items()
+        }
+        client: Any = settings.client
+        self._about = {
+            "client": parcel.secrets.masked(dict(client.settings)),
+            "reach": client.reach,
+            "dialect": str(client.dialect),
+            "price": price and asdict(price),
+            "currency": settings.currency,
+            "rubrics": {digests[number]: asdict(rubric) for number, rubric in rubrics.items()},
+        }
+        self._endpoint = client.batch_endpoint
+        wanted = parcel.wanted.items()
+        store.note(((key, canonical) for key, (_, canonical) in wanted), parcel.pairs)
+
+    async def send(self, file: Mapping[str, bytes]) -> tuple[str, int] | None:
+        """Have the lines of a file run, but for those that are in another batch meanwhile."""
+        uid = uuid.uuid4().hex
+        questions = {key: self._questions[key] for key in file}
+        again = self._parcel.settings.ask_pending
+        most = sum((self._most[key] for key in file), Used())
+        about = {**self._about, "most": asdict(most)}
+        keys = self._register.plan(uid, about, questions, again=again)
+        if not keys:
+            return None
+        content = b"".join(line for key, line in file.items() if key in keys)
+        try:
+            name = await self._service.upload(f"kragx-{uid}.jsonl", content)
+        except JudgingError as error:  # nothing can run
+            self._register.move(uid, "planned", "given up", problems=[error.problem])
+            raise
+        # From here on a batch may have been made, whatever becomes of this process.
+        if not self._register.move(uid, "planned", "uploaded", file=name):
+            await self._service.delete(name)
+            raise _taken_over(len(keys))
+        try:
+            remote = await self._service.create(name, self._endpoint, uid)
+        except RefusedError as error:
+            self._register.move(uid, "uploaded", "given up", problems=[error.problem])
+            raise
+        if not self._register.move(uid, "uploaded", "submitted", id=remote.id):
+            await self._service.cancel(remote.id)
+            raise _taken_over(len(keys))
+        return remote.id, len(keys)
+
+
+def _taken_over(n_questions: int) -> JudgingError:
+    return JudgingError(
+        f"judge: another submit has taken over {n_questions} questions meanwhile; they are not "
+        "asked twice",
+        remedy="see: kragx judge status",
+    )
+
+
+def give_up(register: Register, batch: Batch) -> None:
+    """Let go of the questions of a submit that was interrupted before anything could run.
+
+    Should it be at work yet, it notices, and makes no batch.
+    """
+    register.move(batch.uid, "planned", "given up", problems=["interrupted before it began"])
+
+
+async def find_again(register: Register, batch: Batch, service: BatchService) -> None:
+    """Find out whether a submit that was interrupted, if it was, has made its batch.
+
+    Raises:
+        JudgingError: the provider cannot be asked.
+    """
+    if batch.state != "uploaded":
+        return
+    made, since = (datetime.fromisoformat(at) for at in (batch.made, batch.since))
+    remote = await service.find(batch.uid, made.timestamp())
+    if remote is not None:
+        register.move(batch.uid, "uploaded", "submitted", id=remote.id)
+    elif (datetime.now(UTC) - since).total_seconds() > _SOON:
+        problems = ["interrupted; the provider knows no such batch"]
+        register.move(batch.uid, "uploaded", "given up", problems=problems)

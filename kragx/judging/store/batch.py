@@ -1,0 +1,90 @@
+"""Which questions are in which batch, and how far each batch is: rows that are only added.
+
+A batch is planned before anything is sent, so that whoever comes after a killed submit knows what
+may have been made: ``planned`` (nothing can run yet), ``uploaded`` (it may run), ``submitted`` (it
+does); then one of ``collected``, ``failed`` and ``given up``, which let go of its questions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kragx.errors import DataError, shorten
+from kragx.judging.budget import Price
+
+OPEN = ("planned", "uploaded", "submitted")
+"""States in which a batch holds its questions."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch as the store knows it.
+
+    Attributes:
+        uid: ours.
+        made: when it was planned, in UTC (ISO 8601).
+        state: how far it is.
+        since: when it got there.
+        about: how it was asked for: client, rubrics, address, limits.
+        detail: what was last learned: the provider's id, its status, counts, what went wrong.
+    """
+
+    uid: str
+    made: str
+    state: str
+    since: str
+    about: Mapping[str, Any]
+    detail: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """The provider's, or ours before there is one."""
+        return str(self.detail.get("id") or self.uid)
+
+    @property
+    def price(self) -> Price | None:
+        """Of its tokens; None if none was known when it was submitted."""
+        price = self.about.get("price")
+        return Price(**price) if price else None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its answers are still to come."""
+        return self.state in OPEN
+
+
+def in_order(rows: Iterable[tuple[str, str, str, str]], path: str) -> list[Batch]:
+    """The batches of rows of uid, time, state and detail, oldest first.
+
+    Raises:
+        DataError: a row is none that kragx wrote.
+    """
+    batches: dict[str, Batch] = {}
+    for uid, at, state, text in rows:
+        try:
+            detail = dict(json.loads(text))
+            about = batches[uid].about if uid in batches else detail
+            about["client"]["model"], about["rubrics"]
+        except (ValueError, TypeError, LookupError):
+            raise DataError(
+                f"a batch that kragx did not write: {shorten(text)}", path=path
+            ) from None
+        before = batches.get(uid)
+        if before is None:
+            batches[uid] = Batch(uid, at, state, at, about, {})
+            continue
+        since = before.since if before.state == state else at
+        learned = {**before.detail, **detail}
+        batches[uid] = Batch(uid, before.made, state, since, about, learned)
+    return list(batches.values())
+
+
+def waiting(batches: Iterable[Batch]) -> str:
+    """How many batches are open, and since when."""
+    made = sorted(batch.made[:16].replace("T", " ") for batch in batches if batch.is_open)
+    if len(made) == 1:
+        return f"1 batch that was submitted {made[0]} UTC"
+    return f"{len(made)} batches, the first submitted {made[0]} UTC" if made else "no batch"

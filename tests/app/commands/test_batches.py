@@ -1,0 +1,621 @@
+"""`kragx judge submit`, `status` and `collect`, and what a run says of what is pending."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from kragx.judging import Store
+from kragx.judging.batches import submitting
+from tests.judging.batch_server import batches
+
+ROOT = Path(__file__).parents[3]
+STORE = Path(".kragx/judgements.sqlite")
+N = 24
+CONFIG = """
+dataset: gold.jsonl
+retrievers:
+  one: {results: one.jsonl}
+  two: {results: two.jsonl}
+match: llm
+metrics: [recall@3]
+"""
+
+
+@pytest.fixture
+def server(here, monkeypatch):
+    """The local server with batches."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    with batches(here / "server") as running:
+        yield running
+
+
+@pytest.fixture
+def config(server, here):
+    """Write a config whose two retrievers find 24 pairs in all; further lines may follow."""
+
+    def write(text=CONFIG, document="document", judge="", **changes):
+        for name, ranks in (("one", range(3)), ("two", range(1, 4))):
+            lines = [
+                {
+                    "query_id": f"q{query}",
+                    "query": f"question {query}",
+                    "gold": [{"text": f"gold {query}"}],
+                    "retrieved": [
+                        {"text": f"{document} {query}-{rank} grade-{(query + rank) % 4}"}
+                        for rank in ranks
+                    ],
+                }
+                for query in range(6)
+            ]
+            text_of = "".join(f"{json.dumps(line)}\n" for line in lines)
+            Path(f"{name}.jsonl").write_text(text_of)
+            for line in lines:
+                line.pop("retrieved")
+            Path("gold.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+        own = f'judge: {{model: local-judge, base_url: "{server.base_url}"{judge}}}\n'
+        Path("kragx.yaml").write_text(text + own)
+        return "kragx.yaml"
+
+    return write
+
+
+def rows():
+    """Every stored attempt."""
+    with Store(STORE) as store:
+        return list(store.records())
+
+
+def once(server):
+    """Every question was asked, and none twice."""
+    counts = Counter(server.asked())
+    return len(counts) == N and set(counts.values()) == {1}
+
+
+def right(server):
+    """All grades are there, as the documents say, and nothing was asked live."""
+    attempts = rows()
+    grades = {row["question"]["document"]: row["grade"] for row in attempts if "grade" in row}
+    assert len(grades) == N
+    assert all(text.endswith(f"grade-{grade}") for text, grade in grades.items())
+    return not server.requests and once(server)
+
+
+def test_submit_collect_run(kragx, config, server):
+    """Submitted once, collected once; a run before that says what to do, one after it asks none."""
+    path = config(judge=", prices: {local-judge: {input: 1, output: 2, batch: 0.5}}")
+    plan = kragx("judge", "submit", path, "--dry-run")
+    assert "24 questions to submit" in plan.out
+    assert "a dry run: nothing was sent" in plan.out
+    assert server.n_batches == 0
+    first = kragx("judge", "submit", path)
+    assert first.code == 0
+    assert "local-judge: 24 questions submitted, 0 stored already" in first.out
+    assert "batch_0001: 24 questions" in first.out
+    again = kragx("judge", "submit", path)
+    assert "0 questions submitted, 0 stored already, 24 pending" in again.out
+    early = kragx("run", path)
+    assert early.code == 4
+    assert "18 are in 1 batch that was submitted" in early.err
+    assert "kragx judge collect" in early.err
+    assert "--ask-pending" in early.err
+    assert kragx("run", path, "--dry-run").out.count("0 calls to make") == 2
+    waiting = kragx("judge", "collect", path)
+    assert waiting.code == 4
+    assert "24 questions are pending" in waiting.out
+    server.run("batch_0001")
+    status = kragx("judge", "status", path)
+    assert status.code == 0
+    assert "completed, 24 of 24 answered" in status.out
+    assert not rows()
+    done = kragx("judge", "collect", path)
+    assert done.code == 0
+    assert "24 grades" in done.out
+    tokens = [(row["prompt_tokens"], row["completion_tokens"]) for row in rows()]
+    cost = sum(prompt + 2 * completion for prompt, completion in tokens) * 0.5 / 1e6
+    assert f"cost: {cost:.4f} USD" in done.out
+    run = kragx("run", path)
+    assert run.code == 0
+    assert "from the store: 18 of 18" in run.out
+    assert right(server)
+
+
+@pytest.mark.integration
+def test_the_same_grade(kragx, config, server):
+    """A grade from a batch has the key, question, model and tokens of one that was asked live."""
+    path = config()
+    kragx("judge", "submit", path)
+    server.run("batch_0001")
+    kragx("judge", "collect", path)
+    kragx("run", path, "--set", "judge.store=live.sqlite")
+    with Store("live.sqlite") as store:
+        live = {row["key"]: row for row in store.records()}
+    batched = {row["key"]: row for row in rows()}
+    own = ("uid", "at", "seconds", "source")
+    assert live.keys() == batched.keys()
+    for key, row in live.items():
+        assert {k: v for k, v in row.items() if k not in own} == {
+            k: v for k, v in batched[key].items() if k not in own
+        }
+    assert {row["source"] for row in batched.values()} == {"batch"}
+
+
+@pytest.mark.integration
+def test_without_a_config(kragx, config, server):
+    """Status and collect find provider and price by what the store says of its batches."""
+    path = config(judge=", prices: {local-judge: {input: 1, output: 2, batch: 0.5}}")
+    kragx("judge", "submit", path, "--per-batch", 10)
+    assert [len(server.content(f"file-000{n}").splitlines()) for n in (1, 2, 3)] == [10, 10, 4]
+    for n in (1, 2, 3):
+        server.run(f"batch_000{n}")
+    offline = kragx("judge", "status", "--offline", "--format", "json").json()
+    assert [batch["detail"].get("status") for batch in offline["batches"]] == [None] * 3
+    status = kragx("judge", "status", "--store", STORE, "--format", "json").json()
+    assert [batch["detail"]["status"] for batch in status["batches"]] == ["completed"] * 3
+    collected = kragx("judge", "collect")
+    assert collected.code == 0
+    assert "cost: 0.0" in collected.out
+    assert right(server)
+    assert kragx("judge", "status").out.count("collected") == 3
+
+
+def test_lines_of_all_kinds(kragx, config, server):
+    """Any order, twice, unknown, broken, 429 and 500 within: each is what it is, and is said."""
+    path = config(document="doc")
+    texts = Path("one.jsonl").read_text()
+    for rank, word in enumerate(("busy", "broken", "refuses")):
+        texts = texts.replace(f"doc {rank}-{rank} grade", f"{word} {rank}-{rank} grade")
+    Path("one.jsonl").write_text(texts)
+    kragx("judge", "submit", path)
+
+    def change(lines):
+        strange = json.dumps({**json.loads(lines[0]), "custom_id": "nobody's"})
+        odd = [json.dumps(odd) for odd in ([], None, {"custom_id": 3}, {"response": {}})]
+        failed = json.loads(lines[1])
+        failed |= {"response": None, "error": {"code": "server_error", "message": "later good"}}
+        return [json.dumps(failed), lines[0], *odd, "", "{", strange, *lines]
+
+    server.run("batch_0001", change=change)
+    done = kragx("judge", "collect", path)
+    assert done.code == 0
+    assert "lines that cannot be read: 5" in done.out
+    assert "lines about what was not asked: 1" in done.out
+    assert all(f"{kind}: 1" in done.out for kind in ("refusal", "rate_limit", "api_error"))
+    n_asked = len(server.asked())
+    by_kind = Counter(row.get("failure") for row in rows())
+    assert by_kind == {None: n_asked - 3, "api_error": 1, "rate_limit": 1, "refusal": 1}
+    # What may succeed another time is submitted again; what the model refused is not.
+    assert "2 questions submitted" in kragx("judge", "submit", path).out
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("status", ["expired", "cancelled"])
+def test_partial_results(kragx, config, server, status):
+    """Of a batch that ended early the answers count, and the rest is submitted again."""
+    path = config()
+    kragx("judge", "submit", path)
+    server.run("batch_0001", status, share=0.5)
+    done = kragx("judge", "collect", path)
+    assert done.code == 0
+    assert "12 grades" in done.out
+    assert "not run before it ended: 12" in done.out
+    assert len(rows()) == 12
+    assert "12 questions submitted, 12 stored" in kragx("judge", "submit", path).out
+    server.run("batch_0002")
+    assert kragx("judge", "collect", path).code == 0
+    grades = {row["question"]["document"]: row["grade"] for row in rows()}
+    assert len(rows()) == len(grades) == N
+
+
+@pytest.mark.integration
+def test_failed_batch(kragx, config, server):
+    """A batch that was refused after all says why, and its questions are free again."""
+    path = config()
+    kragx("judge", "submit", path)
+    batch = server.read("batch_0001")
+    error = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached", "line": 3}
+    server.write(batch | {"status": "failed", "errors": {"object": "list", "data": [error]}})
+    done = kragx("judge", "collect", path)
+    assert "token_limit_exceeded: Enqueued token limit reached (line 3)" in done.out
+    assert "24 questions submitted" in kragx("judge", "submit", path).out
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("status", ["validating", "in_progress", "finalizing", "cancelling", "new"])
+def test_not_there_yet(kragx, config, server, status):
+    """Whatever a provider calls it: what has not ended stays pending."""
+    path = config()
+    kragx("judge", "submit", path)
+    server.write(server.read("batch_0001") | {"status": status})
+    done = kragx("judge", "collect", path)
+    assert done.code == 4
+    assert f"{status}, 0 of 24 answered" in done.out
+    assert "0 questions submitted, 0 stored already, 24 pending" in (
+        kragx("judge", "submit", path).out
+    )
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [("upload lost", 0), ("upload 500", 0), ("create lost", 4), ("create 500", 4)],
+)
+def test_connection_lost(kragx, config, server, fault, code, monkeypatch):
+    """Whatever of a submit gets lost on the way, nothing is asked twice, and nothing forgotten."""
+    monkeypatch.setattr(submitting, "_SOON", 0.0)
+    path = config()
+    server.faults.append(fault)
+    assert kragx("judge", "submit", path).code == code
+    assert kragx("judge", "submit", path).code == 0
+    assert server.n_batches == 1
+    server.run("batch_0001")
+    assert kragx("judge", "collect", path).code == 0
+    assert right(server)
+
+
+@pytest.mark.integration
+def test_not_listed_yet(kragx, config, server):
+    """A batch that may have been made is waited for a minute, lest it be made twice."""
+    path = config()
+    server.faults.append("create 500")
+    assert "making a batch failed" in kragx("judge", "submit", path).err
+    second = kragx("judge", "submit", path)
+    assert "24 pending in earlier batches" in second.out
+    assert "being made, or interrupted" in kragx("judge", "status").out
+    assert server.n_batches == 0
+
+
+@pytest.mark.integration
+def test_refused(kragx, config, server):
+    """What the provider refuses is said in its words, and can be submitted again."""
+    path = config()
+    server.faults.append("create 400")
+    refused = kragx("judge", "submit", path)
+    assert refused.code == 4
+    assert "no batches for this model" in refused.err
+    assert "24 questions submitted" in kragx("judge", "submit", path).out
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("fault", ["half", "cut"])
+def test_half_a_download(kragx, config, server, fault):
+    """Half a file is asked for again; if that is all, nothing of it passes for the whole."""
+    path = config()
+    kragx("judge", "submit", path)
+    server.run("batch_0001")
+    server.faults += [fault]
+    assert kragx("judge", "collect", path).code == 0
+    assert right(server)
+
+
+@pytest.mark.integration
+def test_always_half_a_download(kragx, config, server):
+    """What does not come whole stays pending, and comes whole another time."""
+    path = config()
+    kragx("judge", "submit", path)
+    server.run("batch_0001")
+    server.faults += ["cut"] * 3
+    half = kragx("judge", "collect", path)
+    assert half.code == 4
+    assert "lines came" in half.out
+    assert not rows()
+    assert kragx("judge", "collect", path).code == 0
+    assert right(server)
+
+
+@pytest.mark.integration
+def test_file_gone(kragx, config, server):
+    """Answers that the provider no longer has are said to be lost, and can be asked again."""
+    path = config()
+    kragx("judge", "submit", path)
+    batch = server.run("batch_0001")
+    (server.folder / f"{batch['output_file_id']}.json").unlink()
+    done = kragx("judge", "collect", path)
+    assert "No such File object" in done.out
+    assert "no answer came for: 24" in done.out
+    assert "24 questions submitted" in kragx("judge", "submit", path).out
+
+
+@pytest.mark.integration
+def test_batch_gone(kragx, config, server):
+    """A batch that the key does not see stays pending: it may be another account's."""
+    path = config()
+    kragx("judge", "submit", path)
+    (server.folder / "batch_0001.json").unlink()
+    done = kragx("judge", "collect", path)
+    assert done.code == 4
+    assert "is it the same account?" in done.out
+    assert "24 questions are pending" in done.out
+    asked = kragx("run", path, "--ask-pending")
+    assert asked.code == 0
+    assert len(server.requests) == N
+
+
+@pytest.mark.integration
+def test_no_server(kragx, config, server, here):
+    """Where nothing listens, status says what was last known, and why no more."""
+    path = config()
+    kragx("judge", "submit", path)
+    status = kragx("judge", "status", path, "--set", "judge.base_url=http://127.0.0.1:9/v1")
+    assert "it is not known how" not in status.out
+    assert status.code == 0
+    config_text = Path(path).read_text().replace(server.base_url, "http://127.0.0.1:9/v1")
+    Path("elsewhere.yaml").write_text(config_text)
+    failed = kragx("judge", "submit", "elsewhere.yaml", "--set", "judge.store=other.sqlite")
+    assert failed.code == 4
+    assert "uploading a file failed: ConnectError" in failed.err
+
+
+@pytest.mark.integration
+def test_odd_servers(kragx, config, server, monkeypatch):
+    """A server without batches, or one that says something else, is one line, not a crash."""
+    path = config()
+    monkeypatch.setattr(server, "new_file", lambda *_: {"object": "nothing"})
+    odd = kragx("judge", "submit", path)
+    assert odd.code == 4
+    assert "an answer that kragx cannot read" in odd.err
+    monkeypatch.setattr(server, "new_file", lambda *_: ["a", "list"])
+    assert "an answer that kragx cannot read" in kragx("judge", "submit", path).err
+    assert server.n_batches == 0
+
+
+@pytest.mark.integration
+def test_found_among_many(kragx, config, server, monkeypatch):
+    """An orphan is found again on a later page of a long list."""
+    monkeypatch.setattr(submitting, "_SOON", 0.0)
+    server.page = 2
+    path = config()
+    server.faults.append("create lost")
+    kragx("judge", "submit", path)
+    ours = server.read("batch_0001")
+    for n in range(2, 8):
+        server.write(ours | {"id": f"batch_000{n}", "metadata": None})
+    assert "0 questions submitted, 0 stored already, 24 pending" in (
+        kragx("judge", "submit", path).out
+    )
+    assert '"id": "batch_0001"' in kragx("judge", "status", "--offline", "--format", "json").out
+
+
+@pytest.mark.integration
+def test_another_submit_at_once(kragx, config, server, monkeypatch):
+    """Of two submits at a time one gives way: no question is in two batches that run."""
+    path = config()
+    upload = submitting.BatchService.upload
+    codes = []
+
+    async def late(self, name, content):
+        monkeypatch.setattr(submitting.BatchService, "upload", upload)
+        command = [sys.executable, "-m", "kragx", "judge", "submit", path]
+        codes.append(subprocess.run(command, env=environment(), check=False).returncode)
+        return await upload(self, name, content)
+
+    monkeypatch.setattr(submitting.BatchService, "upload", late)
+    slow = kragx("judge", "submit", path)
+    assert codes == [0]
+    assert slow.code == 4
+    assert "another submit has taken over 24 questions" in slow.err
+    assert server.n_batches == 1
+    server.run("batch_0001")
+    assert kragx("judge", "collect", path).code == 0
+    assert right(server)
+
+
+@pytest.mark.integration
+def test_budgets(kragx, config, server):
+    """Only what fits at most is submitted; in money at the price of batches, if it is known."""
+    path = config()
+    calls = kragx("judge", "submit", path, "--max-calls", 5)
+    assert "5 questions submitted" in calls.out
+    assert "19 questions left out" in calls.out
+    assert len(server.asked()) == 5
+    config(judge=", prices: {local-judge: {input: 1, output: 1000}}")
+    unknown = kragx("judge", "submit", path, "--budget", 10)
+    assert unknown.code == 2
+    assert "judge.prices.local-judge.batch" in unknown.err
+    # At most 2048 tokens each for 1000 a million, and half of that: 1.024 and a little.
+    config(judge=", prices: {local-judge: {input: 1, output: 1000, batch: 0.5}}")
+    assert "9 questions submitted" in kragx("judge", "submit", path, "--budget", 10).out
+    half = kragx("judge", "submit", path, "--set", "judge.prices.local-judge.batch=50")
+    assert half.code == 2
+    assert "judge.prices.local-judge.batch" in half.err
+
+
+CASCADE = CONFIG.replace(
+    "match: llm",
+    """match:
+  cascade:
+    - {method: text, accept: 1}
+    - {method: llm, accept: 3, reject: 1}
+    - {method: llm, judge: {model: second-judge, base_url: "URL", store: second.sqlite}}""",
+)
+
+
+def test_cascade(kragx, config, server):
+    """A judge is asked what the cheaper matchers leave open, a second one after the first."""
+    path = config(CASCADE.replace("URL", server.base_url))
+    texts = Path("one.jsonl").read_text().replace("document 0-0", "document with gold 0")
+    Path("one.jsonl").write_text(texts)
+    first = kragx("judge", "submit", path)
+    assert "local-judge: 23 questions submitted" in first.out
+    assert "second-judge" not in first.out  # which is asked after the first has answered
+    server.run("batch_0001")
+    assert kragx("judge", "collect", path).code == 0
+    second = kragx("judge", "submit", path)
+    assert "local-judge: 0 questions submitted, 23 stored" in second.out
+    open_ = sum(row["grade"] in (1, 2) for row in rows())
+    assert f"second-judge: {open_} questions submitted" in second.out
+    early = kragx("run", path)
+    assert early.code == 4
+    assert not server.requests
+    server.run("batch_0002")
+    assert kragx("judge", "collect", path).code == 0
+    assert kragx("run", path).code == 0
+    assert not server.requests
+
+
+@pytest.mark.integration
+def test_pool(kragx, config, server):
+    """Without gold, relevance of the union of what was retrieved is submitted."""
+    path = config()
+    for name in ("gold", "one", "two"):
+        lines = [json.loads(line) for line in Path(f"{name}.jsonl").read_text().splitlines()]
+        for line in lines:
+            line["gold"] = []
+        Path(f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert "24 questions submitted" in kragx("judge", "submit", path).out
+    server.run("batch_0001")
+    assert kragx("judge", "collect", path).code == 0
+    assert kragx("run", path).code == 0
+    assert right(server)
+
+
+def test_langchain(kragx, config, server):
+    """A LangChain model is refused before a retriever is asked, with the remedy."""
+    path = config()
+    text = Path(path).read_text().split("judge:")[0]
+    args = "{base_url: 'http://127.0.0.1:9/v1'}"
+    chat = f"judge: {{client: 'tests.judging.chat:SmallChat', args: {args}}}"
+    Path(path).write_text(text + chat)
+    refused = kragx("judge", "submit", path)
+    assert refused.code == 2
+    assert "cannot be asked in batches" in refused.err
+    assert "kragx run" in refused.err
+
+
+RETRIEVER = """
+def find(question):
+    with open("asked.txt", "a") as file:
+        file.write(question + "\\n")
+    return [{"text": f"document of {question} grade-2"}]
+"""
+
+
+@pytest.mark.integration
+def test_retrievers_are_asked_once(kragx, config, server, module, here):
+    """What retrievers answered when it was submitted is what the run judges."""
+    module("finding", RETRIEVER)
+    path = config(CONFIG + "output: out\n")
+    text = Path(path).read_text()
+    for name in ("one", "two"):
+        text = text.replace(
+            f"{name}: {{results: {name}.jsonl}}", f"{name}: {{class: 'finding:find'}}"
+        )
+    Path(path).write_text(text)
+    assert "6 questions submitted" in kragx("judge", "submit", path).out
+    assert len(Path("asked.txt").read_text().splitlines()) == 12
+    server.run("batch_0001")
+    assert kragx("judge", "collect", path).code == 0
+    run = kragx("run", path)
+    assert run.code == 0
+    assert len(Path("asked.txt").read_text().splitlines()) == 12
+    assert not server.requests
+
+
+# -- killed ------------------------------------------------------------------------------------
+
+
+def environment():
+    """Of a process that finds these tests."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(Path.cwd())])}
+
+
+def killed(where, *command):
+    """Run a command that is killed there."""
+    arguments = [sys.executable, "-m", "tests.judging.dying_batches", where, *command]
+    done = subprocess.run(arguments, env=environment(), capture_output=True, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+
+
+no_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
+
+
+@pytest.mark.integration
+@no_kill
+@pytest.mark.parametrize(
+    "where",
+    [
+        "before Register.plan 1",
+        "after Register.plan 1",
+        "after BatchService.upload 1",
+        "after Register.move 1",
+        "after BatchService.create 1",
+        "after Register.move 2",
+        "after BatchService.upload 2",
+        "after BatchService.create 2",
+    ],
+)
+def test_killed_submit(kragx, config, server, where, monkeypatch):
+    """Killed at any step of three batches, a submit is finished by the next: nothing is twice."""
+    monkeypatch.setattr(submitting, "_SOON", 0.0)
+    path = config()
+    killed(where, "judge", "submit", path, "--per-batch", "10")
+    assert kragx("judge", "submit", path, "--per-batch", 10).code == 0
+    assert once(server)
+    for batch in server.all("batch"):
+        server.run(batch)
+    assert kragx("judge", "collect", path).code == 0
+    assert right(server)
+
+
+@pytest.mark.integration
+@no_kill
+@pytest.mark.parametrize(
+    "where",
+    [
+        "after BatchService.look 1",
+        "after BatchService.download 1",
+        "after Store.add 1",
+        "before Register.move 1",
+        "after Register.move 1",
+    ],
+)
+def test_killed_collect(kragx, config, server, where):
+    """Killed at any step of a collect: the next stores all, and no row twice."""
+    path = config()
+    kragx("judge", "submit", path)
+    server.run("batch_0001")
+    killed(where, "judge", "collect", path)
+    assert kragx("judge", "collect", path).code == 0
+    assert len(rows()) == N
+    assert right(server)
+
+
+@pytest.mark.integration
+@no_kill
+def test_killed_server(kragx, config, server, tmp_path):
+    """A server that is killed and comes back has the batch yet, and so has the store."""
+    path = config()
+    kragx("judge", "submit", path)
+    server.server_close()
+    assert kragx("judge", "collect", path).code == 4
+    text = Path(path).read_text()
+    with batches(server.folder, quick=True) as back:
+        Path(path).write_text(text.replace(server.base_url, back.base_url))
+        moved = kragx("judge", "collect", path)
+        assert moved.code == 4  # at its former address nothing answers
+    with batches(server.folder, port=server.server_address[1], quick=True):
+        Path(path).write_text(text)
+        assert kragx("judge", "collect", path).code == 0
+    assert right(server)
+
+
+def test_append_only(kragx, config, server):
+    """What is said of batches is only added to."""
+    path = config()
+    kragx("judge", "submit", path)
+    db = sqlite3.connect(STORE)
+    states = [state for (state,) in db.execute("SELECT state FROM batch_states ORDER BY id")]
+    assert states == ["planned", "uploaded", "submitted"]
+    for table in ("batch_states", "batch_questions"):
+        for change in (f"DELETE FROM {table}", f"UPDATE {table} SET uid = 'x'"):
+            with pytest.raises(sqlite3.IntegrityError, match="only grows"):
+                db.execute(change)
+    db.close()
