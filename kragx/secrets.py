@@ -122,9 +122,9 @@ class Secrets:
         if "://" in text:
             text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
             text = _IN_QUERY.sub(self._in_query, text)
-        lowered = text.lower()
+        lowered = _small(text)
         if any(form in lowered for form in self._forms):
-            text = self._plain.sub(lambda match: self._forms.get(match[0].lower(), LITERAL), text)
+            text = self._plain.sub(lambda match: self._forms.get(_small(match[0]), LITERAL), text)
         if any(code in text for code in self._codes):
             text = self._coded.sub(lambda match: self._codes[match[1]], text)
         if self._parts:
@@ -153,10 +153,7 @@ class Secrets:
         if not any(part in squeezed for part in self._parts):
             return text
         pairs = [
-            (at, sign)
-            for at, letter in enumerate(text)
-            for sign in letter.lower()
-            if sign.isalnum() or sign > "\x7f"
+            (at, sign) for at, sign in enumerate(_small(text)) if sign.isalnum() or sign > "\x7f"
         ]
         signs = "".join(sign for _, sign in pairs)
         spans: list[tuple[int, int, str]] = []
@@ -164,11 +161,11 @@ class Secrets:
             found = signs.find(part.decode("utf-8", "surrogatepass"))
             while found >= 0:
                 start, left = found, offset
-                while left and start and whole[left - 1].lower() == signs[start - 1]:
+                while left and start and _small(whole[left - 1]) == signs[start - 1]:
                     left, start = left - 1, start - 1
                 end, right = found, offset
                 for one, other in zip(whole[offset:], signs[found:]):
-                    if one.lower() != other:
+                    if _small(one) != other:
                         break
                     end, right = end + 1, right + 1
                 if right - left == len(whole) or _is_piece(whole[left:right]):
@@ -274,7 +271,7 @@ class Secrets:
     @cached_property
     def _forms(self) -> dict[str, str]:
         """The same in lower case."""
-        return {form.lower(): mark for form, mark in self._written.items()}
+        return {_small(form): mark for form, mark in self._written.items()}
 
     @cached_property
     def _codes(self) -> dict[str, str]:
@@ -333,7 +330,14 @@ def _is_word(value: str) -> bool:
 
 def _squeezed(text: str) -> bytes:
     """A text in small letters without the signs of ASCII, in next to no time."""
-    return text.lower().encode("utf-8", "surrogatepass").translate(None, _SIGNS)
+    return _small(text).encode("utf-8", "surrogatepass").translate(None, _SIGNS)
+
+
+def _small(text: str) -> str:
+    """A text in small letters, letter by letter: in its whole a letter may become two."""
+    if text.isascii():
+        return text.lower()
+    return "".join(small if len(small := sign.lower()) == 1 else sign for sign in text)
 
 
 def _is_piece(run: str) -> bool:
