@@ -18,14 +18,18 @@ from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now
 from kragx.judging.tally import Spent, Tally
 from kragx.judging.writer import Writer
-from kragx.printing import say
 from kragx.secrets import Secrets
 
 # What whoever answered has said, with the most characters that are kept of it.
-_SAID = {"reason": 2000, "detail": 1000, "raw": None, "model": 200, "fingerprint": 200}
+_SAID = {
+    "reason": 2000,
+    "detail": 1000,
+    "raw": None,
+    "model": 200,
+    "fingerprint": 200,
+    "asked_model": 200,
+}
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
-
-_SILENCE = 10.0  # seconds of waiting after which it is said what is waited for
 
 
 class Asker:
@@ -48,7 +52,6 @@ class Asker:
     ) -> None:
         self.over_budget = False
         self.others_write = False
-        self._has_said = False
         self.calling: set[asyncio.Task[Any] | None] = set()
         self.breaker = Breaker(settings, agenda, docket.secrets)
         self._settings, self._docket, self._agenda = settings, docket, agenda
@@ -83,7 +86,7 @@ class Asker:
             return stored
         request = Request(messages(question, key), schema(question.rubric), settings.timeout)
         number = n_refused = 0
-        since: float | None = None  # when the server first had no room
+        patient_until = float("inf")
         while True:
             room = await settings.ledger.reserve(request, self._store)
             if room is None:
@@ -99,22 +102,21 @@ class Asker:
                     question.rubric,
                     reply.seconds,
                     settings.output_limit,
+                    settings.model,
                 ),
                 self._docket.secrets,
             )
             failure = answer if isinstance(answer, Failure) else _failure(judgement)
             if failure is not None and is_refused:  # no attempt: it waits
                 n_refused += 1
-                since = reply.started if since is None else since
+                patient_until = min(patient_until, reply.started + settings.patience)
                 # While others are answered there is room now and then, and no wait is long.
                 answered = settings.pace.answered
                 is_served = answered is not None and answered > reply.started
                 wait = self._wait(min(n_refused, 2) if is_served else n_refused, failure)
                 if self._agenda.closed:
                     return judgement
-                if not is_served and settings.clock() >= since + _SILENCE:
-                    self._say_that_it_waits(judgement)
-                if settings.clock() + wait <= since + settings.patience:
+                if settings.clock() + wait <= patient_until:
                     await settings.sleep(wait)
                     continue
             number += 1
@@ -125,19 +127,10 @@ class Asker:
                 self.breaker.success()
                 return judgement
             is_last = is_refused or not failure.again or number == settings.attempts
-            self.breaker.failure(failure, is_last=is_last, since=since if is_refused else None)
+            self.breaker.failure(failure, is_last=is_last)
             if is_last or self._agenda.closed:
                 return judgement
             await settings.sleep(self._wait(number, failure))
-
-    def _say_that_it_waits(self, judgement: Judgement) -> None:
-        settings = self._settings
-        if settings.progress is not False and not self._has_said:
-            self._has_said = True
-            say(
-                f"kragx: waiting for the server of {settings.model!r}, at most "
-                f"{settings.patience:g} s (judge.patience); it says: {judgement.detail}"
-            )
 
     def _is_refused(self, failure: Failure, started: float) -> bool:
         """Whether the server had no room, or was away, and took no notice of the question.
@@ -153,8 +146,7 @@ class Asker:
         elif failure.away and (pace.answered is None or pace.answered <= started):
             # While it answers others it is there, and what is away is something behind a gateway.
             pace.refusal(started)
-            if failure.kind == "connection":
-                self.breaker.away(failure)
+            self.breaker.away(failure)
         else:
             return False
         self._tally.n_refused += 1
@@ -240,6 +232,7 @@ def judged(
     rubric: Rubric,
     seconds: float | None,
     output_limit: int | None,
+    asked_model: str | None,
 ) -> Judgement:
     """What is kept of an answer: its grade, or why it has none."""
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
@@ -261,4 +254,5 @@ def judged(
         fingerprint=answer.fingerprint,
         dialect=answer.dialect,
         output_limit=output_limit,
+        asked_model=asked_model,
     )

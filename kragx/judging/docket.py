@@ -32,6 +32,7 @@ class Docket:
 
     def __init__(self, settings: JudgeSettings, questions: Sequence[Question]) -> None:
         client = settings.client
+        self._settings = settings
         self.secrets = settings.all_secrets()
         own = [dict(one) for one in (client.settings, *getattr(client, "earlier_settings", ()))]
         # In Python nothing was masked at first: what was kept so is found, and not written again.
@@ -55,6 +56,14 @@ class Docket:
         rubric = self._digests[id(question.rubric)]
         return canonical_json(material(question, client, self._repeat, rubric))
 
+    def _known_clients(self, store: Store) -> list[dict[str, Any]]:
+        """Those of the store, looked for anew only where something came."""
+        known, last = self._settings.known_clients, store.last()
+        if last not in known:
+            known.clear()
+            known[last] = store.clients()
+        return known[last]
+
     def look_up(self, store: Store) -> dict[str, Judgement]:
         """What the store has for each wanted question that it has something for.
 
@@ -63,7 +72,7 @@ class Docket:
         """
         settled = store.settled(list(self.wanted))
         ungraded = [key for key in self.wanted if key not in settled or settled[key].grade is None]
-        clients = earlier_clients(self._clients, store.clients()) if ungraded else []
+        clients = earlier_clients(self._clients, self._known_clients(store)) if ungraded else []
         for client in clients:
             earlier = {
                 key_of(self._canonical(self.wanted[key][0], client)): key for key in ungraded

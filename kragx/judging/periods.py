@@ -80,7 +80,8 @@ class Period:
         if start != self.start:
             self.start, self.end, self.before = start, end, spent
             self.others, self._last, self._own = Used(), -1, set()
-        for number, uid, model, one in store.spent(start, after=self._last):
+        attempts = store.spent(start, after=self._last, models=prices is not None)
+        for number, uid, model, is_batch, one in attempts:
             self._last = number
             if uid in self._own:
                 self._own.remove(uid)
@@ -92,4 +93,6 @@ class Period:
                     f"the price of {model!r} is not known",
                     remedy=f"add judge.prices.{model}: {{input: ..., output: ...}}",
                 )
+            if is_batch and price is not None:
+                price = price.of_batches or price
             self.others = self.others + Used.of(one, price)

@@ -100,6 +100,7 @@ class Judgement:
         seconds: that the answer took.
         model, fingerprint: what served it.
         dialect: how its server had to be asked, as `Answer` says it.
+        asked_model: the model that was asked for.
         output_limit: the most tokens that the answer might have; None where the client set none.
         counting: how the tokens were counted where the provider did not: ``estimate``, by kragx
             from the texts; ``most``, no answer came, and these are the most it can have taken.
@@ -124,6 +125,7 @@ class Judgement:
     dialect: str | None = None
     output_limit: int | None = None
     counting: Counting | None = None
+    asked_model: str | None = None
 
     @property
     def score(self) -> float:

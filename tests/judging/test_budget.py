@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -13,12 +14,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.errors import JudgingError, UsageError
-from kragx.judging import Answer, Failure, Store, Usage
+from kragx.judging import Answer, Failure, Judgement, Store, Usage
 from kragx.judging.budget import Budget, Budgets, Price, read_budget
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.counting import at_most, counted, most_tokens
 from kragx.judging.ledger import Ledger
-from kragx.judging.periods import bounds_of
+from kragx.judging.periods import Period, bounds_of
 from kragx.judging.question import Request
 from kragx.judging.records import statistics
 from kragx.judging.tally import Spent
@@ -375,3 +376,32 @@ def test_several_limits():
         UsageError, match=r"budget\.per: unknown value 'fortnight'; valid: run, day"
     ):
         read_budget({"calls": 3, "per": "fortnight"})
+
+
+def test_rows_of_earlier_versions_count(calendar, tmp_path):
+    """Version 0.1.0 wrote the model that was asked into the question alone; it has its price."""
+    from tests.judging.test_old_stores import of_dump
+
+    old = of_dump("store-1.sql", tmp_path)
+    with Store(old) as opened:
+        used = list(opened.spent(datetime(2026, 1, 1, tzinfo=UTC), after=0, models=True))
+    assert Counter(model for *_, model, _, _ in used) == {"gpt-4.1-mini": 2, "o3": 2, "scripted": 5}
+    prices, limit = {"scripted": {"input": 1, "output": 1}}, {"cost": 1, "per": "year"}
+    judge = judge_of(ScriptedClient([]), old, budget=limit, prices=prices)
+    with pytest.raises(UsageError, match=r"the price of 'gpt-4\.1-mini' is not known"):
+        judge.judge([ask("new")])
+
+
+def test_batches_cost_what_batches_cost(calendar, store):
+    """Of a period a batch's tokens count at the price of batches, where it is known."""
+    judge_of(ScriptedClient([1]), store).judge([ask("a")])  # 100 + 20 tokens
+    with Store(store) as opened:
+        (record,) = opened.records()
+        row = {name: record[name] for name in record if name not in ("question", "pairs")}
+        opened.add([Judgement(**row | {"uid": "u", "source": "batch"})])
+        period = Period("month")
+        for batch, cost in ((None, 0.24), (0.5, 0.12 + 0.06)):
+            prices = {"scripted": Price(1000, 1000, batch=batch)}
+            period = Period("month")
+            period.read(opened, calendar.time, Spent(), prices)
+            assert period.others.cost == pytest.approx(cost)

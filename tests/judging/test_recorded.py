@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import random
 import re
 
@@ -27,7 +26,7 @@ from tests.judging.recording import (
 from tests.judging.support import ENDPOINT, FakeTime, ask, judge_of, openai_client
 
 CLIENTS = ("openai", "langchain")
-TIMEOUT = 0.5 if os.environ.get("KRAGX_RECORD") else 30.0  # replayed, nobody has to wait
+TIMEOUT = 0.5
 
 
 def client_of(kind, base_url):

@@ -310,7 +310,8 @@ def _stored(
     read: dict[str, Rubric] = {
         name: read_rubric(rubric) for name, rubric in batch.about["rubrics"].items()
     }
-    limit, dialect = output_limit(batch.about["client"]), str(batch.about.get("dialect", ""))
+    client, dialect = batch.about["client"], str(batch.about.get("dialect", ""))
+    limit, model = output_limit(client), str(client.get("model"))
     has_tool = Dialect.of(dialect).answer_format == "tool"
     attempts: list[Judgement] = []
     spent = Spent()
@@ -320,7 +321,7 @@ def _stored(
         answer = replace(answer, dialect=dialect or None)
         count = counted(answer, tokens, _NOTHING)
         spent.add(count.spent)
-        attempt = judged(key, answer, count, read[rubric], None, limit)
+        attempt = judged(key, answer, count, read[rubric], None, limit, model)
         uid = hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32]
         attempts.append(shown(replace(attempt, uid=uid, source="batch"), secrets))
     for start in range(0, len(attempts), _TOGETHER):

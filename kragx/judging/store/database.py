@@ -107,7 +107,12 @@ class Database:
             yield page
             last = page[-1][0]
 
-    def starts_of_questions(self, until: str) -> list[Any]:
+    def last(self, table: str) -> int:
+        """The highest id of a table; 0 if it is empty."""
+        query = select(func.max(TABLES[table].c.id))
+        return self.do(lambda db: db.scalars(query).one()) or 0
+
+    def distinct_starts(self, until: str) -> list[Any]:
         """The distinct starts of questions, up to the first letter of a text in them."""
         material = TABLES["questions"].c.material
 
@@ -116,30 +121,29 @@ class Database:
 
         return self.do(work)
 
-    def spent(self, since: str, after: int, until: str) -> list[Any]:
-        """Number, id, start of the question, and tokens of attempts, oldest first.
+    def starts_of_questions(self, until: str, keys: Iterable[str]) -> list[Any]:
+        """The keys of questions, of those that there are, with the starts of these questions."""
+        questions = TABLES["questions"].c
+
+        def work(db: Connection) -> list[Any]:
+            query = select(questions.key, _start(db, questions.material, until))
+            return list(_rows(db, query, questions.key, keys))
+
+        return self.do(work)
+
+    def spent(self, since: str, after: int) -> list[Any]:
+        """Number, id, key, source, model asked and tokens of attempts, oldest first.
 
         Args:
             since: the least of their times.
             after: the number before the least of theirs.
-            until: up to which letters questions are read.
         """
-        attempts, questions = TABLES["attempts"].c, TABLES["questions"].c
-
-        def work(db: Connection) -> list[Any]:
-            start = _start(db, questions.material, until)
-            names = ("prompt_tokens", "completion_tokens", "cached_tokens")
-            query = (
-                select(attempts.id, attempts.uid, start, *(attempts[name] for name in names))
-                .select_from(
-                    TABLES["attempts"].outerjoin(TABLES["questions"], attempts.key == questions.key)
-                )
-                .where(attempts.id > after, attempts.at >= since, attempts.source != "human")
-                .order_by(attempts.id)
-            )
-            return list(db.execute(query))
-
-        return self.do(work)
+        kinds = ("prompt_tokens", "completion_tokens", "cached_tokens")
+        attempts = TABLES["attempts"].c
+        query = self._query(
+            "attempts", ("id", "uid", "key", "source", "asked_model", *kinds)
+        ).where(attempts.id > after, attempts.at >= since, attempts.source != "human")
+        return self.do(lambda db: list(db.execute(query)))
 
     def _query(self, table: str, names: Iterable[str]) -> Select[Any]:
         columns = TABLES[table].c

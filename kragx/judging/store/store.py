@@ -143,29 +143,37 @@ class Store:
 
     def clients(self) -> list[dict[str, Any]]:
         """The distinct settings of clients under which questions are kept."""
-        starts = self._database.starts_of_questions(_BEFORE_TEXTS)
+        starts = self._database.distinct_starts(_BEFORE_TEXTS)
         return [client for client in map(_client_of, starts) if client is not None]
 
-    def spent(self, since: datetime, *, after: int) -> Iterator[tuple[int, str, str, Spent]]:
-        """Yield what attempts took: their number, id, the model asked and the tokens.
+    def last(self) -> int:
+        """The number of the newest attempt; 0 if there is none."""
+        return self._database.last("attempts")
+
+    def spent(
+        self, since: datetime, *, after: int, models: bool
+    ) -> Iterator[tuple[int, str, str, bool, Spent]]:
+        """Yield what attempts took: number, id, the model asked, whether by a batch, and tokens.
 
         Of a call without an answer that is the most it can have taken.
 
         Args:
             since: only attempts made then or later.
             after: only attempts with a higher number.
+            models: whether the models matter; else they are empty.
         """
-        time = since.isoformat(timespec="milliseconds")
-        models: dict[str, str] = {}
-        for number, uid, start, *tokens in self._database.spent(time, after, _BEFORE_TEXTS):
-            if start not in models:
-                client = _client_of(start) or {}
-                models[start] = str(client.get("model"))
+        rows = self._database.spent(since.isoformat(timespec="milliseconds"), after)
+        # Version 0.1.0 wrote the model into the question alone.
+        unnamed = {key for _, _, key, _, model, *_ in rows if model is None} if models else set()
+        starts = self._database.starts_of_questions(_BEFORE_TEXTS, unnamed) if unnamed else []
+        of_start = {start: _client_of(start) or {} for start in {start for _, start in starts}}
+        of_key = {key: str(of_start[start].get("model")) for key, start in starts}
+        for number, uid, key, source, model, *tokens in rows:
             prompt, completion, cached = (count or 0 for count in tokens)
             used = Spent(
                 1, prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached
             )
-            yield number, uid, models[start], used
+            yield number, uid, model or of_key.get(key, ""), source == "batch", used
 
     def labels(self, query_ids: Sequence[str] | None = None) -> dict[tuple[str, str], int]:
         """The newest human grade of each (query id, document id); None for those of all queries."""

@@ -55,11 +55,12 @@ attempts = Table(
     *(Column(name, Text) for name in ("model", "fingerprint", "dialect")),
     Column("output_limit", _WHOLE),
     Column("counting", Text),
+    Column("asked_model", Text),
     CheckConstraint("(grade IS NULL) <> (failure IS NULL)"),
     Index("attempts_by_key", "key"),
 )
 
-LATER = ("dialect", "output_limit", "counting")
+LATER = ("dialect", "output_limit", "counting", "asked_model")
 """Columns of attempts that files of version 0.1.0 lack."""
 
 _pair = ("key", "query_id", "document_id")

@@ -284,8 +284,7 @@ def test_names(name, secret, surely):
     after=st.binary(max_size=8),
 )
 def test_every_form(secret, before, after):
-    """Quoted, escaped, in Base64 at any place, or cut off: the secret, no word, is not there."""
-    secret = f"7{secret}"
+    """Quoted, escaped, in Base64 at any place, or cut off: the secret is not there."""
     secrets = Secrets({secret: "<>"})
     for form in (secret, repr(secret), json.dumps(secret), quote(secret), quote_plus(secret)):
         assert secrets.mask(f"x {form} y").strip("xy '\"") == "<>"
