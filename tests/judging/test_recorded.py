@@ -12,7 +12,8 @@ import yaml
 from vcr.errors import CannotOverwriteExistingCassetteException
 from vcr.request import Request
 
-from kragx.judging import LangChainClient, Store
+from kragx.judging import LangChainClient, Question, Store
+from kragx.judging.rubric import RUBRICS
 from tests.judging.chat import SmallChat
 from tests.judging.recording import (
     CASSETTES,
@@ -43,11 +44,85 @@ def attempts(store):
         return list(opened.records())
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_grade(client, tape, store):
-    """A grade comes back with its reason, what served it and what it used, and is stored."""
-    with tape(f"{client}-grade") as base_url:
-        judge = judge_of(client_of(client, base_url), store)
+# -- plain judging, by a small language model --------------------------------------------------
+
+PAIRS = [
+    Question(RUBRICS[f"support-{language}-1"], document, gold=gold)
+    for language, gold, documents in (
+        (
+            "en",
+            "Opened software can be returned within 14 days.",
+            (
+                "Returns. Software may be sent back for two weeks, opened or not.",
+                "We open at nine.",
+            ),
+        ),
+        (
+            "ko",
+            "물건을 받은 날부터 7일 안에 청약을 철회할 수 있다.",
+            ("청약 철회: 받은 지 이레 안에 할 수 있다.", "이 산은 높이가 1,950미터이다."),
+        ),
+    )
+    for document in documents
+]
+
+
+def small(base_url):
+    """The client as the cassette of the small model has it."""
+    return openai_client(base_url, model="smollm2-135m", max_output_tokens=96)
+
+
+def answers():
+    """What the small model said to each document, as the cassette has it."""
+    tape = yaml.safe_load((CASSETTES / "openai-grade.yaml").read_text(encoding="utf-8"))
+    said = {}
+    for each in tape["interactions"]:
+        (document,) = (
+            pair.document for pair in PAIRS if pair.document in _asked(each["request"]["body"])
+        )
+        said[document] = json.loads(each["response"]["body"]["string"])
+    return said
+
+
+def _asked(body):
+    return json.loads(body)["messages"][-1]["content"]
+
+
+def assert_as_said(judged):
+    """Each judgement is what the model said about its document: a grade, or why there is none."""
+    said = answers()
+    for pair, judgement in zip(PAIRS, judged.judgements, strict=True):
+        choice = said[pair.document]["choices"][0]
+        if choice["finish_reason"] == "length":
+            assert (judgement.grade, judgement.failure) == (None, "length")
+        else:
+            told = json.loads(choice["message"]["content"])
+            assert (judgement.grade, judgement.reason) == (told["grade"], told["reason"])
+        assert judgement.completion_tokens == said[pair.document]["usage"]["completion_tokens"]
+        assert judgement.model == "smollm2-135m"
+        assert judgement.seconds >= 0
+
+
+def test_plain_judging(tape, store):
+    """Grades, reasons and usage are those that the model gave, in its order, and are stored."""
+    with tape("openai-grade", of_model=True) as base_url:
+        judged = judge_of(small(base_url), store, timeout=300, concurrency=2).judge(PAIRS)
+    assert_as_said(judged)
+    assert [each.get("grade") for each in judged_of(store)] == [
+        judgement.grade for judgement in judged.judgements
+    ]
+
+
+def judged_of(store):
+    """What is stored, in the order of the questions."""
+    order = [pair.document for pair in PAIRS]
+    return sorted(attempts(store), key=lambda each: order.index(each["question"]["document"]))
+
+
+def test_grade(tape, store):
+    """A LangChain model's grade comes back with its reason, what served it and what it used."""
+    with tape("langchain-grade") as base_url:
+        judge = judge_of(client_of("langchain", base_url), store)
         judged = judge.judge([ask("grade-2"), ask("grade-0"), ask("grade-3")])
     assert [each.grade for each in judged.judgements] == [2, 0, 3]
     assert judged.judgements[0].reason == "as the document says"
@@ -147,27 +222,19 @@ def test_grades_would_be_wrong_without_the_body(store):
 
 def test_async(tape, store):
     """`ajudge` gives the same in asynchronous code."""
-
-    async def main(base_url):
-        judge = judge_of(openai_client(base_url), store)
-        return await judge.ajudge([ask("grade-2"), ask("grade-0"), ask("grade-3")])
-
-    with tape("openai-grade") as base_url:
-        judged = asyncio.run(main(base_url))
-    assert [each.grade for each in judged.judgements] == [2, 0, 3]
+    with tape("openai-grade", of_model=True) as base_url:
+        judge = judge_of(small(base_url), store, timeout=300, concurrency=2)
+        assert_as_said(asyncio.run(judge.ajudge(PAIRS)))
 
 
 def test_sync_inside_a_running_loop(tape, store):
     """`judge` works where an event loop is running, as in a notebook, without patching it."""
 
     async def cell(base_url):
-        return judge_of(openai_client(base_url), store).judge(
-            [ask("grade-2"), ask("grade-0"), ask("grade-3")]
-        )
+        return judge_of(small(base_url), store, timeout=300, concurrency=2).judge(PAIRS)
 
-    with tape("openai-grade") as base_url:
-        judged = asyncio.run(cell(base_url))
-    assert [each.grade for each in judged.judgements] == [2, 0, 3]
+    with tape("openai-grade", of_model=True) as base_url:
+        assert_as_said(asyncio.run(cell(base_url)))
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -218,4 +285,4 @@ def test_what_is_sent():
     assert form["schema"]["properties"]["grade"]["enum"] == [0, 1, 2, 3]
     assert form["schema"]["additionalProperties"] is False
     assert body["temperature"] == 0
-    assert body["max_completion_tokens"] == 2048
+    assert body["max_completion_tokens"] == 96
