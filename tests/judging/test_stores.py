@@ -149,3 +149,28 @@ def test_written_by_version_0_1_0_too(store):
         db.execute(
             "INSERT OR IGNORE INTO attempts (uid, key, at, source, grade) VALUES (1,2,3,4,0)"
         )
+
+
+def test_batches(any_store):
+    """What an open batch asks no other takes, unless told to; states follow one another."""
+    about = {"client": {"model": "m"}, "rubrics": {}, "most": {}}
+    questions = dict.fromkeys(("a", "b"), ("digest", 7))
+    with Store(any_store) as one, Store(any_store) as other:
+        assert one.batches.plan("1", about, questions, again=False) == {"a", "b"}
+        assert other.batches.plan("2", about, {**questions, "c": ("d", 1)}, again=False) == {"c"}
+        assert other.batches.plan("3", about, questions, again=True) == {"a", "b"}
+        assert {key: batch.uid for key, batch in one.batches.pending("cx").items()} == {"c": "2"}
+        assert one.batches.move("1", "planned", "uploaded", file="f\0")
+        assert one.batches.move("1", "planned", "uploaded", file="f\0")  # the same said twice
+        assert not other.batches.move("1", "planned", "given up")
+        assert other.batches.move("2", "planned", "given up", problems=["why"])
+        assert one.batches.move("3", "planned", "given up")
+        states = [(batch.uid, batch.state, batch.is_open) for batch in one.batches.batches()]
+        assert states == [
+            ("1", "uploaded", True),
+            ("2", "given up", False),
+            ("3", "given up", False),
+        ]
+        first, *_ = one.batches.batches()
+        assert one.batches.questions(first) == questions
+        assert other.batches.plan("4", about, {"c": ("d", 1)}, again=False) == {"c"}

@@ -1,0 +1,115 @@
+"""Recorded conversations about batches, replayed without a server. See tests/README.md."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import uuid
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from kragx.errors import JudgingError
+from kragx.judging import Judge, Store
+from kragx.judging.batches import submitting
+from kragx.judging.batches.collecting import look_after
+from kragx.judging.batches.submitting import submit
+from kragx.judging.loop import run_sync
+from kragx.judging.outbox import Outbox
+from kragx.judging.store import Address
+from tests.judging.batch_server import batches
+from tests.judging.conftest import RECORD
+from tests.judging.recording import HOST, cassette
+from tests.judging.support import ask, openai_client
+
+WORDS = ("grade-2", "grade-0", "refuses", "prose", "busy grade-1", "truncates")
+
+
+@pytest.fixture
+def tape(tmp_path, monkeypatch):
+    """What plays a cassette; it gives an address, and the server where one is recorded."""
+    numbers = itertools.count(1)
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=next(numbers)))
+
+    @contextmanager
+    def play(name):
+        if os.environ.get(RECORD) == "local":
+            with batches(tmp_path / "server") as server, cassette(name, record=True):
+                yield server.base_url, server
+        else:
+            with cassette(name, record=False):
+                yield HOST, None
+
+    return play
+
+
+def submitted(judge, words):
+    """Submit what a judge would ask about documents of these words."""
+    outbox = Outbox()
+    collecting = replace(judge, outbox=outbox, dry_run=True)
+    collecting.judge([ask(f"{word}, document {n}") for n, word in enumerate(words)])
+    (parcel,) = outbox.parcels
+    return run_sync(lambda: submit(parcel))
+
+
+def looked(judge, **options):
+    """What is known of a judge's batches."""
+    return run_sync(lambda: look_after(Address.of(judge.store), [judge.client], **options))
+
+
+def test_a_batch(tape, store):
+    """Submitted, looked at, collected: every answer is what it would be if it were asked live."""
+    with tape("batch") as (base_url, server):
+        judge = Judge(openai_client(base_url), store=store)
+        result = submitted(judge, WORDS)
+        assert (result.n_questions, len(result.batches)) == (6, 1)
+        ((batch, n_questions),) = looked(judge).batches
+        assert (batch.detail["status"], n_questions) == ("validating", 6)
+        if server:
+            server.run(batch.id)
+        overview = looked(judge, collect=True)
+    (collected,) = overview.collected.values()
+    assert collected.n_grades == 2
+    kinds = {"refusal": 1, "invalid_json": 1, "rate_limit": 1, "length": 1}
+    assert collected.failures == kinds
+    with Store(store) as opened:
+        rows = {row["question"]["document"].split(",")[0]: row for row in opened.records()}
+    assert [rows[word].get("grade") for word in WORDS] == [2, 0, None, None, None, None]
+    assert rows["grade-2"]["reason"] == "as the document says"
+    assert rows["grade-2"]["model"] == "local-judge-2025-01-01"
+    assert collected.spent.completion_tokens == 5 * 20  # a 429 takes none
+
+
+def test_an_answer_that_never_came(tape, store):
+    """A batch whose making was not answered is found in the list, by its mark, and made once."""
+    with tape("batch-orphan") as (base_url, server):
+        judge = Judge(openai_client(base_url), store=store)
+        if server:
+            server.faults.append("create lost")
+        with pytest.raises(JudgingError, match="making a batch failed"):
+            submitted(judge, WORDS[:2])
+        ((batch, _),) = looked(judge).batches
+        assert batch.state == "submitted"
+        again = Outbox()
+        replace(judge, outbox=again, dry_run=True).judge([ask("grade-2, document 0")])
+        assert [len(parcel.pending) for parcel in again.parcels] == [1]
+        if server:
+            server.run(batch.id)
+        assert looked(judge, collect=True).n_pending == 0
+    with Store(store) as opened:
+        assert [row["grade"] for row in opened.records()] == [2, 0]
+
+
+def test_a_limit_of_bytes(tape, store):
+    """Questions that do not go into one file go into several."""
+    with tape("batch-bytes") as (base_url, _):
+        judge = Judge(openai_client(base_url), store=store)
+        outbox = Outbox()
+        questions = [ask(f"grade-1 {'x' * 500} {n}") for n in range(4)]
+        replace(judge, outbox=outbox, dry_run=True).judge(questions)
+        (parcel,) = outbox.parcels
+        result = run_sync(lambda: submitting.submit(parcel, most_bytes=6000))
+    sizes = [n for _, n in result.batches]
+    assert sum(sizes) == 4
+    assert len(sizes) == 2
