@@ -220,7 +220,14 @@ def _failure(judgement: Judgement) -> Failure | None:
 def shown(judgement: Judgement, secrets: Secrets) -> Judgement:
     """A judgement without secrets: servers and gateways say keys again, models headers."""
     # Masked first: half a secret may not be known as one.
-    said = {name: secrets.masked(getattr(judgement, name)) for name in _SAID}
+    said = {name: getattr(judgement, name) for name in _SAID}
+    raw, reason = secrets.masked(said["raw"]), said["reason"]
+    # What stands in a text without secrets has none: so it is with nearly all reasons.
+    is_clean = isinstance(raw, str) and isinstance(reason, str) and raw == said["raw"]
+    if not (is_clean and reason in raw):
+        said["reason"] = secrets.masked(reason)
+    said |= {name: secrets.masked(said[name]) for name in ("detail", "model", "fingerprint")}
+    said["raw"] = raw
     texts: dict[str, Any] = {name: words_of(said[name], most) for name, most in _SAID.items()}
     return replace(judgement, **texts)
 

@@ -192,7 +192,7 @@ class BatchService:
 
     def _text(self, answer: Mapping[str, Any], name: str) -> str:
         value = answer.get(name)
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not value or self._mask(value) != value:
             raise self._odd(f"{name!r}", answer)
         return value
 

@@ -26,7 +26,7 @@ from kragx.plugins import (
     without_secrets,
     without_variables,
 )
-from kragx.secrets import Address, secrets_in
+from kragx.secrets import Address, Secrets, secrets_in
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -217,6 +217,8 @@ class OpenAIClient:
         """How the server is reached; None if it may take a secret besides the key, or a name."""
         url = self.base_url
         if self.endpoint or self.headers or (isinstance(url, Address) and url.basic):
+            return None
+        if url and Secrets().mask(url) != url:  # ?key=...
             return None
         address = {"base_url": url and str(url), "api_version": self.api_version}
         return {"model": self.model, "api_key_env": self.api_key_env, **address}

@@ -175,6 +175,10 @@ judge label {name}.qrels --results good.jsonl
 judge store stats --store store.sqlite
 judge store stats --store store.sqlite --format json
 judge store stats --store {name}
+judge submit config.yaml --dry-run
+judge status config.yaml
+judge collect config.yaml
+judge status --store store.sqlite
 judge store export {name}.jsonl --store store.sqlite
 judge store import human.qrels --store {name}.sqlite
 init {name}
