@@ -12,7 +12,7 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 from urllib.parse import quote, quote_plus, unquote
 
@@ -48,7 +48,10 @@ _WORD = 12
 """What is shorter and but letters is a word (``local``, ``lm-studio``), and kept in texts."""
 _PIECE = 12
 """So many letters and digits of a secret, in a row but for other signs, are a piece of it."""
-_STEP = 4
+_PART = 6
+"""Pieces are looked for by every so many signs; one of eleven holds such a part."""
+_SHORT = 64
+_SIGNS = bytes(sign for sign in range(128) if not chr(sign).isalnum())
 _CUT = re.compile(r"(?:\.{3}|…|\*{3})")
 
 
@@ -108,15 +111,23 @@ class Secrets:
         header), cut off before an ellipsis, or in pieces of twelve letters and digits or more.
         The password of any URL is masked, too, and what is called a key in it (``?key=``).
         """
+        return self._of_short(text) if len(text) <= _SHORT else self._mask(text)
+
+    @cached_property
+    def _of_short(self) -> Callable[[str], str]:
+        """The same of names of models and the like, which come again and again."""
+        return lru_cache(256)(self._mask)
+
+    def _mask(self, text: str) -> str:
         if "://" in text:
             text = _IN_URL.sub(lambda match: f"://{self._login(match[1])}@", text)
             text = _IN_QUERY.sub(self._in_query, text)
-        lowered = text.lower()
+        lowered = _small(text)
         if any(form in lowered for form in self._forms):
-            text = self._plain.sub(lambda match: self._forms.get(match[0].lower(), LITERAL), text)
+            text = self._plain.sub(lambda match: self._forms.get(_small(match[0]), LITERAL), text)
         if any(code in text for code in self._codes):
             text = self._coded.sub(lambda match: self._codes[match[1]], text)
-        if self._pieces:
+        if self._parts:
             text = self._without_pieces(text)
         return self._without_beginnings(text) if _CUT.search(text) else text
 
@@ -138,33 +149,28 @@ class Secrets:
         return f"{name}={self.marks.get(value, LITERAL)}"
 
     def _without_pieces(self, text: str) -> str:
-        squeezed = "".join(filter(str.isalnum, text.lower()))
-        if not any(part in squeezed for _, _, parts in self._pieces for _, part in parts):
+        squeezed = _squeezed(text)
+        if not any(part in squeezed for part in self._parts):
             return text
         pairs = [
-            (at, sign)
-            for at, letter in enumerate(text)
-            for sign in letter.lower()
-            if sign.isalnum()
+            (at, sign) for at, sign in enumerate(_small(text)) if sign.isalnum() or sign > "\x7f"
         ]
-        squeezed = "".join(sign for _, sign in pairs)
+        signs = "".join(sign for _, sign in pairs)
         spans: list[tuple[int, int, str]] = []
-        for whole, mark, parts in self._pieces:
-            least = min(len(whole), _PIECE)
-            for offset, part in parts:
-                found = squeezed.find(part)
-                while found >= 0:
-                    start, end = found, found + len(part)
-                    left, right = offset, offset + len(part)
-                    while left and start and whole[left - 1] == squeezed[start - 1]:
-                        left, start = left - 1, start - 1
-                    while (
-                        right < len(whole) and end < len(squeezed) and whole[right] == squeezed[end]
-                    ):
-                        right, end = right + 1, end + 1
-                    if end - start >= least:
-                        spans.append((pairs[start][0], pairs[end - 1][0] + 1, mark))
-                    found = squeezed.find(part, end)
+        for part, (whole, offset, mark) in self._parts.items():
+            found = signs.find(part.decode("utf-8", "surrogatepass"))
+            while found >= 0:
+                start, left = found, offset
+                while left and start and _small(whole[left - 1]) == signs[start - 1]:
+                    left, start = left - 1, start - 1
+                end, right = found, offset
+                for one, other in zip(whole[offset:], signs[found:]):
+                    if _small(one) != other:
+                        break
+                    end, right = end + 1, right + 1
+                if right - left == len(whole) or _is_piece(whole[left:right]):
+                    spans.append((pairs[start][0], pairs[end - 1][0] + 1, mark))
+                found = signs.find(part.decode("utf-8", "surrogatepass"), max(end, found + 1))
         kept: list[str] = []
         position = 0
         for first, last, mark in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -200,6 +206,9 @@ class Secrets:
             case tuple() if type(value) is tuple:
                 return tuple(self.masked(entry) for entry in value)
         return value
+
+    def __reduce__(self) -> tuple[object, ...]:  # without what was worked out from them
+        return type(self), (dict(self.marks), self.literal)
 
     @contextmanager
     def guarding(self) -> Iterator[None]:
@@ -250,14 +259,19 @@ class Secrets:
         }
 
     @cached_property
-    def _forms(self) -> dict[str, str]:
-        """What is shown for each form, in lower case, in which a secret may stand in a text."""
+    def _written(self) -> dict[str, str]:
+        """What is shown for each form in which a secret may stand in a text."""
         return {
-            form.lower(): mark
+            form: mark
             for value, mark in self._telling.items()
             for form in _forms_of(value)
             if len(form) >= _LEAST
         }
+
+    @cached_property
+    def _forms(self) -> dict[str, str]:
+        """The same in lower case."""
+        return {_small(form): mark for form, mark in self._written.items()}
 
     @cached_property
     def _codes(self) -> dict[str, str]:
@@ -271,30 +285,26 @@ class Secrets:
         }
 
     @cached_property
-    def _pieces(self) -> list[tuple[str, str, list[tuple[int, str]]]]:
-        """The letters and digits of each long secret, its mark, and parts to look for, by place.
+    def _parts(self) -> dict[bytes, tuple[str, int, str]]:
+        """Parts as `_squeezed` has them, one of which stands in each piece of a secret.
 
-        One of these parts stands in each piece. Those without a digit and a letter might stand in
-        other texts, unless they are the whole.
+        With the signs of the whole, the part's place in it, and the mark.
         """
-        pieces = []
+        parts: dict[bytes, tuple[str, int, str]] = {}
         for value, mark in self._telling.items():
-            whole = "".join(filter(str.isalnum, value.lower()))
-            size = _PIECE - _STEP
-            places = range(0, len(whole) - size + 1, _STEP)
-            parts = [(place, whole[place : place + size]) for place in places]
-            parts = [(place, part) for place, part in parts if _is_mixed(part)]
-            if len(whole) >= _WORD and (parts or not _is_mixed(whole)):
-                pieces.append((whole, mark, parts or [(0, whole)]))
-            elif len(whole) >= _WHOLE and _is_mixed(whole):
-                pieces.append((whole, mark, [(0, whole)]))
-        return pieces
+            whole = "".join(sign for sign in value if sign.isalnum() or sign > "\x7f")
+            if len(whole) < _WHOLE:
+                continue
+            step = _PART if len(whole) >= _PIECE else len(whole)
+            for place in range(0, len(whole) - step + 1, step):
+                parts[_squeezed(whole[place : place + step])] = (whole, place, mark)
+        return parts
 
     @cached_property
     def _plain(self) -> re.Pattern[str]:
         forms = (
             re.escape(form) if len(form) >= _WHOLE else rf"(?<!\w){re.escape(form)}(?!\w)"
-            for form in sorted(self._forms, key=len, reverse=True)
+            for form in sorted(self._written, key=len, reverse=True)
         )
         return re.compile(_any_of(forms).pattern, re.I)
 
@@ -318,8 +328,22 @@ def _is_word(value: str) -> bool:
     )
 
 
-def _is_mixed(value: str) -> bool:
-    return not value.isalpha() and not value.isdecimal()
+def _squeezed(text: str) -> bytes:
+    """A text in small letters without the signs of ASCII, in next to no time."""
+    return _small(text).encode("utf-8", "surrogatepass").translate(None, _SIGNS)
+
+
+def _small(text: str) -> str:
+    """A text in small letters, letter by letter: in its whole a letter may become two."""
+    if text.isascii():
+        return text.lower()
+    return "".join(small if len(small := sign.lower()) == 1 else sign for sign in text)
+
+
+def _is_piece(run: str) -> bool:
+    """Whether signs in a row are so many, and so mixed, that no text has them by chance."""
+    is_mixed = not run.isalpha() or len(re.findall("[a-z][A-Z]", run)) > 1
+    return len(run) >= _PIECE and is_mixed and not run.isdecimal()
 
 
 def _logins(text: str) -> Iterator[str]:

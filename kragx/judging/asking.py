@@ -18,6 +18,7 @@ from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now
 from kragx.judging.tally import Spent, Tally
 from kragx.judging.writer import Writer
+from kragx.printing import say
 from kragx.secrets import Secrets
 
 # What whoever answered has said, with the most characters that are kept of it.
@@ -30,6 +31,8 @@ _SAID = {
     "asked_model": 200,
 }
 GRACE = 5.0  # seconds beyond the timeout that a client gets to notice it by itself
+
+_SILENCE = 10.0  # seconds of waiting after which it is said what is waited for
 
 
 class Asker:
@@ -52,6 +55,7 @@ class Asker:
     ) -> None:
         self.over_budget = False
         self.others_write = False
+        self._has_said = False
         self.calling: set[asyncio.Task[Any] | None] = set()
         self.breaker = Breaker(settings, agenda, docket.secrets)
         self._settings, self._docket, self._agenda = settings, docket, agenda
@@ -86,7 +90,7 @@ class Asker:
             return stored
         request = Request(messages(question, key), schema(question.rubric), settings.timeout)
         number = n_refused = 0
-        patient_until = float("inf")
+        since: float | None = None  # when the server first had no room
         while True:
             room = await settings.ledger.reserve(request, self._store)
             if room is None:
@@ -109,14 +113,16 @@ class Asker:
             failure = answer if isinstance(answer, Failure) else _failure(judgement)
             if failure is not None and is_refused:  # no attempt: it waits
                 n_refused += 1
-                patient_until = min(patient_until, reply.started + settings.patience)
+                since = reply.started if since is None else since
                 # While others are answered there is room now and then, and no wait is long.
                 answered = settings.pace.answered
                 is_served = answered is not None and answered > reply.started
                 wait = self._wait(min(n_refused, 2) if is_served else n_refused, failure)
                 if self._agenda.closed:
                     return judgement
-                if settings.clock() + wait <= patient_until:
+                if not is_served and settings.clock() >= since + _SILENCE:
+                    self._say_that_it_waits(judgement)
+                if settings.clock() + wait <= since + settings.patience:
                     await settings.sleep(wait)
                     continue
             number += 1
@@ -127,10 +133,19 @@ class Asker:
                 self.breaker.success()
                 return judgement
             is_last = is_refused or not failure.again or number == settings.attempts
-            self.breaker.failure(failure, is_last=is_last)
+            self.breaker.failure(failure, is_last=is_last, since=since if is_refused else None)
             if is_last or self._agenda.closed:
                 return judgement
             await settings.sleep(self._wait(number, failure))
+
+    def _say_that_it_waits(self, judgement: Judgement) -> None:
+        settings = self._settings
+        if settings.progress is not False and not self._has_said:
+            self._has_said = True
+            say(
+                f"kragx: waiting for the server of {settings.model!r}, at most "
+                f"{settings.patience:g} s (judge.patience); it says: {judgement.detail}"
+            )
 
     def _is_refused(self, failure: Failure, started: float) -> bool:
         """Whether the server had no room, or was away, and took no notice of the question.
@@ -146,7 +161,8 @@ class Asker:
         elif failure.away and (pace.answered is None or pace.answered <= started):
             # While it answers others it is there, and what is away is something behind a gateway.
             pace.refusal(started)
-            self.breaker.away(failure)
+            if failure.kind == "connection":
+                self.breaker.away(failure)
         else:
             return False
         self._tally.n_refused += 1

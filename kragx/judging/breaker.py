@@ -51,8 +51,13 @@ class Breaker:
         """A grade came."""
         self._in_a_row = 0
 
-    def failure(self, failure: Failure, *, is_last: bool) -> None:
-        """An attempt failed; whether it was the last one at its question.
+    def failure(self, failure: Failure, *, is_last: bool, since: float | None = None) -> None:
+        """An attempt failed.
+
+        Args:
+            failure: of the attempt.
+            is_last: whether it was the last one at its question.
+            since: when the question began to wait, if it has waited in vain.
 
         Raises:
             JudgingError: no other one can be expected to succeed.
@@ -72,8 +77,10 @@ class Breaker:
         if self._in_a_row >= most:
             calls = "calls, the first ones," if first else "questions"
             raise self._stop(failure, f"{self._in_a_row} {calls} in a row failed")
-        silent = settings.clock() - max(self._begun, settings.pace.answered or self._begun)
-        if is_service and silent > max(settings.patience, 3 * settings.timeout):
+        answered = max(self._begun, settings.pace.answered or self._begun)
+        silent = settings.clock() - answered
+        is_vain = since is not None and answered <= since
+        if is_vain or (is_service and silent > max(settings.patience, 3 * settings.timeout)):
             raise self._stop(failure, f"Nothing was answered for {silent:.0f} s")
 
     def away(self, failure: Failure) -> None:
@@ -95,8 +102,10 @@ class Breaker:
     def _stop(self, failure: Failure, why: str) -> JudgingError:
         self._agenda.closed = True
         words = self._secrets.masked(failure.detail) or failure.kind
+        is_spent = failure.fatal and failure.kind == "rate_limit"
+        what = remedy(failure.kind, 402 if is_spent else failure.status)
         return JudgingError(
             f"judge: {words}. {why}, so judging stopped; what was judged is in "
             f"{self._settings.store}",
-            remedy=f"{remedy(failure.kind, failure.status)}; a new run goes on from there",
+            remedy=f"{what}; a new run goes on from there",
         )

@@ -8,7 +8,7 @@ from kragx.judging.question import FailureKind
 
 _REMEDIES: Mapping[FailureKind | int, str] = {
     401: "check the API key (judge.api_key_env names the variable that holds it)",
-    402: "add credit with the provider",
+    402: "raise the quota or add credit with the provider",
     403: "check what the API key may use, or what a gateway in between blocks",
     404: "check the name of the model (judge.model) and the address (judge.base_url)",
     "refusal": "another model or rubric may help",

@@ -10,6 +10,7 @@ can be made again at any time:
 * ``hangs up``: the connection is closed without an answer the first time
 * ``slow``: the answer takes longer than the client waits, the first time
 * ``forbidden``: 401
+* ``unknown``: 404, the model is not there
 * none of these: grade 3 if the document holds the gold text, else 0
 
     python -m tests.judging.server 8000        # and, if wanted, the seconds an answer takes
@@ -98,6 +99,8 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(SLOW)
         if "forbidden" in document:
             self.error(401, "invalid_api_key", "no such key")
+        elif "unknown" in document:
+            self.error(404, "not_found_error", f"model '{body['model']}' not found")
         elif first and "busy" in document:
             self.error(429, "rate_limit_exceeded", "slow down", {"retry-after": "2"})
         elif first and "broken" in document:

@@ -8,10 +8,11 @@ import importlib
 import pytest
 
 from kragx import evaluate
-from kragx.judging import Judge, LangChainClient
+from kragx.errors import JudgingError
+from kragx.judging import Judge, LangChainClient, Store
 from tests.judging.protocols import Polyglot
 from tests.judging.server import serving
-from tests.judging.support import ENDPOINT, ask, judge_of
+from tests.judging.support import ENDPOINT, FakeTime, ask, judge_of
 
 PACKAGES = {
     "openai": ("langchain_openai", "ChatOpenAI", "/v1"),
@@ -134,3 +135,101 @@ def test_evaluations(package, server, tmp_path):
             metrics=["recall@1", "precision@2"],
         )
         assert (result["recall@1"], result["precision@2"]) == (1.0, 0.5)
+
+
+# -- what goes wrong ---------------------------------------------------------------------------
+
+FAILURES = {
+    "refuses": {**dict.fromkeys(("openai", "anthropic"), "refusal"), "gemini": "content_filter"},
+    "truncates": dict.fromkeys(PACKAGES, "length"),
+    "filtered": {**dict.fromkeys(PACKAGES, "content_filter"), "anthropic": "refusal"},
+    "prose": dict.fromkeys(PACKAGES, "invalid_json"),
+    "grade-7": dict.fromkeys(PACKAGES, "out_of_range"),
+}
+"""What an answer becomes, by package; Ollama's models say in prose what they decline."""
+
+
+@pytest.mark.parametrize("document", FAILURES)
+def test_failure(package, document, server, store):
+    """An answer that is no grade is missing, of its own kind, its tokens counted."""
+    check_failure(package, document, client_of(package, server), store)
+
+
+@pytest.mark.parametrize("package", ["openai", "anthropic"])
+@pytest.mark.parametrize("document", FAILURES)
+def test_failure_of_a_tool(package, document, server, store):
+    """So it is where the answer is the call of a tool, which is not made, or not as it should."""
+    chat = chat_of(package, server)
+    client = LangChainClient(chat, endpoint=ENDPOINT, options={"method": "function_calling"})
+    check_failure(package, document, client, store)
+    assert server.requests[0]["tools"]
+
+
+def check_failure(package, document, client, store):
+    """What a judgement becomes of it."""
+    (judgement,) = judge_of(client, store).judge([ask(document)]).judgements
+    expected = FAILURES[document].get(package, "invalid_json")
+    assert (judgement.grade, judgement.failure) == (None, expected), judgement.detail
+    assert judgement.completion_tokens == 20
+    assert judgement.prompt_tokens > 100
+    assert judgement.model.startswith(f"local-{package}")
+    if document in ("prose", "grade-7"):
+        assert judgement.raw
+
+
+@pytest.mark.parametrize(
+    ("document", "kind"),
+    [
+        ("broken grade-3", "api_error"),
+        ("hangs up grade-3", "connection"),
+        ("slow grade-3", "timeout"),
+    ],
+)
+def test_another_attempt(package, document, kind, server, store):
+    """A passing fault is an attempt of its own, then the grade comes; the model retries nothing."""
+    timeout = 1.0 if kind == "timeout" else 60.0
+    judge = judge_of(client_of(package, server), store, timeout=timeout)
+    judged = judge.judge([ask(document)])
+    assert judged.judgements[0].grade == 3
+    assert judged.tally.n_retries == 1
+    assert len(server.requests) == 2
+    with Store(store) as opened:
+        assert [each.get("failure") for each in opened.records()] == [kind, None]
+
+
+def test_rate_limit(package, server, store):
+    """A 429 is waited for as long as it says, and is no attempt of the model's own."""
+    time = FakeTime()
+    judge = judge_of(client_of(package, server), store, sleep=time.sleep, clock=time.clock)
+    judged = judge.judge([ask("busy grade-3")])
+    assert judged.judgements[0].grade == 3
+    assert len(server.requests) == 2
+    assert sum(time.slept) >= 2.0
+
+
+def test_wrong_key(package, server, store):
+    """A wrong key ends the run, in the service's words."""
+    judge = judge_of(client_of(package, server), store, concurrency=1)
+    with pytest.raises(JudgingError, match="no such key"):
+        judge.judge([ask(f"{n} forbidden") for n in range(9)])
+    assert len(server.requests) == 1
+
+
+def test_unknown_model(package, server, store):
+    """So does a model that the service does not know; of Ollama with what fetches it."""
+    judge = judge_of(client_of(package, server), store, concurrency=1)
+    words = "ollama pull local-ollama" if package == "ollama" else "local-"
+    with pytest.raises(JudgingError, match=words):
+        judge.judge([ask(f"{n} unknown") for n in range(9)])
+    assert len(server.requests) == 1
+
+
+def test_nothing_listens(package, store):
+    """Without a server a judgement fails for want of a connection, or the run says so."""
+    with serving(handler=Polyglot) as server:
+        client = client_of(package, server)
+    try:
+        (judgement,) = judge_of(client, store, attempts=1).judge([ask("d")]).judgements
+    except JudgingError:
+        return
+    assert judgement.failure == "connection"

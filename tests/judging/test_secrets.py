@@ -59,7 +59,7 @@ class Echo(BaseHTTPRequestHandler):
         said = self.headers["authorization"].removeprefix("Bearer ")
         if said.startswith("Basic "):
             said = base64.b64decode(said.removeprefix("Basic ")).decode().partition(":")[2]
-        said = form(said)
+        said = f"{form(said)} and {form(self.headers.get('x-gateway', ''))}"
         if "fails" in text:
             self.reply(400, {"error": {"message": f"no: {said}", "code": said, "type": said}})
             return

@@ -41,6 +41,27 @@ def test_a_wrong_model(store):
     assert "judge.base_url" in error.remedy
 
 
+def test_a_server_that_has_no_room_for_anyone(store, capsys):
+    """A daily limit: the first question waits `patience`, says so, and the run stops."""
+    now = FakeTime()
+    words = "429: daily limit reached"
+    client = ScriptedClient(lambda _: Failure("rate_limit", words, again=True, retry_after=25200))
+    options = {"clock": now.clock, "sleep": now.sleep, "progress": None}
+    error = stopped(client, store, **options)
+    assert 500 <= now.now <= 600
+    assert words in str(error)
+    assert len(client.requests) < 100
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "waiting for the server" in line and words in line] == lines
+
+
+def test_a_server_that_is_still_loading(store):
+    """503 before the first answer is no absence: it is waited for."""
+    loading = Failure("api_error", "503: loading model", again=True, away=True, status=503)
+    client = ScriptedClient(lambda _: loading if len(client.requests) <= 8 else 2)
+    assert judge_of(client, store).judge(QUESTIONS).tally.n_missing == 0
+
+
 @pytest.mark.parametrize("failure", [BLOCKED, WRONG_MODEL])
 def test_single_texts_that_are_blocked(failure, store):
     """Every third text, and 100 side by side, do not stop a run: the others get their grades."""

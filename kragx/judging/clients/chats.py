@@ -2,9 +2,13 @@
 
 import sys
 import warnings
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
+
+from kragx.judging.clients.failures import failed, refused
+from kragx.judging.clients.http import UnreadableError, bounded
+from kragx.judging.question import Failure
 
 # -- connections and retries -------------------------------------------------------------------
 
@@ -31,9 +35,13 @@ def connect(chat: Any) -> Connected:
     match package_of(chat):
         case "langchain_ollama":
             copy = _made_again(chat, validate_model_on_init=False)
+            bounded(copy._async_client._client)
             return Connected(copy, copy._async_client.close)
         case "langchain_google_genai":
             copy = _made_again(chat, max_retries=1)  # they count the first attempt
+            api = copy.client._api_client
+            if not getattr(api, "_use_aiohttp", lambda: False)():
+                bounded(api._async_httpx_client)
             return Connected(copy, copy.client.aio.aclose)
     name = "_async_client" if package_of(chat) == "langchain_anthropic" else "root_async_client"
     sdk: Any = getattr(chat, name, None)
@@ -43,7 +51,8 @@ def connect(chat: Any) -> Connected:
     own = None
     if getattr(chat, "http_async_client", None) is None:
         proxy = getattr(chat, "anthropic_proxy", None)
-        own = _package(sdk).DefaultAsyncHttpxClient(**({"proxy": proxy} if proxy else {}))
+        kind = _package(sdk).DefaultAsyncHttpxClient
+        own = bounded(kind(**({"proxy": proxy} if proxy else {})))
     sdk = sdk.with_options(max_retries=0, **({"http_client": own} if own else {}))
     copy = chat.model_copy()
     copy.__dict__[name] = sdk  # of Anthropic a cached property
@@ -101,18 +110,75 @@ def usual_options(chat: Any) -> dict[str, Any]:
 
 # -- errors ------------------------------------------------------------------------------------
 
-# What chat models raise when the service fails, by the package that it belongs to.
+# What chat models raise when the service fails, by the module that it belongs to.
 _SERVICE_ERRORS = (
-    ("openai", "APIError"),
+    ("openai", "OpenAIError"),
     ("anthropic", "APIError"),
-    ("httpx", "TransportError"),
+    ("ollama", "ResponseError"),
+    ("google.genai.errors", "APIError"),
+    ("langchain_core.exceptions", "LangChainException"),
+    ("httpx", "RequestError"),
     ("httpx", "HTTPStatusError"),
-    ("httpx2", "TransportError"),
+    ("httpx2", "RequestError"),
     ("httpx2", "HTTPStatusError"),
+    ("aiohttp", "ClientError"),
 )
+_UNREAD = (TypeError, ValueError, LookupError, AttributeError, RecursionError)
+"""What comes of packages that look into an answer that is none."""
+
+_STATUS = {
+    "ModelAuthenticationError": 401,
+    "ModelPermissionDeniedError": 403,
+    "ModelNotFoundError": 404,
+    "ModelInvalidRequestError": 400,
+    "ModelRateLimitError": 429,
+    "ModelAPIError": 500,
+    "ContextOverflowError": 413,
+}
+"""The HTTP statuses of langchain-core's errors, for packages that do not say them."""
 
 
 def expected() -> tuple[type[Exception], ...]:
-    """What chat models raise when the service fails, of those packages that are loaded."""
+    """What chat models raise for want of a good answer, of those packages that are loaded."""
     errors = (getattr(sys.modules.get(module), name, None) for module, name in _SERVICE_ERRORS)
-    return (TimeoutError, ConnectionError, *filter(None, errors))
+    return (TimeoutError, ConnectionError, UnreadableError, *_UNREAD, *filter(None, errors))
+
+
+def failure_of(error: Exception) -> Failure:
+    """What an error means for a judgement of which no response is known.
+
+    Raises:
+        Exception: the service is not to blame.
+    """
+    chain = [*_causes(error)]
+    for cause in chain:
+        status = getattr(cause, "status_code", getattr(cause, "code", None))
+        if isinstance(status, int) and 100 <= status < 600:
+            headers = getattr(getattr(cause, "response", None), "headers", None) or {}
+            bodies = (getattr(cause, name, None) for name in ("body", "details"))
+            return refused(status, headers, next(filter(None, bodies), str(cause)))
+    if isinstance(chain[-1], UnreadableError):
+        return Failure("api_error", str(chain[-1]), again=True)
+    names = [kind.__name__ for kind in type(error).__mro__]
+    known = next((_STATUS[name] for name in names if name in _STATUS), None)
+    if known is not None:
+        return refused(known, {}, str(error))
+    if isinstance(error, _UNREAD):
+        detail = f"no answer that can be read ({names[0]}: {error})"
+        return Failure("api_error", detail, again=True)
+    return failed(error)
+
+
+def with_remedy(failure: Failure, chat: Any) -> Failure:
+    """A failure with what helps, where only the package knows it."""
+    if package_of(chat) != "langchain_ollama" or not failure.fatal:
+        return failure
+    return replace(failure, detail=f"{failure.detail} (ollama pull {chat.model} fetches it)")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it came of, as far as that is said."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__

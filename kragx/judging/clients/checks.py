@@ -1,7 +1,9 @@
 """What the options of a client may be, with what to write instead."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from kragx.errors import UsageError, inside
 from kragx.plugins import is_text, number
@@ -35,6 +37,14 @@ def address(value: Any) -> str:
         remedy = "write for example http://localhost:8000/v1"
         shown = "" if "@" in str(value) else f"{value!r} is "
         raise UsageError(f"{shown}no address of a server", remedy=remedy)
+    try:
+        is_whole = bool(urlsplit(value).hostname) and urlsplit(value).port != 0
+    except ValueError:  # whose text may have a password
+        is_whole = False
+    # An `Address` has no login: what stands before an @ yet is a part of a password.
+    if not is_whole or re.search("[^/]@", value):
+        remedy = "write for example http://localhost:8000/v1; / and @ in a password as %2F and %40"
+        raise UsageError("no address of a server", remedy=remedy)
     if value.rstrip("/").endswith("/chat/completions"):
         raise UsageError("names one service of a server", remedy="leave /chat/completions out")
     return value  # type: ignore[no-any-return]  # a text, of what kind ever

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +37,18 @@ def read_response(
         detail = f"{status}: {problem}: {shown}" if body else f"{status}: an empty body"
         return Failure("api_error", detail, again=True)
     return _read(status, headers, value, has_tool)
+
+
+def unread(status: int, headers: Mapping[str, str], body: bytes, error: Exception) -> Failure:
+    """A response that a package could not read, and what it raised; see `read_response`."""
+    value: object = None
+    with suppress(ValueError):
+        value = foreign_json(body.decode("utf-8-sig"), strict=False)
+    if not 200 <= status < 300 or (isinstance(value, Mapping) and value.get("error")):
+        return refused(status, headers, value or body[:_SHOWN].decode("utf-8", "replace"))
+    shown = body[:_SHOWN].decode("utf-8", "replace")
+    detail = f"{status}: no answer ({type(error).__name__}: {error}): {shown}"
+    return Failure("api_error", detail if body else f"{status}: an empty body", again=True)
 
 
 def _read(

@@ -56,11 +56,13 @@ def failed(error: Exception) -> Failure:
         body = getattr(error, "body", None) or str(error)
         return refused(status, getattr(response, "headers", {}), body)
     if "Connect" in name or _is_network(error):
-        cause = error.__cause__ or error
         # A client may wrap whatever went wrong below it; only the network's own trouble counts.
-        if cause is not error and not _is_network(cause):
-            raise cause
-        return Failure("connection", f"{type(cause).__name__}: {cause}", again=True)
+        origin: BaseException = error
+        while origin.__cause__ is not None and not _is_network(origin):
+            origin = origin.__cause__
+        if origin is not error and not _is_network(origin):
+            raise origin
+        return Failure("connection", f"{type(origin).__name__}: {origin}", again=True)
     return Failure("api_error", f"{name}: {error}")
 
 
@@ -110,7 +112,7 @@ def refused(status: int, headers: Mapping[str, str], body: object) -> Failure:
         ),
         (words & _TOO_OFTEN or status == 429, replace(otherwise, kind="rate_limit", again=True)),
         (
-            words & _HOPELESS or status == 401,
+            words & _HOPELESS or status == 401 or (status == 404 and "model" in lower),
             Failure("api_error", detail, fatal=True, status=status),
         ),
         (status == 408, replace(otherwise, kind="timeout")),

@@ -1,32 +1,60 @@
 """How answers come over HTTP: read to a bound, unpacked within it, redirects not followed."""
 
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
 from typing import Any
-
-import openai
 
 MOST_BYTES = 4 << 20
 """Of a body, packed and unpacked; a grade with its reason has some hundreds."""
+
+_heard: ContextVar[list[Any] | None] = ContextVar("_heard", default=None)
 
 
 class UnreadableError(Exception):
     """A response whose body cannot be used, whatever it says."""
 
 
-class BoundedClient(openai.DefaultAsyncHttpxClient):
-    """The HTTP client of `openai` for servers that may send anything."""
+@contextmanager
+def listening() -> Iterator[list[Any]]:
+    """Within, the responses that come to bounded clients are listed."""
+    responses: list[Any] = []
+    token = _heard.set(responses)
+    try:
+        yield responses
+    finally:
+        _heard.reset(token)
 
-    def __init__(self) -> None:
-        # Texts and key are for the server that was named, and for no other.
-        super().__init__(follow_redirects=False, headers={"accept-encoding": "gzip"})
+
+def bounded(client: Any) -> Any:
+    """The same HTTP client (of httpx or httpx2, asynchronous), for servers that may send anything.
+
+    It follows no redirect: texts and key are for the server that was named, and for no other.
+    """
+    kind: Any = type(client)
+    client.__class__ = _bounded(kind)
+    return client
+
+
+@cache
+def _bounded(kind: type) -> type:
+    return type("BoundedClient", (_Bounded, kind), {})
+
+
+class _Bounded:
+    """What an HTTP client sends, with the body of the response read."""
 
     async def send(self, request: Any, **options: Any) -> Any:
-        """The response, its body read.
+        """The response.
 
         Raises:
             UnreadableError: the body is too large or cannot be unpacked.
         """
-        response = await super().send(request, **{**options, "stream": True})
+        request.headers["accept-encoding"] = "gzip"
+        follow = {"stream": True, "follow_redirects": False}
+        response = await super().send(request, **{**options, **follow})  # type: ignore[misc]
         try:
             body = await _body(response)
         finally:
@@ -36,9 +64,13 @@ class BoundedClient(openai.DefaultAsyncHttpxClient):
             for name, value in response.headers.raw
             if name.lower() not in (b"content-encoding", b"content-length", b"transfer-encoding")
         ]
-        return type(response)(
+        whole = type(response)(
             response.status_code, headers=headers, content=body, request=response.request
         )
+        responses = _heard.get()
+        if responses is not None:
+            responses.append(whole)
+        return whole
 
 
 async def _body(response: Any) -> bytes:

@@ -8,14 +8,24 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.errors import UsageError
-from kragx.judging.clients.chats import Connected, connect, expected, usual_options
-from kragx.judging.clients.failures import failed
+from kragx.judging.clients.chats import (
+    Connected,
+    connect,
+    expected,
+    failure_of,
+    usual_options,
+    with_remedy,
+)
+from kragx.judging.clients.completion import read_response, unread
+from kragx.judging.clients.http import listening
 from kragx.judging.keys import essential
 from kragx.judging.loop import run_on_loop
 from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 from kragx.plugins import given, without_secrets
 from kragx.secrets import Address, secrets_in
 
+_NAME = "judgement"
+"""What the schema of an answer is called, and the tool that is called with one."""
 _NAMES = ("model", "model_name", "model_id", "deployment_name", "azure_deployment")
 _OPTIONS = ("temperature", "seed", "top_p", "max_tokens", "reasoning_effort")
 _MORE = (
@@ -143,7 +153,7 @@ class LangChainClient:
     async def _ask(self, chat: Any, request: Request) -> Answer | Failure:
         try:
             structured = chat.with_structured_output(
-                {"title": "judgement", "description": "A grade with its reason", **request.schema},
+                {"title": _NAME, "description": "A grade with its reason", **request.schema},
                 include_raw=True,
                 **(self.options or usual_options(chat)),
             )
@@ -152,13 +162,25 @@ class LangChainClient:
                 f"judge: {type(chat).__name__} cannot give structured output, and grades are "
                 "never read out of prose; use a model that can"
             ) from None
-        try:
-            async with asyncio.timeout(request.timeout):
-                output = await structured.ainvoke(list(request.messages))
-        except TimeoutError:
-            return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
-        except (*self.errors, *expected()) as error:
-            return failed(error)
+        with listening() as responses:
+            try:
+                async with asyncio.timeout(request.timeout):
+                    output = await structured.ainvoke(list(request.messages))
+            except TimeoutError:
+                return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
+            except Exception as error:
+                # Once a server has answered, what its package raises is the answer's fault.
+                if not responses and not isinstance(error, (*self.errors, *expected())):
+                    raise
+                output = error
+        response = responses[-1] if responses else None
+        if response is None:
+            return failure_of(output) if isinstance(output, Exception) else _read(output)
+        heard = response.status_code, response.headers, response.content
+        if response.url.path.endswith("/chat/completions"):
+            return read_response(*heard, has_tool=True)
+        if isinstance(output, Exception):
+            return with_remedy(unread(*heard, output), chat)
         return _read(output)
 
 

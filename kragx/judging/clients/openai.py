@@ -16,6 +16,7 @@ from kragx.judging.clients import checks
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
 from kragx.judging.clients.failures import failed
+from kragx.judging.clients.http import UnreadableError, bounded
 from kragx.judging.question import Answer, Failure, Request
 from kragx.plugins import (
     check_options,
@@ -183,8 +184,6 @@ class OpenAIClient:
         """The response of HTTP to one request in a dialect, or a `Failure` if none came."""
         import openai
 
-        from kragx.judging.clients.http import UnreadableError
-
         options = dialect.fields(request, self._sampling) | {
             "timeout": openai.Timeout(request.timeout, connect=min(_CONNECT, request.timeout)),
             "extra_body": dict(self.extra_body or {}),
@@ -261,9 +260,9 @@ class OpenAIClient:
     def _client(self) -> AsyncOpenAI:
         loop = asyncio.get_running_loop()
         if loop not in self._open:
-            from kragx.judging.clients.http import BoundedClient
+            from openai import DefaultAsyncHttpxClient
 
-            self._open[loop] = self._made(BoundedClient())
+            self._open[loop] = self._made(bounded(DefaultAsyncHttpxClient()))
         return self._open[loop]  # type: ignore[no-any-return]  # either is one
 
     def _made(self, http_client: Any) -> AsyncOpenAI:

@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.judging.test_secrets import FORMS, KEY, PASSWORD, TOKEN, echoing, leaks, stored
+from tests.judging.test_secrets import FORMS, HEADER, KEY, PASSWORD, TOKEN, echoing, leaks, stored
 
 TENANT = "tenant-korea-east"
+BROKEN = [f"http://me:{start}s-5512-word@127.0.0.1:9/v1" for start in ("pa/s", "12/s", "p@/s")]
 PROXY = "pr0xy/pass-9981"
 
 
@@ -21,6 +22,7 @@ def config(here, monkeypatch):
     monkeypatch.setenv("LOGIN", quote(PASSWORD, safe=""))
     monkeypatch.setenv("TENANT", TENANT)
     monkeypatch.setenv("X_BODY", TOKEN)
+    monkeypatch.setenv("GATEWAY", HEADER)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("HTTPS_PROXY", f"http://me:{quote(PROXY, safe='')}@127.0.0.1:9")
     kinds = [f"«{form}» {kind}" for form in FORMS for kind in ("", "fails", "refuses", "prose")]
@@ -40,6 +42,7 @@ def config(here, monkeypatch):
             "store": "store.sqlite",
             "max_missing": 1,
             "extra_body": {"tenant": "${TENANT}", "x_token": "${X_BODY}"},
+            "headers": {"X-Gateway": "${GATEWAY}", "X-Title": "kragx"},
         },
         "metrics": ["mrr@5"],
         "output": "out",
@@ -81,6 +84,7 @@ def test_run(here, config, kragx, login):
             "explain out -q q0 --full",
             "explain out -q q1 --format json",
             "run config.yaml --set judge.max_missing=0 --set judge.repeat=1",
+            *(f"run config.yaml --set judge.base_url={url}" for url in BROKEN),
         ):
             done = kragx(*command.split())
             assert done.code in (0, 2, 4), (command, done.err)
@@ -93,7 +97,7 @@ def test_run(here, config, kragx, login):
         for path in files
         if path not in (here / "config.yaml", here / "store.sqlite")
     }
-    secrets = (KEY, PASSWORD, TENANT, TOKEN, PROXY)
+    secrets = (KEY, PASSWORD, TENANT, TOKEN, PROXY, HEADER, "s-5512-word")
     found = {
         name: [(secret, leaks(text, secret)) for secret in secrets if leaks(text, secret)]
         for name, text in shown.items()
