@@ -90,7 +90,9 @@ class JudgeMatcher(BaseMatcher):
         }
 
     def judging(self, **options: Any) -> Self:
-        """The same with these options of its judge."""
+        """The same with these options of its judge; itself where it has them, to share it."""
+        if all(getattr(self.judge, name) == value for name, value in options.items()):
+            return self
         return replace(self, judge=replace(self.judge, **options))
 
     def against_gold(self) -> Self:

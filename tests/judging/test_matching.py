@@ -523,6 +523,18 @@ def test_dry_run(config, monkeypatch, capsys, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_dry_run_of_a_judge_of_its_own(config, monkeypatch, capsys, tmp_path):
+    """A matcher that names another judge than the config asks nothing either, and is counted."""
+    path = config()
+    own = {"client": CLIENT, "store": str(tmp_path / "own.sqlite")}
+    body = json.loads(path.read_text()) | {"match": {"method": "llm", "judge": own}}
+    path.write_text(json.dumps(body))
+    assert command(monkeypatch, "run", path, "--dry-run") == 0
+    assert "first: 3 calls to make" in capsys.readouterr().out
+    with Store(tmp_path / "own.sqlite") as opened:
+        assert not list(opened.records())
+
+
 @pytest.mark.parametrize("gold", [True, False])
 def test_dry_run_counts_pairs_once(gold, config, monkeypatch, capsys, tmp_path):
     """What both retrievers need is one call in all, with gold and in pools: as the run makes it."""
