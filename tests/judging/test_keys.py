@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.outputs import ChatResult
 from pydantic import SecretStr
 
 from kragx.app.config import filled, parse_config
@@ -19,13 +21,13 @@ from kragx.judging import (
 from kragx.judging.docket import Docket
 from kragx.judging.keys import canonical_json, digest, key_of, material
 from kragx.judging.rubric import RUBRICS
-from tests.judging.chat import SmallChat
 from tests.judging.support import ask
 
 
-class Chat(SmallChat):
+class Chat(BaseChatModel):
     """A chat model with some of what integrations take, in fields and in others."""
 
+    model: str = "local-judge"
     base_url: str = "http://a"
     temperature: float | None = None
     max_tokens: int | None = None
@@ -35,6 +37,14 @@ class Chat(SmallChat):
     reasoning: bool | None = None
     api_key: SecretStr = SecretStr("")
     max_retries: int = 2
+
+    @property
+    def _llm_type(self) -> str:
+        return "test"
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        """It is never asked."""
+        raise NotImplementedError
 
 
 class Loose:

@@ -481,8 +481,8 @@ def test_langchain(kragx, config, server):
     """A LangChain model is refused before a retriever is asked, with the remedy."""
     path = config()
     text = Path(path).read_text().split("judge:")[0]
-    args = "{base_url: 'http://127.0.0.1:9/v1'}"
-    chat = f"judge: {{client: 'tests.judging.chat:SmallChat', args: {args}}}"
+    args = "{model: m, api_key: k, base_url: 'http://127.0.0.1:9/v1'}"
+    chat = f"judge: {{client: 'langchain_openai:ChatOpenAI', args: {args}}}"
     Path(path).write_text(text + chat)
     refused = kragx("judge", "submit", path)
     assert refused.code == 2
