@@ -40,7 +40,6 @@ class Asker:
 
     Attributes:
         over_budget: whether a question was not asked since the budget had no room for it.
-        others_write: whether another process has written to the store meanwhile.
         calling: the workers (tasks) that wait for an answer.
     """
 
@@ -54,7 +53,6 @@ class Asker:
         tally: Tally,
     ) -> None:
         self.over_budget = False
-        self.others_write = False
         self._has_said = False
         self.calling: set[asyncio.Task[Any] | None] = set()
         self.breaker = Breaker(settings, agenda, docket.secrets)
@@ -62,32 +60,13 @@ class Asker:
         self._store, self._writer, self._tally = store, writer, tally
 
     async def judgement(self, key: str) -> Judgement:
-        """Ask, or wait for somebody else who is asking the same.
+        """Ask a question to its end.
 
         Raises:
             JudgingError: the service refuses everything.
         """
-        flight, is_mine = self._settings.flights.board(key)
-        if not is_mine:
-            judgement = await asyncio.wrap_future(flight)
-            if judgement is None:  # the other one was broken off
-                return await self.judgement(key)
-            self._tally.n_joined += 1
-            return judgement
-        judgement = None
-        try:
-            judgement = await self._ask(key)
-        finally:
-            self._settings.flights.land(key, judgement)
-        return judgement
-
-    async def _ask(self, key: str) -> Judgement:
         settings = self._settings
         question, _ = self._docket.wanted[key]
-        stored = self._graded_elsewhere(key)
-        if stored is not None:
-            self._tally.n_stored += 1
-            return stored
         request = Request(messages(question, key), schema(question.rubric), settings.timeout)
         number = n_refused = 0
         since: float | None = None  # when the server first had no room
@@ -170,12 +149,6 @@ class Asker:
 
     def _wait(self, number: int, failure: Failure) -> float:
         return wait_before(number, believed(failure.retry_after, self._settings.patience))
-
-    def _graded_elsewhere(self, key: str) -> Judgement | None:
-        """The judgement, if another process has got a grade meanwhile."""
-        self.others_write = self.others_write or self._store.changed_by_others()
-        stored = self._store.settled([key]).get(key) if self.others_write else None
-        return None if stored is None or stored.grade is None else stored
 
     async def _once(self, request: Request, room: Spent) -> "_Reply":
         settings, task = self._settings, asyncio.current_task()

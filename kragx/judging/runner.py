@@ -18,7 +18,7 @@ from kragx.judging.docket import Docket
 from kragx.judging.prompt import messages, schema
 from kragx.judging.question import SETTLED, FailureKind, Judgement, Request
 from kragx.judging.settings import JudgeSettings
-from kragx.judging.store import Store
+from kragx.judging.store import Store, StoreFailedError
 from kragx.judging.tally import Tally
 from kragx.judging.writer import Writer
 from kragx.printing import progress_bar
@@ -53,7 +53,6 @@ class Runner:
         """Judge; see `Judge.ajudge`."""
         settings, docket, tally = self._settings, self._docket, self._tally
         with Store(settings.store) as store:
-            store.changed_by_others()  # from here on it is noticed
             labels = docket.take_labels(store)
             tally.n_distinct = len(docket.wanted)
             stored = docket.look_up(store)
@@ -67,9 +66,11 @@ class Runner:
                 settings.outbox.put(settings, docket, todo, self._done.values())
             if settings.dry_run:
                 self._plan(todo)
+            elif store.read_only:
+                self._do_without(todo, stored)
             else:
                 store.note(((key, docket.material(key)) for key in todo), docket.pairs())
-                await self._ask_all(todo, store)
+                await self._ask_all(todo, store, stored)
         self._warn_of_changes()
         judgements = tuple(
             labels[position] if position in labels else self._done[key]
@@ -106,11 +107,29 @@ class Runner:
     def _not_pending(self, store: Store) -> list[str]:
         """What is left to ask, but for what a batch will answer."""
         left = [key for key in self._docket.wanted if key not in self._done]
-        pending = {} if self._settings.ask_pending else store.batches.pending(left)
+        of_no_batch = self._settings.ask_pending or store.read_only
+        pending = {} if of_no_batch else store.batches.pending(left)
         for key, batch in pending.items():
             detail = f"in {batch.id}, submitted {batch.made}"
             self._done[key] = Judgement(key, failure="pending", detail=detail)
         return [key for key in left if key not in pending]
+
+    def _do_without(self, todo: Sequence[str], known: Mapping[str, Judgement]) -> None:
+        """Leave unanswered what a store lacks that takes no answers."""
+        detail = "not in the store, which may only be read"
+        for key in todo:
+            self._done[key] = known.get(key) or Judgement(key, failure="not_asked", detail=detail)
+        if not todo:
+            return
+        lacking = JudgingError(
+            f"the judgement store may only be read, and {len(todo)} of {len(self._docket.wanted)} "
+            "questions have no grade in it; nothing was asked",
+            path=str(self._settings.store),
+            remedy="get the right to write there, or copy it and name the copy (judge.store)",
+        )
+        if len(todo) > self._settings.max_missing * len(self._docket.wanted):
+            raise lacking
+        warnings.warn(str(lacking), JudgeWarning, stacklevel=2)
 
     def _plan(self, todo: Sequence[str]) -> None:
         settings, plan = self._settings, self._settings.plan
@@ -126,11 +145,13 @@ class Runner:
             self._tally.planned.add(about)
             self._tally.planned_most.add(most)
 
-    async def _ask_all(self, todo: Sequence[str], store: Store) -> None:
+    async def _ask_all(
+        self, todo: Sequence[str], store: Store, known: Mapping[str, Judgement]
+    ) -> None:
         if not todo:
             return
         settings = self._settings
-        agenda = Agenda(todo)
+        agenda = Agenda(todo, store, known, settings.concurrency)
         writer = Writer(store, self._docket, agenda)
         asker = Asker(settings, self._docket, agenda, store, writer, self._tally)
         crew = Crew(asker, agenda, settings.timeout)
@@ -142,18 +163,28 @@ class Runner:
         ) as advance:
 
             async def work(*, alone: bool) -> None:
-                while (key := agenda.next(elsewhere=asker.breaker.in_a_cluster)) is not None:
-                    self._done[key] = await asker.judgement(key)
+                while turn := await agenda.next(elsewhere=asker.breaker.in_a_cluster):
+                    key = turn.key
+                    if turn.answered is None:
+                        self._done[key] = await asker.judgement(key)
+                    else:
+                        self._done[key] = turn.answered
+                        self._tally.n_joined += turn.is_joined
+                        self._tally.n_stored += not turn.is_joined
+                    writer.finish(key)
                     advance()
                     if alone and not asker.breaker.unproven:
                         return
 
             try:
-                if asker.breaker.unproven:
-                    await crew.run([work(alone=True)])
-                await crew.run(
-                    work(alone=False) for _ in range(min(settings.concurrency, len(agenda)))
-                )
+                async with agenda.kept():
+                    if asker.breaker.unproven:
+                        await crew.run([work(alone=True)])
+                    await crew.run(
+                        work(alone=False) for _ in range(min(settings.concurrency, len(agenda)))
+                    )
+            except StoreFailedError as error:
+                writer.error = error
             finally:
                 writer.close()
         if asker.over_budget and (shortage := settings.ledger.shortage) is not None:

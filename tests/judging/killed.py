@@ -1,7 +1,7 @@
 """What the tests of killed and simultaneous runs start in processes of their own.
 
-``python -m tests.judging.killed URL STORE N`` judges N documents and prints how many calls that
-took.
+``python -m tests.judging.killed URL STORE N [CONCURRENCY] [FAULTS]`` judges N documents, of which
+every FAULTS-th meets a fault at first, and prints how many calls that took.
 """
 
 from __future__ import annotations
@@ -11,12 +11,23 @@ import sys
 from kragx.judging import Judge
 from tests.judging.support import ask, openai_client
 
+FAULTS = ("broken", "hangs up")
+"""What the server does to a document of this name when it sees it first."""
 
-def main(base_url, store, number):
+
+def documents(number, every=0):
+    """Documents, of which every so-many-th has a fault in its name."""
+    for at in range(number):
+        fault = FAULTS[at // every % 2] if every and at % every == 0 else ""
+        yield f"document {at} {fault} grade-{at % 4}"
+
+
+def main(base_url, store, number, concurrency=8, every=0):
     """Judge, and say how many calls it took."""
-    judge = Judge(openai_client(base_url), store=store, concurrency=8, progress=False)
-    questions = [ask(f"document {at} grade-{at % 4}") for at in range(int(number))]
-    judged = judge.judge(questions)
+    judge = Judge(
+        openai_client(base_url), store=store, concurrency=int(concurrency), progress=False
+    )
+    judged = judge.judge(list(map(ask, documents(int(number), int(every)))))
     assert [each.grade for each in judged.judgements] == [at % 4 for at in range(int(number))]
     sys.stdout.write(str(judged.tally.n_calls))
 

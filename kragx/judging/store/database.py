@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 from sqlalchemy import Column, Connection, Row, Select, func, null, select
@@ -69,12 +70,6 @@ class Database:
                     problem = f"the judgement store failed: {reason(error)}"
                     raise StoreFailedError(problem, path=str(self._address)) from None
             time.sleep(wait)
-
-    def version(self) -> int | None:
-        """A number that another process changes by writing; None for a server, which has none."""
-        if self._address.path is None:
-            return None
-        return int(self.do(lambda db: db.exec_driver_sql("PRAGMA data_version").scalar_one()))
 
     def insert(self, **rows: Rows) -> None:
         """Add the rows that are new to tables."""
@@ -158,11 +153,16 @@ def _start(db: Connection, text: Column[Any], until: str) -> Any:
     return func.substr(text, 1, place(text, until))
 
 
-def insert_rows(db: Connection, table: str, rows: Rows) -> None:
-    """Add the rows that are new to a table."""
+def insert_rows(db: Connection, table: str, rows: Rows, **same: Any) -> None:
+    """Add the rows that are new to a table; `same` is what all of them have."""
     if rows:
-        insert = _INSERTS[db.dialect.name](TABLES[table])
-        db.execute(insert.on_conflict_do_nothing(), rows)
+        insert = _insert(db.dialect.name, table)
+        db.execute(insert.values(same) if same else insert, rows)
+
+
+@cache
+def _insert(dialect: str, table: str) -> Any:
+    return _INSERTS[dialect](TABLES[table]).on_conflict_do_nothing()
 
 
 def _rows(

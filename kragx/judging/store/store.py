@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kragx.errors import DataError, shorten
 from kragx.judging.question import Judgement, words_of
-from kragx.judging.store.address import Address
+from kragx.judging.store.address import Address, StoreFailedError
 from kragx.judging.store.records import Exported, record
 from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, now, storable
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
     from kragx.judging.store.batches import Register
+    from kragx.judging.store.claims import Claimed, Claims
     from kragx.judging.store.database import Database
 
 # In canonical JSON the client stands before the long texts; no other name stands between.
@@ -41,7 +42,7 @@ class Store:
         self.address = Address.of(address)
         self._make = make
         self._database: Database
-        self._version: int | None = None
+        self._claims: Claims | None = None
 
     def __enter__(self) -> Self:
         from kragx.judging.store.database import Database
@@ -50,7 +51,12 @@ class Store:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        self._database.close()
+        try:
+            if self._claims is not None:
+                with suppress(StoreFailedError):  # then the claims end by themselves
+                    self._claims.close()
+        finally:
+            self._database.close()
 
     @property
     def batches(self) -> "Register":
@@ -66,9 +72,16 @@ class Store:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def add(self, attempts: Iterable[Judgement]) -> None:
-        """Commit attempts at questions that were noted before."""
+    def add(self, attempts: Iterable[Judgement], finished: Sequence[str] = ()) -> None:
+        """Commit attempts at questions that were noted before.
+
+        Args:
+            attempts: what came.
+            finished: the keys that nothing more is asked for, whose claims end.
+        """
         self._database.insert(attempts=_rows(map(storable, attempts)))
+        if self._claims is not None:
+            self._claims.ended += finished
 
     def note(
         self, questions: Iterable[tuple[str, str]], pairs: Iterable[tuple[str, str, str]]
@@ -113,12 +126,24 @@ class Store:
         new = len(uids) - known
         return new, len(records) - new
 
-    def changed_by_others(self) -> bool:
-        """Whether another process may have written since this was last asked."""
-        version = self._database.version()
-        changed = version is None or version != self._version
-        self._version = version
-        return changed
+    # -- claiming ----------------------------------------------------------------------------
+
+    def claim(self, keys: Sequence[str]) -> "Claimed":
+        """Claim keys that one is about to ask; what others have claimed stays theirs.
+
+        A claim ends when its answer is added as the last, when the store is closed, or when
+        nobody has renewed it for long (`kragx.judging.store.claims`).
+        """
+        if self._claims is None:
+            from kragx.judging.store.claims import Claims
+
+            self._claims = Claims(self._database)
+        return self._claims.claim(keys)
+
+    def renew(self) -> None:
+        """Keep what one has claimed."""
+        if self._claims is not None:
+            self._claims.renew()
 
     # -- reading -----------------------------------------------------------------------------
 

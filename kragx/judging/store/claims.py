@@ -1,0 +1,117 @@
+"""Who is asking which question right now, so that nobody pays for it a second time.
+
+Whoever is about to ask claims the key, and renews the claim until the answer is stored. A process
+that is killed renews nothing, and others take over after `LASTS` seconds; on the same machine they
+see at once that it is gone.
+"""
+
+import os
+import socket
+import uuid
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import ColumnElement, Connection, delete, literal_column, or_, select, update
+
+from kragx.judging.store.database import Database, insert_rows
+from kragx.judging.store.tables import claims
+
+LASTS = 30.0
+"""Seconds without renewal after which a claim is nobody's."""
+
+# Of the database, as the clocks of several machines differ.
+_CLOCKS = {
+    "sqlite": "(julianday('now') - 2440587.5) * 86400.0",
+    "postgresql": "extract(epoch from clock_timestamp())",
+}
+_OWN = claims.c
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """What came of claiming keys.
+
+    Attributes:
+        keys: those that are one's own now.
+        inherited: those of them that somebody has left without an end.
+    """
+
+    keys: frozenset[str]
+    inherited: frozenset[str]
+
+
+class Claims:
+    """The claims of one run, of which a process may have several.
+
+    Attributes:
+        ended: keys that need no claim any more; these go with the next ones that are claimed.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.ended: list[str] = []
+        self._owner = f"{_machine()}/{os.getpid()}/{uuid.uuid4().hex}"
+
+    def claim(self, keys: Sequence[str]) -> Claimed:
+        """Claim what nobody else has claimed."""
+        claimed = self._database.do(lambda db: self._claim(db, keys), write=True)
+        self.ended = []
+        return claimed
+
+    def _claim(self, db: Connection, keys: Sequence[str]) -> Claimed:
+        now: ColumnElement[float] = literal_column(_CLOCKS[db.dialect.name])
+        wanted = _OWN.key.in_(keys)
+        if self.ended:
+            is_own = _OWN.owner == self._owner
+            db.execute(delete(claims).where(is_own, _OWN.key.in_(self.ended)))
+        others = db.execute(
+            select(_OWN.key, _OWN.owner, _OWN.until > now).where(wanted, _OWN.owner != self._owner)
+        ).all()
+        gone = {owner for _, owner, _ in others if _is_gone(owner)}
+        left = {key for key, owner, is_live in others if owner in gone or not is_live}
+        if left:
+            is_left = or_(_OWN.until <= now, _OWN.owner.in_(gone))
+            db.execute(delete(claims).where(_OWN.key.in_(left), is_left))
+        # In one order, lest two that claim at once wait for each other.
+        rows = [{"key": key, "owner": self._owner} for key in sorted(keys)]
+        insert_rows(db, "claims", rows, until=now + LASTS)
+        own = frozenset(db.scalars(select(_OWN.key).where(wanted, _OWN.owner == self._owner)))
+        return Claimed(own, own & left)
+
+    def renew(self) -> None:
+        """Say that one is still at it."""
+
+        def work(db: Connection) -> None:
+            now: ColumnElement[float] = literal_column(_CLOCKS[db.dialect.name])
+            db.execute(update(claims).where(_OWN.owner == self._owner).values(until=now + LASTS))
+
+        self._database.do(work, write=True)
+
+    def close(self) -> None:
+        """Claim nothing more."""
+        query = delete(claims).where(_OWN.owner == self._owner)
+        self._database.do(lambda db: db.execute(query), write=True)
+
+
+def _machine() -> str:
+    """A name of where a process number means something."""
+    space = ""
+    with suppress(OSError):  # a container has numbers of its own
+        space = str(Path("/proc/self/ns/pid").stat().st_ino)
+    return f"{socket.gethostname()}:{space}"
+
+
+def _is_gone(owner: str) -> bool:
+    """Whether the process of a claim has ended, as far as can be seen from here."""
+    machine, number, _ = owner.rsplit("/", 2)
+    if machine != _machine() or os.name != "posix":
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False

@@ -1,0 +1,141 @@
+"""Several at once on one store: coroutines, threads, judges, processes; nobody pays twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from contextlib import closing
+
+import pytest
+
+from kragx.judging import Failure, Store
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.store import claims
+from tests.judging.support import ask, judge_of
+
+QUESTIONS = [ask(f"document {n} grade-{n % 4}") for n in range(40)]
+GRADES = [n % 4 for n in range(40)]
+
+
+def by_document(request):
+    """The grade that the document ends with."""
+    return int(request.messages[1][1].rsplit("grade-", 1)[1][0])
+
+
+class Slow(ScriptedClient):
+    """Answers after a moment, so that runs overlap."""
+
+    async def ask(self, request):
+        """The next answer."""
+        await asyncio.sleep(0.01)
+        return await super().ask(request)
+
+
+def grades(judged):
+    """The grades alone."""
+    return [judgement.grade for judgement in judged.judgements]
+
+
+def left_behind(store, keys, owner, seconds):
+    """Claims of somebody else, which last so long."""
+    with Store(store) as opened:
+        opened.claim([])
+    with closing(sqlite3.connect(store)) as db:
+        rows = [(key, owner, seconds) for key in keys]
+        now = "(julianday('now') - 2440587.5) * 86400.0"
+        db.executemany(f"INSERT INTO claims VALUES (?, ?, {now} + ?)", rows)
+        db.commit()
+
+
+def keys_of(questions, client, store):
+    """The keys of questions."""
+    from kragx.judging.docket import Docket
+
+    return Docket(judge_of(client, store), questions).keys
+
+
+def test_claims(store):
+    """A key is one's own until it is finished, given up with the store, or not renewed."""
+    with Store(store) as mine, Store(store) as other:
+        assert mine.claim(["a", "b"]).keys == {"a", "b"}
+        assert other.claim(["b", "c"]).keys == {"c"}
+        assert mine.claim(["b", "c"]).keys == {"b"}
+        mine.add([], ["a"])
+        mine.claim([])
+        assert other.claim(["a", "b"]).keys == {"a"}
+    with Store(store) as third:
+        claimed = third.claim(["a", "b", "c"])
+        assert claimed.keys == {"a", "b", "c"}
+        assert not claimed.inherited
+
+
+def test_claims_end_by_themselves(store, monkeypatch):
+    """Without renewal another takes over, and sees that nobody has ended it."""
+    monkeypatch.setattr(claims, "LASTS", -1.0)
+    with Store(store) as mine, Store(store) as other:
+        mine.claim(["a"])
+        monkeypatch.setattr(claims, "LASTS", 30.0)
+        assert other.claim(["a"]).inherited == {"a"}
+        assert not mine.claim(["a"]).keys
+
+
+@pytest.mark.parametrize("together", ["one judge", "two judges", "threads"])
+def test_together(store, together):
+    """Two runs of the same questions at once ask each once, and both have every grade."""
+    client = Slow(by_document)
+    judges = [judge_of(client, store, concurrency=4) for _ in range(2)]
+    if together != "two judges":
+        judges[1] = judges[0]
+    if together == "threads":
+        found = []
+        threads = [
+            threading.Thread(target=lambda judge=judge: found.append(judge.judge(QUESTIONS)))
+            for judge in judges
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    else:
+
+        async def both():
+            return await asyncio.gather(*(judge.ajudge(QUESTIONS) for judge in judges))
+
+        found = asyncio.run(both())
+    assert [grades(judged) for judged in found] == [GRADES, GRADES]
+    assert len(client.requests) == 40 == sum(judged.tally.n_calls for judged in found)
+    assert sum(judged.tally.n_joined + judged.tally.n_stored for judged in found) == 40
+
+
+def test_a_failure_is_shared(store):
+    """Who waited for another's answer has its failure, too; a later run asks again."""
+    client = Slow(lambda _: Failure("timeout"))
+
+    async def both():
+        judges = [judge_of(client, store) for _ in range(2)]
+        return await asyncio.gather(*(judge.ajudge([ask("x")]) for judge in judges))
+
+    judged = asyncio.run(both())
+    assert [one.judgements[0].failure for one in judged] == ["timeout", "timeout"]
+    assert len(client.requests) == 1
+    assert grades(judge_of(ScriptedClient([3]), store).judge([ask("x")])) == [3]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there a process can be looked for")
+def test_what_a_dead_process_was_asking(store):
+    """It is asked at once where one sees that the process is gone."""
+    client = ScriptedClient(by_document)
+    owner = f"{claims._machine()}/{2**22 + 1}/x"  # no process has that number
+    left_behind(store, keys_of(QUESTIONS, client, store), owner, 1000.0)
+    assert grades(judge_of(client, store).judge(QUESTIONS)) == GRADES
+
+
+def test_what_another_machine_was_asking(store):
+    """It is asked once its claim has ended; the rest does not wait."""
+    client = ScriptedClient(by_document)
+    left_behind(store, keys_of(QUESTIONS[:3], client, store), "elsewhere/1/x", 0.3)
+    assert grades(judge_of(client, store, concurrency=2).judge(QUESTIONS)) == GRADES
+    last = [request.messages[1][1] for request in client.requests[-3:]]
+    assert all(any(f"document {n} " in text for text in last) for n in range(3))
