@@ -71,12 +71,15 @@ class Pace:
 
     async def enter(self) -> float:
         """Wait for one's turn; the time at which it begins. `leave` must follow."""
-        waiting: Future[None] = Future()
+        waiting: Future[None] | None = None
         with self._lock:
-            self._waiting.append(waiting)
-            self._admit()
+            if self._waiting or self._n_running >= self._most_now:
+                waiting = Future()
+                self._waiting.append(waiting)
+            else:
+                self._n_running += 1
         try:
-            if not waiting.done():
+            if waiting is not None:
                 await asyncio.wrap_future(waiting)
             while (pause := self._paused_until - self._clock()) > 0:
                 await self._sleep(pause)
@@ -87,7 +90,7 @@ class Pace:
             if start > now_:
                 await self._sleep(start - now_)
         except BaseException:
-            if not waiting.cancel():  # it had its turn already
+            if waiting is None or not waiting.cancel():  # it had its turn already
                 self.leave()
             raise
         return self._clock()
@@ -96,14 +99,15 @@ class Pace:
         """Let the next one in."""
         with self._lock:
             self._n_running -= 1
-            self._admit()
+            while self._waiting and self._n_running < self._most_now:
+                waiting = self._waiting.popleft()
+                if waiting.set_running_or_notify_cancel():
+                    self._n_running += 1
+                    waiting.set_result(None)
 
-    def _admit(self) -> None:
-        while self._waiting and self._n_running < max(1, int(self.limit)):
-            waiting = self._waiting.popleft()
-            if waiting.set_running_or_notify_cancel():
-                self._n_running += 1
-                waiting.set_result(None)
+    @property
+    def _most_now(self) -> int:
+        return max(1, int(self.limit))
 
     def answer(self, started: float) -> None:
         """An answer came to a request that started then."""
