@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
@@ -350,7 +351,7 @@ async def _services(
 
     def of(batch: Batch) -> BatchService | None:
         address = _address(batch)
-        if address not in known and batch.about.get("reach"):
+        if address not in known and _is_own(batch.about.get("reach")):
             known[address] = OpenAIClient(**batch.about["reach"])
         if address not in services and address in known:
             services[address] = BatchService(
@@ -363,6 +364,17 @@ async def _services(
     finally:
         for service in services.values():
             await service.aclose()
+
+
+def _is_own(reach: Mapping[str, Any] | None) -> bool:
+    """Whether a server is reached as the environment says.
+
+    A store is data, and may be somebody else's: no key goes to a server because it says so.
+    """
+    if not reach or reach.get("api_key_env") != "OPENAI_API_KEY":
+        return False
+    own = os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
+    return str(reach.get("base_url") or own).rstrip("/") == own.rstrip("/")
 
 
 def _address(batch: Batch) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from kragx.judging import Store
 from kragx.judging.batches import submitting
+from kragx.judging.batches.service import BatchService
 from tests.judging.batch_server import batches
 
 ROOT = Path(__file__).parents[3]
@@ -149,8 +150,9 @@ def test_the_same_grade(kragx, config, server):
 
 
 @pytest.mark.integration
-def test_without_a_config(kragx, config, server):
-    """Status and collect find provider and price by what the store says of its batches."""
+def test_without_a_config(kragx, config, server, monkeypatch):
+    """Status and collect find what the store says of its batches with the environment's server."""
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
     path = config(judge=", prices: {local-judge: {input: 1, output: 2, batch: 0.5}}")
     kragx("judge", "submit", path, "--per-batch", 10)
     assert [len(server.content(f"file-000{n}").splitlines()) for n in (1, 2, 3)] == [10, 10, 4]
@@ -165,6 +167,17 @@ def test_without_a_config(kragx, config, server):
     assert "cost: 0.0" in collected.out
     assert right(server)
     assert kragx("judge", "status").out.count("collected") == 3
+
+
+def test_a_store_names_no_server_to_send_a_key_to(kragx, config, server, monkeypatch):
+    """A store may be somebody else's: a key goes where the user says, and nowhere else."""
+    path = config()
+    kragx("judge", "submit", path)
+    monkeypatch.setattr(BatchService, "look", lambda *_: pytest.fail("asked"))
+    for command in ("status", "collect"):
+        done = kragx("judge", command)
+        assert "it is not known how to reach" in done.out + done.err
+        assert "name the config" in done.out + done.err
 
 
 def test_lines_of_all_kinds(kragx, config, server):
@@ -262,8 +275,9 @@ def test_connection_lost(kragx, config, server, fault, code, monkeypatch):
 
 
 @pytest.mark.integration
-def test_not_listed_yet(kragx, config, server):
+def test_not_listed_yet(kragx, config, server, monkeypatch):
     """A batch that may have been made is waited for a minute, lest it be made twice."""
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
     path = config()
     server.faults.append("create 500")
     assert "making a batch failed" in kragx("judge", "submit", path).err
