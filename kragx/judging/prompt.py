@@ -19,6 +19,8 @@ from kragx.judging.neutralise import neutralise
 from kragx.judging.question import Failure, Message, Question, words_of
 from kragx.judging.rubric import Rubric
 
+_LONGEST = 20_000  # characters of a reason, of which less is kept once secrets are masked
+
 _WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
 
 
@@ -68,7 +70,7 @@ def read_answer(text: str, rubric: Rubric) -> tuple[int, str] | Failure:
     answer = answer_object(text)
     if isinstance(answer, Failure):
         return answer
-    reason, grade = words_of(answer["reason"]), answer["grade"]
+    reason, grade = words_of(answer["reason"], _LONGEST), answer["grade"]
     if reason is None:
         return Failure("invalid_json", "'reason' is no string")
     if isinstance(grade, bool) or not isinstance(grade, int):

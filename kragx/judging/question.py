@@ -9,7 +9,7 @@ from kragx.data.text import Mender
 from kragx.judging.rubric import Rubric
 
 _MOST_TOKENS = 10**9  # of one call; more is no count
-_LONGEST_DETAIL = 20_000  # characters
+_LONGEST = 20_000  # characters, of which less is kept once secrets are masked
 
 FailureKind = Literal[
     "refusal",  # the model declined
@@ -233,7 +233,7 @@ class Failure:
     dialect: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "detail", words_of(self.detail, _LONGEST_DETAIL) or "")
+        object.__setattr__(self, "detail", words_of(self.detail, _LONGEST) or "")
         _tidy(self)
 
 
@@ -241,7 +241,7 @@ def _tidy(answer: Answer | Failure) -> None:
     """Make what a server said such that it can be stored, whatever it is."""
     object.__setattr__(answer, "text", words_of(answer.text))
     for name in ("model", "fingerprint"):
-        object.__setattr__(answer, name, words_of(getattr(answer, name)) or None)
+        object.__setattr__(answer, name, words_of(getattr(answer, name), _LONGEST) or None)
 
 
 _FILTERED = Failure("content_filter", "withheld by the content filter")

@@ -25,7 +25,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 GRADE = None
 """What becomes of a fault that is none: the grade."""
 
-TIMEOUT = 3.0
+TIMEOUT = 5.0
 """Seconds that the tests' clients wait; a server that hangs does so until it is closed."""
 
 HANGS = 60.0
@@ -124,10 +124,11 @@ def endless(exchange):
 
 
 def keeps_talking(exchange):
-    """A body that is longer than its length, on a connection that stays open."""
+    """A body that is longer than its length."""
     sent = exchange.http()
     head, _, rest = sent.partition(b"\r\n\r\n")
-    head = re.sub(rb"content-length: \d+", b"content-length: 40", head)
+    head = re.sub(rb"content-length: \d+", b"connection: close\r\ncontent-length: 40", head)
+    exchange.close_connection = True
     exchange.wfile.write(head + b"\r\n\r\n" + rest)
 
 
@@ -315,7 +316,7 @@ CONNECTIONS = {
         "connection",
         sends(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}"),
     ),
-    "length-too-short": (("api_error", "connection"), keeps_talking),
+    "length-too-short": ("api_error", keeps_talking),
     "bad-chunk": (
         "connection",
         sends(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n"),
@@ -488,8 +489,102 @@ OPENAI_FORMS = {
 
 ENDLESS = {"body-of-200-MB": ("api_error", endless)}
 
+# The forms of a message of Anthropic's. Where a tool was offered, the answer is its input.
+_BLOCK = {"type": "text", "text": ANSWER}
+_USE = {"type": "tool_use", "id": "t", "name": "judgement"}
+ANTHROPIC_FORMS = {
+    "content-null": ("api_error", form("content", None)),
+    "content-missing": ("api_error", form("content", MISSING)),
+    "content-empty-list": ("api_error", form("content", [])),
+    "content-text": ("api_error", form("content", ANSWER)),
+    "content-object": ("api_error", form("content", _BLOCK)),
+    "block-null": ("api_error", form("content", [None])),
+    "block-unknown": ("api_error", form("content", [{"type": "song", "song": "la"}])),
+    "block-text": (GRADE, form("content", [_BLOCK])),
+    "block-thoughts-first": (
+        GRADE,
+        form("content", [{"type": "thinking", "thinking": "3?", "signature": "s"}, _BLOCK]),
+    ),
+    "block-thoughts-alone": (
+        "api_error",
+        form("content", [{"type": "thinking", "thinking": ANSWER, "signature": "s"}]),
+    ),
+    "input-null": (("invalid_json", "api_error"), form("content", [{**_USE, "input": None}])),
+    "input-text": (("invalid_json", "api_error"), form("content", [{**_USE, "input": "2"}])),
+    "input-list": (("invalid_json", "api_error"), form("content", [{**_USE, "input": [2]}])),
+    "input-empty": ("invalid_json", form("content", [{**_USE, "input": {}}])),
+    "stop-max-tokens": ("length", form("stop_reason", "max_tokens")),
+    "stop-refusal": ("refusal", form("stop_reason", "refusal")),
+    "stop-unknown": (GRADE, form("stop_reason", "tired")),
+    "stop-null": (GRADE, form("stop_reason", None)),
+    "role-odd": (GRADE, form("role", "poet")),
+    "type-odd": (GRADE, form("type", "massage")),
+    "model-null": (GRADE, form("model", None)),
+    "error-anthropic": (
+        "rate_limit",
+        body({"type": "error", "error": {"type": "rate_limit_error"}}),
+    ),
+    "error-overloaded": (
+        "api_error",
+        body({"type": "error", "error": {"type": "overloaded_error"}}),
+    ),
+    "usage-zero": (GRADE, form("usage", {"input_tokens": 0, "output_tokens": 0})),
+    "usage-null": ((GRADE, "api_error"), form("usage", None)),
+    "usage-missing": ((GRADE, "api_error"), form("usage", MISSING)),
+    "usage-text": ((GRADE, "api_error"), form("usage", "input_tokens", "many")),
+    "usage-negative": (GRADE, form("usage", "input_tokens", -5)),
+    "usage-10^30": (GRADE, form("usage", "input_tokens", 10**30)),
+}
+
+# The lines of Ollama's protocol.
+OLLAMA_FORMS = {
+    "message-null": ("api_error", form("message", None)),
+    "message-missing": ("api_error", form("message", MISSING)),
+    "message-text": ("api_error", form("message", ANSWER)),
+    "content-null": ("api_error", form("message", "content", None)),
+    "content-object": ("api_error", form("message", "content", {"grade": 2})),
+    "content-list": ("api_error", form("message", "content", [ANSWER])),
+    "thoughts-alone": (
+        "api_error",
+        form("message", {"role": "assistant", "content": "", "thinking": ANSWER}),
+    ),
+    "two-lines": (GRADE, body(lambda good: _lines(good, 20))),
+    "second-line-broken": ("api_error", body(lambda good: _lines(good, 20)[:-40])),
+    "second-line-missing": ("invalid_json", body(lambda good: _lines(good, 20).split(b"\n")[0])),
+    "second-line-error": (
+        "api_error",
+        body(lambda good: _lines(good, 20).split(b"\n")[0] + b'\n{"error": "out of memory"}\n'),
+    ),
+    "error-line": ("api_error", body({"error": "model runner has unexpectedly stopped"})),
+    "done-length": ("length", form("done_reason", "length")),
+    "done-load": ("api_error", form("message", {"role": "assistant", "content": ""})),
+    "done-null": (GRADE, form("done_reason", None)),
+    "done-unknown": (GRADE, form("done_reason", "tired")),
+    "counts-missing": (GRADE, form("eval_count", MISSING)),
+    "counts-null": (GRADE, form("prompt_eval_count", None)),
+    "counts-text": ((GRADE, "api_error"), form("eval_count", "many")),
+    "counts-negative": (GRADE, form("eval_count", -5)),
+    "counts-10^30": ((GRADE, "api_error"), form("eval_count", 10**30)),
+    "model-null": (GRADE, form("model", None)),
+}
+
+
+def _lines(good, length):
+    """A good answer of Ollama's in two lines, the first with so many letters of it."""
+    last = json.loads(good)
+    text = last["message"]["content"]
+    first = last | {"done": False, "message": {"role": "assistant", "content": text[:length]}}
+    first = {name: first[name] for name in ("model", "created_at", "message", "done")}
+    last["message"]["content"] = text[length:]
+    return b"\n".join(json.dumps(line).encode() for line in (first, last)) + b"\n"
+
+
 ANY_PROTOCOL = {**STATUSES, **HEADERS, **BODIES, **CONNECTIONS, **CONTENTS}
-FAULTS = {"openai": {**ANY_PROTOCOL, **OPENAI_FORMS, **ENDLESS}}
+FAULTS = {
+    "openai": {**ANY_PROTOCOL, **ENDLESS, **OPENAI_FORMS},
+    "anthropic": {**ANY_PROTOCOL, **ENDLESS, **ANTHROPIC_FORMS},
+    "ollama": {**ANY_PROTOCOL, **ENDLESS, **OLLAMA_FORMS},
+}
 """What may go wrong in each protocol, by name: (what becomes of a judgement, what is done)."""
 
 STOPPING = {
@@ -586,13 +681,15 @@ class Exchange(BaseHTTPRequestHandler):
     @property
     def protocol(self):
         """By the path."""
-        return "openai"
+        ends = {"/messages": "anthropic", "/api/chat": "ollama"}
+        return next((name for end, name in ends.items() if self.path.endswith(end)), "openai")
 
     def good(self, text=None):
         """The bytes of a good answer in the protocol's form; `text` is what the model says."""
         if text is None:
             text = ANSWER.replace("2", self.grade)
-        return json.dumps(FORMS[self.protocol](self.asks, text)).encode()
+        made = json.dumps(FORMS[self.protocol](self.asks, text))
+        return made.replace(json.dumps(AS_IT_IS), text).encode()
 
     def http(self):
         """A good answer with its status and headers."""
@@ -634,4 +731,39 @@ def chat_completion(asks, text):
     }
 
 
-FORMS = {"openai": chat_completion}
+AS_IT_IS = "<what the model says, with all its mistakes>"
+
+
+def anthropic_message(asks, text):
+    """As Anthropic sends it: the use of a tool, but where the model says no object."""
+    block, reason = {"type": "text", "text": text}, "end_turn"
+    with suppress(ValueError, RecursionError):
+        if isinstance(json.loads(text), dict):
+            name, reason = asks["tools"][0]["name"], "tool_use"
+            block = {"type": "tool_use", "id": "toolu_1", "name": name, "input": AS_IT_IS}
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": f"{asks['model']}-2025-01-01",
+        "content": [block],
+        "stop_reason": reason,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 100, "output_tokens": 20},
+    }
+
+
+def ollama_line(asks, text):
+    """As Ollama sends it, in one line."""
+    return {
+        "model": f"{asks['model']}-2025-01-01",
+        "created_at": "2025-01-01T00:00:00Z",
+        "message": {"role": "assistant", "content": text},
+        "done": True,
+        "done_reason": "stop",
+        "prompt_eval_count": 100,
+        "eval_count": 20,
+    }
+
+
+FORMS = {"openai": chat_completion, "anthropic": anthropic_message, "ollama": ollama_line}

@@ -50,13 +50,15 @@ class _Bounded:
         """The response.
 
         Raises:
-            UnreadableError: the body is too large or cannot be unpacked.
+            UnreadableError: the body is too large, cannot be unpacked, or is no UTF-8.
         """
         request.headers["accept-encoding"] = "gzip"
         follow = {"stream": True, "follow_redirects": False}
         response = await super().send(request, **{**options, **follow})  # type: ignore[misc]
         try:
             body = await _body(response)
+            if response.is_success:
+                body = _as_text(body)
         finally:
             await response.aclose()
         headers = [
@@ -95,3 +97,11 @@ async def _body(response: Any) -> bytes:
         problem = "ends too early" if len(unpacked) <= MOST_BYTES else "unpacks to too much"
         raise UnreadableError(f"a packed body that {problem}")
     return unpacked
+
+
+def _as_text(body: bytes) -> bytes:
+    """The bytes of a text in UTF-8, without a byte order mark."""
+    try:
+        return body.decode("utf-8-sig").encode()
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"a body that is not UTF-8 ({error})") from None

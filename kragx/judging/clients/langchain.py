@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.errors import UsageError
+from kragx.data.formats.jsonl import foreign_json
+from kragx.errors import DataError, UsageError
 from kragx.judging.clients.chats import (
     Connected,
     connect,
@@ -181,7 +182,19 @@ class LangChainClient:
             return read_response(*heard, has_tool=True)
         if isinstance(output, Exception):
             return with_remedy(unread(*heard, output), chat)
-        return _read(output)
+        twice = _twice(response.content)
+        return Failure("invalid_json", twice) if twice else _read(output)
+
+
+def _twice(body: bytes) -> str | None:
+    """What packages pass over: a key that stands twice in an object of a response."""
+    try:
+        foreign_json(body.decode(), strict=True)
+    except DataError as error:
+        return str(error)
+    except ValueError:
+        pass
+    return None
 
 
 def _bare(args: Mapping[str, Any]) -> dict[str, Any]:

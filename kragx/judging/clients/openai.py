@@ -32,6 +32,7 @@ from kragx.secrets import Address, Secrets, secrets_in
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+_SHOWN = 20_000  # characters of an error that are looked at
 _CONNECT = 10.0  # seconds; what takes longer is no server that listens
 
 # Reasoning models refuse a temperature, so it is left out for them unless asked for.
@@ -145,7 +146,7 @@ class OpenAIClient:
     @property
     def secrets(self) -> list[str]:
         """The key, and what else of what is sent is nobody's business."""
-        sent = {"api_key": os.environ.get(self.api_key_env, ""), "url": self.base_url}
+        sent = {"api_key": os.environ.get(self.api_key_env, "").strip(), "url": self.base_url}
         return [*secrets_in(sent | {"headers": self.headers}), *secrets_in(self.extra_body)]
 
     def resume(self, dialect: str) -> None:
@@ -171,7 +172,7 @@ class OpenAIClient:
             response = await self._response(request, spoken)
             if isinstance(response, Failure):
                 return response
-            status, words = response.status_code, response.text
+            status, words = response.status_code, response.text[:_SHOWN]
             if speaker.learns(status, words, spoken):
                 continue
             has_tool = spoken.answer_format == "tool"
@@ -284,7 +285,11 @@ class OpenAIClient:
         return AsyncOpenAI(base_url=self.base_url, **options)
 
     def _api_key(self) -> str:
-        key = os.environ.get(self.api_key_env)
+        key = os.environ.get(self.api_key_env, "").strip()
+        if not (key.isascii() and key.isprintable()):
+            raise UsageError(
+                f"judge: the environment variable {self.api_key_env} holds signs that no key has"
+            )
         if key:
             return key
         is_named = self.api_key_env != _KEY
