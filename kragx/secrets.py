@@ -355,7 +355,7 @@ def _logins(text: str) -> Iterator[str]:
                 yield from {value, unquote(value)}
 
 
-class Address(str):
+class BareUrl(str):
     """A URL without the user and password in it, which stand aside.
 
     Attributes:
@@ -382,8 +382,8 @@ class Address(str):
         return _address, (str(self), self.login)
 
 
-def _address(url: str, login: tuple[str, str] | None) -> Address:
-    address = Address(url)
+def _address(url: str, login: tuple[str, str] | None) -> BareUrl:
+    address = BareUrl(url)
     address.login = login
     return address
 
@@ -397,7 +397,7 @@ def secrets_in(value: object, name: str = "") -> Iterator[str]:
     if callable(reveal):
         value, name = reveal(), "secret"
     match value:
-        case Address(login=tuple(login)):
+        case BareUrl(login=tuple(login)):
             yield from (login[1], ":".join(login))
         case str():
             yield from _logins(value)

@@ -29,8 +29,8 @@ from kragx.data.text import Mender, read_number
 from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.keys import key_of
-from kragx.judging.records import grades, one_judge
 from kragx.judging.store import Address
+from kragx.judging.store.qrels import grades, one_judge
 
 Pair = tuple[str, str]
 """A query id and a document id."""

@@ -15,8 +15,8 @@ from kragx.data import Doc, GoldDataset, Run
 from kragx.data.formats.jsonl import read_records, write_records
 from kragx.errors import DataError, check_whole
 from kragx.judging import Store
-from kragx.judging.records import grades
 from kragx.judging.store import Address
+from kragx.judging.store.qrels import grades
 
 PAIRS = 50
 """How many pairs are drawn unless told otherwise: about a quarter of an hour's work."""

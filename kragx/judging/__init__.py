@@ -9,10 +9,11 @@ See docs/judging.md.
 """
 
 from kragx.judging.budget import Budget, Price
+from kragx.judging.client import Answer, Client, Failure, Request, Usage
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.judge import Judge, read_judge
-from kragx.judging.question import Answer, Client, Failure, Judgement, Question, Request, Usage
+from kragx.judging.question import Judgement, Question
 from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
 from kragx.judging.runner import Judged, JudgeWarning
 from kragx.judging.settings import DEFAULT_STORE

@@ -8,11 +8,12 @@ from typing import Any
 
 from kragx.judging.agenda import Agenda
 from kragx.judging.breaker import SERVICE, Breaker
+from kragx.judging.client import Answer, Failure, Request, words_of
 from kragx.judging.counting import NO_CALL, Count, at_most, counted
 from kragx.judging.docket import Docket
 from kragx.judging.pace import believed, wait_before
 from kragx.judging.prompt import messages, read_answer, schema
-from kragx.judging.question import Answer, Failure, Judgement, Request, words_of
+from kragx.judging.question import Judgement
 from kragx.judging.rubric import Rubric
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now

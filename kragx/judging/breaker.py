@@ -2,7 +2,7 @@
 
 from kragx.errors import JudgingError
 from kragx.judging.agenda import Agenda
-from kragx.judging.question import Failure, FailureKind
+from kragx.judging.client import Failure, FailureKind
 from kragx.judging.remedies import remedy
 from kragx.judging.settings import JudgeSettings
 from kragx.secrets import Secrets

@@ -4,7 +4,8 @@ import json
 import unicodedata
 from dataclasses import dataclass, field, replace
 
-from kragx.judging.question import Answer, Counting, Failure, FailureKind, Message, Request, Usage
+from kragx.judging.client import Answer, Failure, FailureKind, Message, Request, Usage
+from kragx.judging.question import Counting
 from kragx.judging.tally import Spent
 
 _ASSUMED_OUTPUT = 4096  # tokens of an answer, where the client has no limit

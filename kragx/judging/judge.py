@@ -7,12 +7,13 @@ from typing import Any
 
 from kragx import plugins
 from kragx.errors import UsageError, nearest
+from kragx.judging.client import Client
 from kragx.judging.clients.langchain import LangChainClient
+from kragx.judging.clients.lifetime import in_use
 from kragx.judging.clients.openai import OpenAIClient
-from kragx.judging.clients.use import in_use
 from kragx.judging.docket import Docket
 from kragx.judging.loop import run_sync
-from kragx.judging.question import Client, Judgement, Question
+from kragx.judging.question import Judgement, Question
 from kragx.judging.runner import Judged, Runner
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store

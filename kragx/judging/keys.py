@@ -11,7 +11,7 @@ from typing import Any
 
 from kragx.judging.question import Question
 from kragx.judging.rubric import Rubric
-from kragx.secrets import Address
+from kragx.secrets import BareUrl
 
 PROMPT_VERSION = 1
 """Part of every key; counts up with any change of words.yaml, or of the fences or the schema.
@@ -41,7 +41,7 @@ def essential(settings: Mapping[str, Any]) -> dict[str, Any]:
             if inner := essential(value):
                 bare[name] = inner
         elif name == "base_url" and isinstance(value, str):
-            bare[name] = Address(value)
+            bare[name] = BareUrl(value)
         elif name not in _NO_MATTER:
             bare[name] = value
     return bare

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kragx.judging.budget import Budget, Budgets, Price, Used
+from kragx.judging.client import Request
 from kragx.judging.counting import Count, most_tokens
 from kragx.judging.periods import Period
-from kragx.judging.question import Request
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from kragx.errors import UsageError
+from kragx.judging.client import Client, Request
 from kragx.judging.clients.dialect import Dialect
 from kragx.judging.keys import canonical_json
-from kragx.judging.question import Client, Judgement, Question, Request
+from kragx.judging.question import Judgement, Question
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

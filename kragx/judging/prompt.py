@@ -15,8 +15,9 @@ import yaml
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import shorten
+from kragx.judging.client import Failure, Message, words_of
 from kragx.judging.neutralise import neutralise
-from kragx.judging.question import Failure, Message, Question, words_of
+from kragx.judging.question import Question
 from kragx.judging.rubric import Rubric
 
 _LONGEST = 20_000  # characters of a reason, of which less is kept once secrets are masked

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kragx.errors import JudgingError, shorten
-from kragx.judging.question import FailureKind
+from kragx.judging.client import FailureKind
 
 _REMEDIES: Mapping[FailureKind | int, str] = {
     401: "check the API key (judge.api_key_env names the variable that holds it)",

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from kragx.errors import JudgingError
 from kragx.judging.agenda import Agenda
 from kragx.judging.asking import Asker
+from kragx.judging.client import FailureKind, Request
 from kragx.judging.counting import about_spent, most_tokens
 from kragx.judging.crew import Crew
 from kragx.judging.docket import Docket
 from kragx.judging.prompt import messages, schema
-from kragx.judging.question import SETTLED, FailureKind, Judgement, Request
+from kragx.judging.question import SETTLED, Judgement
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, StoreFailedError
 from kragx.judging.tally import Tally

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 from kragx.errors import UsageError, inside
 from kragx.judging.budget import Plan, Price, read_budget, read_prices
+from kragx.judging.client import Client
 from kragx.judging.keys import output_limit
 from kragx.judging.ledger import Ledger
 from kragx.judging.pace import Pace
-from kragx.judging.question import Client
 from kragx.judging.rubric import Asks, Rubric, built_in, read_rubric
 from kragx.judging.store import Address
 from kragx.plugins import above_zero, check_options, number, optional, whole

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from kragx.judging.question import FailureKind, Judgement, Question
+from kragx.judging.client import FailureKind
+from kragx.judging.question import Judgement, Question
 from kragx.judging.remedies import remedy
 from kragx.plain import HIDDEN, plain_fields
 

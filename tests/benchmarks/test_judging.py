@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from kragx.judging import Judge
+from kragx.judging.client import Answer, Request
 from kragx.judging.prompt import messages, schema
-from kragx.judging.question import Answer, Request
 from tests.judging.support import ask, openai_client
 
 ROOT = Path(__file__).parents[2]

@@ -16,12 +16,12 @@ from hypothesis import given, strategies as st
 from kragx.errors import JudgingError, UsageError
 from kragx.judging import Answer, Failure, Judgement, Store, Usage
 from kragx.judging.budget import Budget, Budgets, Price, read_budget
+from kragx.judging.client import Request
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.counting import at_most, counted, most_tokens
 from kragx.judging.ledger import Ledger
 from kragx.judging.periods import Period, bounds_of
-from kragx.judging.question import Request
-from kragx.judging.records import statistics
+from kragx.judging.store.statistics import statistics
 from kragx.judging.tally import Spent
 from tests.judging.support import ask, judge_of
 from tests.thoroughness import examples

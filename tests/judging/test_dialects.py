@@ -10,8 +10,8 @@ from kragx.errors import JudgingError, UsageError
 from kragx.judging import Answer, OpenAIClient, Question, Store
 from kragx.judging.clients.dialect import Dialect, Speaker
 from kragx.judging.judge import read_judge
-from kragx.judging.records import statistics
 from kragx.judging.rubric import RUBRICS
+from kragx.judging.store.statistics import statistics
 from tests.judging import providers
 from tests.judging.providers import Provider
 from tests.judging.support import ENDPOINT, ask, judge_of

@@ -15,10 +15,10 @@ from kragx.comparison.side_by_side import side_by_side
 from kragx.errors import ConfigError, UsageError
 from kragx.evaluation.evaluate import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
+from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.neutralise import neutralise
 from kragx.judging.prompt import messages
-from kragx.judging.question import FAILURE_KINDS
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
 from kragx.krag.rag_evaluator import RAGEvaluator

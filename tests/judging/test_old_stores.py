@@ -30,8 +30,8 @@ from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.docket import Docket
 from kragx.judging.keys import canonical_json, digest, key_of
 from kragx.judging.prompt import messages, schema
-from kragx.judging.records import statistics
 from kragx.judging.store import exported
+from kragx.judging.store.statistics import statistics
 from tests.judging.test_keys import Chat
 
 RECORDED = Path(__file__).parent / "recorded"

@@ -7,8 +7,8 @@ import pytest
 from kragx.errors import JudgingError
 from kragx.evaluation.evaluate import evaluate
 from kragx.judging import Failure
+from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.question import FAILURE_KINDS
 from kragx.judging.remedies import failure_lines, remedy
 from tests.judging.support import judge_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from examples.small_model import small_model
 from kragx.judging import Question, Store
-from kragx.judging.question import FAILURE_KINDS
+from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.rubric import RUBRICS
 from tests.judging.support import judge_of
 from tests.judging.test_recorded import PAIRS

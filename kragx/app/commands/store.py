@@ -12,8 +12,9 @@ from kragx.data import read_dataset
 from kragx.data.formats.jsonl import read_records, write_records
 from kragx.errors import DataError, inside
 from kragx.judging import DEFAULT_STORE, Store
-from kragx.judging.records import qrels, statistics
 from kragx.judging.store import exported
+from kragx.judging.store.qrels import qrels
+from kragx.judging.store.statistics import statistics
 from kragx.printing import put
 from kragx.report.csv_files import write_text
 

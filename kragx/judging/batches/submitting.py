@@ -12,12 +12,12 @@ from kragx.errors import JudgingError, UsageError
 from kragx.judging.batches.lines import MOST_BYTES, MOST_REQUESTS, in_files, request_line
 from kragx.judging.batches.service import BatchService, RefusedError
 from kragx.judging.budget import Budget, Price, Used
+from kragx.judging.client import Request
 from kragx.judging.counting import about_prompt, about_spent, most_tokens
 from kragx.judging.keys import digest
 from kragx.judging.outbox import Parcel
 from kragx.judging.periods import Period
 from kragx.judging.prompt import messages, schema
-from kragx.judging.question import Request
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batch import Batch
 from kragx.judging.tally import Spent

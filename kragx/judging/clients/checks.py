@@ -41,7 +41,7 @@ def address(value: Any) -> str:
         is_whole = bool(urlsplit(value).hostname) and urlsplit(value).port != 0
     except ValueError:  # whose text may have a password
         is_whole = False
-    # An `Address` has no login: what stands before an @ yet is a part of a password.
+    # A `BareUrl` has no login: what stands before an @ yet is a part of a password.
     if not is_whole or re.search("[^/]@", value):
         remedy = "write for example http://localhost:8000/v1; / and @ in a password as %2F and %40"
         raise UsageError("no address of a server", remedy=remedy)

@@ -7,10 +7,21 @@ from dataclasses import replace
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
+from kragx.judging.client import Answer, Failure, Usage, words_of
 from kragx.judging.clients.failures import refused
-from kragx.judging.question import Answer, Failure, Usage, outcome, words_of
 
 _SHOWN = 20_000  # bytes of a body that is none
+_FILTERED = Failure("content_filter", "withheld by the content filter")
+_CUT = Failure("length", "cut off: raise the most output tokens (max_output_tokens)")
+_BROKEN = Failure("api_error", "the server broke the answer off", again=True)
+_ENDINGS: Mapping[str, Failure] = {
+    "refusal": Failure("refusal", "the model declined"),
+    **dict.fromkeys(("content_filter", "safety", "prohibited_content", "sensitive"), _FILTERED),
+    **dict.fromkeys(("length", "model_length"), _CUT),
+    "max_tokens": Failure("length", "cut off: raise the model's limit of output tokens"),
+    **dict.fromkeys(("error", "insufficient_system_resource"), _BROKEN),
+}
+"""What providers call the end of an answer that is none, in lower case."""
 
 
 def read_response(
@@ -49,6 +60,36 @@ def unread(status: int, headers: Mapping[str, str], body: bytes, error: Exceptio
     shown = body[:_SHOWN].decode("utf-8", "replace")
     detail = f"{status}: no answer ({type(error).__name__}: {error}): {shown}"
     return Failure("api_error", detail if body else f"{status}: an empty body", again=True)
+
+
+def outcome(
+    text: str | None,
+    finish: object,
+    refusal: object,
+    usage: Usage,
+    model: str | None,
+    fingerprint: str | None,
+) -> Answer | Failure:
+    """What a model's answer is, from why it ended.
+
+    Args:
+        text: the answer, if there is one.
+        finish: the provider's word for why it ended.
+        refusal: what the model said instead of an answer, if it refused.
+        usage: what it cost.
+        model: what served it.
+        fingerprint: of the system behind it.
+    """
+    word = finish if isinstance(finish, str) else ""
+    ending = _ENDINGS.get("refusal" if refusal else word.lower())
+    if ending is None and (text is None or not text.strip()):
+        # Servers that force a schema now and then say nothing, and then answer the next time.
+        ending = Failure("api_error", f"no content (finish_reason {word or None})", again=True)
+    served: dict[str, Any] = {"usage": usage, "model": model, "fingerprint": fingerprint}
+    if ending is None:
+        return Answer(text or "", **served)
+    detail = refusal if isinstance(refusal, str) and refusal else ending.detail
+    return replace(ending, detail=detail, text=text, **served)
 
 
 def _read(

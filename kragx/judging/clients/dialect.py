@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
+from kragx.judging.client import Answer, Failure, Request
 from kragx.judging.prompt import answer_object
-from kragx.judging.question import Answer, Failure, Request
 
 AnswerFormat = Literal["json_schema", "json_object", "tool"]
 LimitName = Literal["max_completion_tokens", "max_tokens"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
-from kragx.judging.question import Failure
+from kragx.judging.client import Failure
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
 

@@ -9,7 +9,10 @@ from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.errors import DataError, UsageError
-from kragx.judging.clients.chats import (
+from kragx.judging.client import Answer, Failure, Request, Usage
+from kragx.judging.clients.completion import outcome, read_response, unread
+from kragx.judging.clients.http import listening
+from kragx.judging.clients.langchain_packages import (
     Connected,
     connect,
     expected,
@@ -17,13 +20,10 @@ from kragx.judging.clients.chats import (
     usual_options,
     with_remedy,
 )
-from kragx.judging.clients.completion import read_response, unread
-from kragx.judging.clients.http import listening
 from kragx.judging.keys import essential
 from kragx.judging.loop import run_on_loop
-from kragx.judging.question import Answer, Failure, Request, Usage, outcome
 from kragx.plugins import given, without_secrets
-from kragx.secrets import Address, secrets_in
+from kragx.secrets import BareUrl, secrets_in
 
 _NAME = "judgement"
 """What the schema of an answer is called, and the tool that is called with one."""
@@ -109,7 +109,7 @@ class LangChainClient:
         kind = type(self.chat)
         settings = {
             "provider": f"langchain:{kind.__module__}.{kind.__qualname__}",
-            "base_url": self.endpoint or (None if address is None else Address(str(address))),
+            "base_url": self.endpoint or (None if address is None else BareUrl(str(address))),
             "model": self.name,
             **{name: value for name, value in options.items() if _plain(value)},
             **({"structured_output": dict(self.options)} if self.options else {}),
@@ -209,7 +209,7 @@ def _digest(value: object) -> str:
 
 
 def _address(value: object) -> object:
-    return Address(value) if isinstance(value, str) else value
+    return BareUrl(value) if isinstance(value, str) else value
 
 
 def _plain(value: object) -> bool:

@@ -12,12 +12,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from kragx.errors import UsageError, inside
+from kragx.judging.client import Answer, Failure, Request
 from kragx.judging.clients import checks
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
 from kragx.judging.clients.failures import failed
 from kragx.judging.clients.http import UnreadableError, bounded
-from kragx.judging.question import Answer, Failure, Request
 from kragx.plugins import (
     check_options,
     named_secret,
@@ -27,7 +27,7 @@ from kragx.plugins import (
     without_secrets,
     without_variables,
 )
-from kragx.secrets import Address, Secrets, secrets_in
+from kragx.secrets import BareUrl, Secrets, secrets_in
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -98,7 +98,7 @@ class OpenAIClient:
             ("base_url", self.base_url or os.environ.get("OPENAI_BASE_URL") or None),
             ("endpoint", self.endpoint),
         ):
-            object.__setattr__(self, name, Address(url) if isinstance(url, str) else url)
+            object.__setattr__(self, name, BareUrl(url) if isinstance(url, str) else url)
         with inside("judge"):
             check_options(self)
             if self.api_version and "/openai" in (self.base_url or "/openai"):
@@ -216,7 +216,7 @@ class OpenAIClient:
     def reach(self) -> Mapping[str, Any] | None:
         """How the server is reached; None if it may take a secret besides the key, or a name."""
         url = self.base_url
-        if self.endpoint or self.headers or (isinstance(url, Address) and url.basic):
+        if self.endpoint or self.headers or (isinstance(url, BareUrl) and url.basic):
             return None
         if url and Secrets().mask(url) != url:  # ?key=...
             return None
@@ -269,7 +269,7 @@ class OpenAIClient:
     def _made(self, http_client: Any) -> AsyncOpenAI:
         from openai import AsyncAzureOpenAI, AsyncOpenAI
 
-        basic = self.base_url.basic if isinstance(self.base_url, Address) else None
+        basic = self.base_url.basic if isinstance(self.base_url, BareUrl) else None
         login = {"Authorization": basic} if basic else {}
         # How often to ask is the runner's business alone.
         options: dict[str, Any] = {

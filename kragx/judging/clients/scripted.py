@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kragx.judging.question import Answer, Failure, Request, Usage
+from kragx.judging.client import Answer, Failure, Request, Usage
 
 Reply = int | str | Answer | Failure | BaseException
 

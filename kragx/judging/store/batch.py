@@ -1,4 +1,4 @@
-"""Which questions are in which batch, and how far each batch is: rows that are only added.
+"""A batch as the store knows it: read from rows that are only added.
 
 A batch is planned before anything is sent, so that whoever comes after a killed submit knows what
 may have been made: ``planned`` (nothing can run yet), ``uploaded`` (it may run), ``submitted`` (it

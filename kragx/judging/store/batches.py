@@ -1,4 +1,4 @@
-"""Which questions of a judgement store are in which batch, and how far each batch is."""
+"""The batches of an opened store: what is planned, moved on, and looked up there."""
 
 import json
 from collections.abc import Iterable, Mapping

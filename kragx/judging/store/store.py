@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from kragx.errors import DataError, shorten
-from kragx.judging.question import Judgement, words_of
+from kragx.judging.client import words_of
+from kragx.judging.question import Judgement
 from kragx.judging.store.address import Address, StoreFailedError
 from kragx.judging.store.records import Exported, record
 from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, now, storable

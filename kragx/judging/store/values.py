@@ -9,7 +9,8 @@ from operator import attrgetter
 from typing import Any
 
 from kragx.errors import DataError, shorten
-from kragx.judging.question import Judgement, words_of
+from kragx.judging.client import words_of
+from kragx.judging.question import Judgement
 
 COLUMNS = tuple(field.name for field in fields(Judgement))
 VALUES = attrgetter(*COLUMNS)

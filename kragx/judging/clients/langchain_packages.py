@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kragx.judging.client import Failure
 from kragx.judging.clients.failures import failed, refused
 from kragx.judging.clients.http import UnreadableError, bounded
-from kragx.judging.question import Failure
 
 # -- connections and retries -------------------------------------------------------------------
 

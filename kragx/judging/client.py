@@ -1,0 +1,169 @@
+"""The seam to whatever grades: a request, and the answer or the failure that comes of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
+
+from kragx.data.text import Mender
+
+_MOST_TOKENS = 10**9  # of one call; more is no count
+_LONGEST = 20_000  # characters, of which less is kept once secrets are masked
+
+FailureKind = Literal[
+    "refusal",  # the model declined
+    "length",  # its answer was cut off, or the prompt too long for it
+    "content_filter",  # the provider withheld it
+    "invalid_json",  # not the object that was asked for
+    "out_of_range",  # a grade that the rubric does not have
+    "timeout",  # no answer in time
+    "rate_limit",  # 429, after every attempt
+    "connection",  # no connection, or closed by the server
+    "api_error",  # any other error of the API
+    "not_asked",  # the budget was used up, or it was a dry run
+    "pending",  # in a batch whose answers are not collected yet
+]
+FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them; None where it does not say.
+
+    `cached` tokens are a part of `prompt` and `reasoning` tokens a part of `completion`. What is
+    no count (a text, a negative number, more than 10^9) counts as not said.
+    """
+
+    prompt: int | None = None
+    completion: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            object.__setattr__(self, name, _count(getattr(self, name)))
+        if self.cached is not None and self.cached > (self.prompt or 0):
+            object.__setattr__(self, "cached", None)
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens, if it is one."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return int(value) if 0 <= value <= _MOST_TOKENS and value == int(value) else None
+
+
+def words_of(text: object, most: int | None = None) -> str | None:
+    """Words from outside as every store takes them, cut to `most` characters; None for no text.
+
+    Lone surrogates and zero bytes become U+FFFD.
+    """
+    if not isinstance(text, str):
+        return None
+    if most is not None and len(text) > most:
+        text = f"{text[:most]} [... {len(text) - most} characters more]"
+    return Mender().mend(text).replace("\0", "\ufffd")
+
+
+Message = tuple[str, str]
+"""(role, content); roles are ``system`` and ``user``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One attempt to get an answer.
+
+    Attributes:
+        messages: what the model reads.
+        schema: the JSON schema that the answer must fit.
+        timeout: seconds after which the client should give up.
+    """
+
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any]
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the model said.
+
+    Attributes:
+        text: its words; the runner reads the JSON in them.
+        usage: what it cost.
+        model: the model that served the answer, which may differ from the one asked for.
+        fingerprint: of the system behind it, if the provider tells.
+        dialect: how its server had to be asked where it does not take a request as it is first
+            made, for example ``json_object, no temperature``; None as usual.
+    """
+
+    text: str
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+    fingerprint: str | None = None
+    dialect: str | None = None
+
+    def __post_init__(self) -> None:
+        _tidy(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no answer.
+
+    Attributes:
+        kind: one of `FAILURE_KINDS`.
+        detail: the provider's words.
+        text: what the model said all the same.
+        usage: what it cost all the same.
+        again: whether another attempt may succeed.
+        retry_after: seconds to wait before it, if the server says.
+        fatal: nothing else can succeed either (a wrong key, an unknown model): stop asking.
+        model, fingerprint, dialect: as for `Answer`.
+        status: of HTTP, if there is one.
+        away: no server took the question (nothing listens, or a gateway has nothing behind it):
+            as long as it answers nobody else either, it is waited for.
+    """
+
+    kind: FailureKind
+    detail: str = ""
+    text: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    again: bool = False
+    retry_after: float | None = None
+    fatal: bool = False
+    model: str | None = None
+    fingerprint: str | None = None
+    status: int | None = None
+    away: bool = False
+    dialect: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "detail", words_of(self.detail, _LONGEST) or "")
+        _tidy(self)
+
+
+def _tidy(answer: Answer | Failure) -> None:
+    """Make what a server said such that it can be stored, whatever it is."""
+    object.__setattr__(answer, "text", words_of(answer.text))
+    for name in ("model", "fingerprint"):
+        object.__setattr__(answer, name, words_of(getattr(answer, name), _LONGEST) or None)
+
+
+@runtime_checkable
+class Client(Protocol):
+    """Asks a model. Expected failures are values; an exception is a mistake and ends the run.
+
+    A client that also has ``async def aclose()`` is closed when nobody asks it any more, in each
+    event loop that used it; it must open again by itself. One that also has `secrets`, the values
+    of keys, headers and passwords that it sends, finds them masked wherever a server says them
+    again.
+    """
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What an answer depends on: provider, base_url, model, sampling; part of every key."""
+        ...
+
+    async def ask(self, request: Request) -> Answer | Failure:
+        """Ask once, without retrying."""
+        ...
