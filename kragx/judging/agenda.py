@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -15,13 +15,21 @@ _RENEWAL = 10.0  # seconds; a third of what a claim lasts
 _WAITS = (0.02, 1.0)  # seconds between two looks at what others are asking: the first, the longest
 
 
+def pending_in(store: Store, keys: Iterable[str]) -> dict[str, Judgement]:
+    """What stands for the answers that batches are to give."""
+    return {
+        key: Judgement(key, failure="pending", detail=f"in {batch.id}, submitted {batch.made}")
+        for key, batch in store.batches.pending(keys).items()
+    }
+
+
 @dataclass(frozen=True)
 class Turn:
     """A question that is one's own to ask, or that others have got an answer to meanwhile.
 
     Attributes:
         key: the question's.
-        answered: what others have got.
+        answered: what others have got, or submitted.
         is_joined: whether they were asking when its turn came.
     """
 
@@ -40,6 +48,7 @@ class Agenda:
         store: where others, in this process too, may be asking the same.
         known: what it had before, where that was no answer.
         at_once: how many are claimed together.
+        ask_pending: whether also what a batch will answer is asked.
 
     Attributes:
         closed: nothing more is asked.
@@ -51,10 +60,13 @@ class Agenda:
         store: Store,
         known: Mapping[str, Judgement],
         at_once: int,
+        *,
+        ask_pending: bool,
     ) -> None:
         self.closed = False
         self._keys = deque(keys)
         self._store, self._known, self._at_once = store, known, at_once
+        self._ask_pending = ask_pending
         self._own: dict[str, Turn] = {}  # claimed, and not handed out yet
         self._held: set[str] = set()  # by others, when one last looked
         self._lock = asyncio.Lock()
@@ -88,6 +100,8 @@ class Agenda:
         """Claim the next keys, and put those that others hold last; whether one has a turn."""
         keys = [key for key in islice(self._keys, self._at_once) if key not in self._own]
         claimed = self._store.claim(keys)
+        # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
+        pending = {} if self._ask_pending else pending_in(self._store, claimed.keys)
         settled = self._store.settled(keys)
         for key in keys:
             answer, before = settled.get(key), self._known.get(key)
@@ -96,6 +110,7 @@ class Agenda:
                 is_over = key in claimed.keys and key not in claimed.inherited
                 is_new = before is None or before.uid != answer.uid
                 answer = answer if is_over and is_new else None
+            answer = answer or pending.get(key)
             if key not in claimed.keys and answer is None:
                 self._held.add(key)
                 self._keys.remove(key)

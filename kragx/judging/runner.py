@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kragx.errors import JudgingError
-from kragx.judging.agenda import Agenda
+from kragx.judging.agenda import Agenda, pending_in
 from kragx.judging.asking import Asker
 from kragx.judging.client import FailureKind, Request
 from kragx.judging.counting import about_spent, most_tokens
@@ -109,10 +109,8 @@ class Runner:
         """What is left to ask, but for what a batch will answer."""
         left = [key for key in self._docket.wanted if key not in self._done]
         of_no_batch = self._settings.ask_pending or store.read_only
-        pending = {} if of_no_batch else store.batches.pending(left)
-        for key, batch in pending.items():
-            detail = f"in {batch.id}, submitted {batch.made}"
-            self._done[key] = Judgement(key, failure="pending", detail=detail)
+        pending = {} if of_no_batch else pending_in(store, left)
+        self._done |= pending
         return [key for key in left if key not in pending]
 
     def _do_without(self, todo: Sequence[str], known: Mapping[str, Judgement]) -> None:
@@ -152,7 +150,7 @@ class Runner:
         if not todo:
             return
         settings = self._settings
-        agenda = Agenda(todo, store, known, settings.concurrency)
+        agenda = Agenda(todo, store, known, settings.concurrency, ask_pending=settings.ask_pending)
         writer = Writer(store, self._docket, agenda)
         asker = Asker(settings, self._docket, agenda, store, writer, self._tally)
         crew = Crew(asker, agenda, settings.timeout)
@@ -170,8 +168,9 @@ class Runner:
                         self._done[key] = await asker.judgement(key)
                     else:
                         self._done[key] = turn.answered
-                        self._tally.n_joined += turn.is_joined
-                        self._tally.n_stored += not turn.is_joined
+                        if turn.answered.failure != "pending":
+                            self._tally.n_joined += turn.is_joined
+                            self._tally.n_stored += not turn.is_joined
                     writer.finish(key)
                     advance()
                     if alone and not asker.breaker.unproven:

@@ -139,3 +139,32 @@ def test_what_another_machine_was_asking(store):
     assert grades(judge_of(client, store, concurrency=2).judge(QUESTIONS)) == GRADES
     last = [request.messages[1][1] for request in client.requests[-3:]]
     assert all(any(f"document {n} " in text for text in last) for n in range(3))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_batch_that_is_planned_meanwhile(any_store, again):
+    """A batch leaves out what a run has claimed or graded, and the run what is in the batch."""
+    about = {"client": {"model": "m"}, "rubrics": {}, "most": {"calls": 35}}
+    planned = []
+
+    def plan_at_the_fifth(request):
+        if len(client.requests) == 5:
+            keys = keys_of(QUESTIONS, client, any_store)
+            with Store(any_store) as other:
+                questions = dict.fromkeys(keys, ("digest", 7))
+                planned.append(other.batches.plan("1", about, questions, again=again))
+        return by_document(request)
+
+    client = ScriptedClient(plan_at_the_fifth)
+    judge = judge_of(client, any_store, concurrency=4, ask_pending=again)
+    judged = judge.judge(QUESTIONS)
+    if again:
+        assert grades(judged) == GRADES
+        assert len(client.requests) == 40
+        assert len(planned[0]) >= 35  # what has a grade is never asked again
+        return
+    pending = {one.key for one in judged.judgements if one.failure == "pending"}
+    assert pending == planned[0]
+    assert 5 <= len(client.requests) == 40 - len(pending) <= 8
+    assert judged.tally.failures == {"pending": len(pending)}
+    assert judged.tally.n_joined == judged.tally.n_stored == 0

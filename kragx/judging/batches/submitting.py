@@ -40,6 +40,7 @@ class Submitted(Result):
         n_questions: how many are in them; of a dry run, how many would be.
         n_stored: how many the store has answers for.
         n_pending: how many are in earlier batches.
+        n_taken: how many somebody else was asking, had submitted, or had got a grade for meanwhile.
         n_left: how many were left out, as the budget has no room for the most that they may take.
         about: roughly what asking takes.
         cost: of that, at the price of batches; None where it is not known.
@@ -56,6 +57,7 @@ class Submitted(Result):
     about: Spent
     cost: float | None
     currency: str
+    n_taken: int = 0
     dry_run: bool = False
 
     def describe(self) -> Iterator[Part]:
@@ -76,6 +78,11 @@ class Submitted(Result):
             yield Line(
                 f"about {self.about.prompt_tokens} tokens to send and "
                 f"{self.about.completion_tokens} to get; {cost}"
+            )
+        if self.n_taken:
+            yield Line(
+                f"{self.n_taken} questions left to others, who are asking them right now or have "
+                "just done so; should they leave any, submit again"
             )
         if self.n_left:
             yield warning(
@@ -156,8 +163,12 @@ async def submit(
     finally:
         await service.aclose()
     n_questions = sum(n for _, n in batches)
-    n_pending = result.n_pending + result.n_questions - n_questions  # somebody else was faster
-    return replace(result, batches=tuple(batches), n_questions=n_questions, n_pending=n_pending)
+    return replace(
+        result,
+        batches=tuple(batches),
+        n_questions=n_questions,
+        n_taken=result.n_questions - n_questions,
+    )
 
 
 def _limits(settings: JudgeSettings, price: Price | None) -> list[tuple[Budget, Used]]:

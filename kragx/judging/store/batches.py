@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, insert, inspect, select, text
+from sqlalchemy import Connection, Table, insert, inspect, select, text
 
 from kragx.judging.store.batch import Batch, in_order
-from kragx.judging.store.database import Database, insert_rows
-from kragx.judging.store.tables import SCHEMA, batch_questions, batch_states
+from kragx.judging.store.claims import live
+from kragx.judging.store.database import Database, insert_rows, rows_of
+from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batch_states, claims
 from kragx.judging.store.values import now
 
 _STATE = ("uid", "at", "state", "detail")
@@ -37,11 +38,8 @@ class Register:
 
     def pending(self, keys: Iterable[str]) -> dict[str, Batch]:
         """The batch that each of these questions is in, of those whose answers are to come."""
-        keys = list(keys)
-        waiting = {batch.uid: batch for batch in self.batches() if batch.is_open} if keys else {}
-        if not waiting:
-            return {}
         rows = self._database.rows("batch_questions", ("key", "uid"), "key", keys)
+        waiting = {batch.uid: batch for batch in self.batches() if batch.is_open} if rows else {}
         return {key: waiting[uid] for key, uid in rows if uid in waiting}
 
     def plan(
@@ -52,21 +50,24 @@ class Register:
         *,
         again: bool,
     ) -> set[str]:
-        """Take questions into a new batch; those of them that no open batch has are returned.
+        """Take questions into a new batch; those that are in it then are returned.
+
+        Left out is what has a grade by now, what an open batch has, and what somebody is asking.
 
         Args:
             uid: the batch's.
             about: how it is asked for.
             questions: as `questions` gives them.
-            again: take also those that an open batch has.
+            again: take also what an open batch has, or somebody is asking.
         """
 
         def work(db: Connection) -> set[str]:
-            _alone(db)
-            others = [one.uid for one in self._batches(db) if one.is_open and one.uid != uid]
-            columns = batch_questions.c
-            query = select(columns.key).where(columns.uid.in_(others))
-            free = questions.keys() - (set() if again else set(db.scalars(query)))
+            _alone(db, claims)
+            # A claim goes after its answer has come: this order misses neither.
+            taken = set() if again else live(db) | self._pending(db, uid)
+            graded = select(attempts.c.key).where(attempts.c.grade.is_not(None))
+            taken |= {key for (key,) in rows_of(db, graded, attempts.c.key, questions)}
+            free = questions.keys() - taken
             if free:
                 _add(db, uid, "planned", about)
                 rows = [
@@ -94,6 +95,12 @@ class Register:
 
         return self._database.do(work, write=True)
 
+    def _pending(self, db: Connection, uid: str) -> set[str]:
+        """The questions of open batches but this one."""
+        others = [one.uid for one in self._batches(db) if one.is_open and one.uid != uid]
+        columns = batch_questions.c
+        return set(db.scalars(select(columns.key).where(columns.uid.in_(others))))
+
     def _batches(self, db: Connection) -> list[Batch]:
         # A file of an earlier version that may only be read.
         if self._database.read_only and not inspect(db).has_table(batch_states.name):
@@ -103,10 +110,11 @@ class Register:
         return in_order(((*row,) for row in db.execute(query)), self._path)
 
 
-def _alone(db: Connection) -> None:
-    """Let nobody else say anything of batches until the transaction ends."""
+def _alone(db: Connection, *tables: Table) -> None:
+    """Let nobody else say anything of batches, and in these tables, until the transaction ends."""
     if db.dialect.name == "postgresql":  # an SQLite file has one writer at a time
-        db.execute(text(f"LOCK TABLE {SCHEMA}.batch_states IN SHARE ROW EXCLUSIVE MODE"))
+        names = ", ".join(f"{SCHEMA}.{table.name}" for table in (batch_states, *tables))
+        db.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
 
 
 def _add(db: Connection, uid: str, state: str, detail: Mapping[str, Any]) -> None:

@@ -61,7 +61,7 @@ class Claims:
         return claimed
 
     def _claim(self, db: Connection, keys: Sequence[str]) -> Claimed:
-        now: ColumnElement[float] = literal_column(_CLOCKS[db.dialect.name])
+        now = _now(db)
         wanted = _OWN.key.in_(keys)
         if self.ended:
             is_own = _OWN.owner == self._owner
@@ -84,8 +84,8 @@ class Claims:
         """Say that one is still at it."""
 
         def work(db: Connection) -> None:
-            now: ColumnElement[float] = literal_column(_CLOCKS[db.dialect.name])
-            db.execute(update(claims).where(_OWN.owner == self._owner).values(until=now + LASTS))
+            renewed = update(claims).where(_OWN.owner == self._owner)
+            db.execute(renewed.values(until=_now(db) + LASTS))
 
         self._database.do(work, write=True)
 
@@ -93,6 +93,17 @@ class Claims:
         """Claim nothing more."""
         query = delete(claims).where(_OWN.owner == self._owner)
         self._database.do(lambda db: db.execute(query), write=True)
+
+
+def live(db: Connection) -> set[str]:
+    """The keys that somebody is about to ask, or is asking."""
+    rows = db.execute(select(_OWN.key, _OWN.owner).where(_OWN.until > _now(db))).all()
+    gone = {owner for owner in {owner for _, owner in rows} if _is_gone(owner)}
+    return {key for key, owner in rows if owner not in gone}
+
+
+def _now(db: Connection) -> ColumnElement[float]:
+    return literal_column(_CLOCKS[db.dialect.name])
 
 
 def _machine() -> str:

@@ -88,7 +88,7 @@ class Database:
         Rows with the same value are in the order in which they came.
         """
         query = self._query(table, names)
-        return self.do(lambda db: list(_rows(db, query, TABLES[table].c.get(by), values)))
+        return self.do(lambda db: list(rows_of(db, query, TABLES[table].c.get(by), values)))
 
     def pages(self, table: str, names: Iterable[str]) -> Iterator[Sequence[Any]]:
         """Yield the rows of a table with an id, some hundred at a time, oldest first."""
@@ -122,7 +122,7 @@ class Database:
 
         def work(db: Connection) -> list[Any]:
             query = select(questions.key, _start(db, questions.material, until))
-            return list(_rows(db, query, questions.key, keys))
+            return list(rows_of(db, query, questions.key, keys))
 
         return self.do(work)
 
@@ -165,9 +165,10 @@ def _insert(dialect: str, table: str) -> Any:
     return _INSERTS[dialect](TABLES[table]).on_conflict_do_nothing()
 
 
-def _rows(
+def rows_of(
     db: Connection, query: Select[Any], column: Column[Any] | None, values: Iterable[str] | None
 ) -> Iterator[Row[Any]]:
+    """Yield the rows of a query where a column has these values; or all."""
     if column is None or values is None:
         yield from db.execute(query)
         return
