@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from kragx.evaluation.evaluate import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
 from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.judge import JUDGE_FIELDS
 from kragx.judging.neutralise import neutralise
 from kragx.judging.prompt import messages
 from kragx.judging.rubric import RUBRICS
@@ -716,15 +718,12 @@ def test_changed_export_is_refused(tmp_path, store):
         exported([record])
 
 
-def test_failure_kinds_are_documented():
-    """docs/judging.md explains every kind of failure."""
-    from pathlib import Path
-
-    root = Path(__file__).parents[2]
-    for name in ("judging.md", "judging.ko.md"):
-        text = (root / "docs" / name).read_text(encoding="utf-8")
-        for kind in FAILURE_KINDS:
-            assert f"`{kind}`" in text, (name, kind)
+@pytest.mark.parametrize("name", ["judging.md", "judging.ko.md"])
+def test_kinds_and_options_are_documented(name):
+    """docs/judging.md and its twin name every kind of failure and every option of a judge."""
+    text = (Path(__file__).parents[2] / "docs" / name).read_text(encoding="utf-8")
+    for word in (*FAILURE_KINDS, *JUDGE_FIELDS):
+        assert re.search(rf"\b{word}(`|:)", text), (name, word)
 
 
 def test_question_is_compared_without_ids():
