@@ -192,4 +192,5 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> It
             f"tokens to send and {about.completion_tokens} to get, at most {most.prompt_tokens} "
             f"and {most.completion_tokens}; {cost}; without retries"
         )
+        yield from (Line(f"budget: {text}") for text in plan.says_of_limits())
     yield Line("a dry run: nothing was asked; what several retrievers need is counted once")

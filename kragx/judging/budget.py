@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
@@ -107,9 +107,24 @@ class Budget:
                 return name
         return None
 
+    def says(self, name: str, used: Used, currency: str) -> str:
+        """How much is used of the limit of this name, in words."""
+        amount, limit = (in_words(name, own) for own in (used, self))
+        unit = currency if name == "cost" else name
+        if self.per == "run":
+            return f"{amount} of {limit} {unit} are used"
+        of = "in all" if self.per == "total" else f"a {self.per}"
+        return f"{amount} of {limit} {unit} {of} are used by all who share the store"
+
     def allows(self, spent: Spent, price: Price | None) -> bool:
         """Whether so much may be spent."""
         return self.lacking(Used.of(spent, price)) is None
+
+
+def in_words(name: str, amounts: Used | Budget) -> str:
+    """An amount of a kind."""
+    amount = getattr(amounts, name)
+    return f"{amount:.4f}" if name == "cost" else f"{amount:g}"
 
 
 @dataclass(frozen=True)
@@ -195,6 +210,7 @@ class Plan:
         keys: of the questions.
         about: roughly what asking them would take.
         most: the most it can, retries aside.
+        limits: of the judge's budget, with what others have used of each.
     """
 
     model: str
@@ -203,9 +219,20 @@ class Plan:
     keys: set[str] = field(default_factory=set)
     about: Spent = field(default_factory=Spent)
     most: Spent = field(default_factory=Spent)
+    limits: Sequence[tuple[Budget, Used]] = ()
 
     def add(self, key: str, about: Spent, most: Spent) -> None:
         """Count a question."""
         self.keys.add(key)
         self.about.add(about)
         self.most.add(most)
+
+    def says_of_limits(self) -> Iterator[str]:
+        """What is used of each limit, and whether the rest is enough."""
+        most = Used.of(self.most, self.price)
+        for budget, used in self.limits:
+            lacking = budget.lacking(used + most)
+            for name in ("cost", "calls", "tokens"):
+                if getattr(budget, name) is not None:
+                    enough = "may not be" if lacking == name else "is"
+                    yield f"{budget.says(name, used, self.currency)}; the rest {enough} enough"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from kragx.judging.budget import Budget, Budgets, Price, Used
+from kragx.judging.budget import Budget, Budgets, Price, Used, in_words
 from kragx.judging.client import Request
 from kragx.judging.counting import Count, most_tokens
 from kragx.judging.periods import Period
@@ -38,6 +38,7 @@ class Shortage:
         call: the most that the call can use.
         free: when a new period begins; None for never.
         n_unknown: calls without an answer, of which the most is counted.
+        n_waiting: questions in open batches, of which the same is.
     """
 
     budget: Budget
@@ -46,23 +47,17 @@ class Shortage:
     call: Used
     free: datetime | None
     n_unknown: int
+    n_waiting: int
 
     def says(self, currency: str) -> str:
         """The same in words."""
-        used, limit, call = (
-            f"{value:.4f}" if self.limit == "cost" else f"{value:g}"
-            for value in (getattr(own, self.limit) for own in (self.used, self.budget, self.call))
-        )
-        unit = currency if self.limit == "cost" else self.limit
-        per = self.budget.per
-        if per == "run":
-            whose = f"{used} of {limit} {unit} are used"
-        else:
-            of = "in all" if per == "total" else f"a {per}"
-            whose = f"{used} of {limit} {unit} {of} are used by all who share the store"
+        whose = self.budget.says(self.limit, self.used, currency)
+        if self.n_waiting:
+            whose += f" ({self.n_waiting} questions in open batches are counted at their most)"
         if self.n_unknown:
             whose += f" ({self.n_unknown} calls without an answer are counted as the most they are)"
         free = "" if self.free is None else f"; it is free again at {self.free:%Y-%m-%d %H:%M} UTC"
+        call = in_words(self.limit, self.call)
         more = "" if self.limit == "calls" else f", and another call can take {call}"
         return f"{whose}{more}{free}"
 
@@ -150,7 +145,8 @@ class Ledger:
             if name := budget.lacking(used + more):
                 n_unknown = self.unknown.n_calls_without_usage
                 call = Used.of(room, self._price)
-                return Shortage(budget, name, used, call, period.end, n_unknown)
+                n_waiting = period.waiting.calls
+                return Shortage(budget, name, used, call, period.end, n_unknown, n_waiting)
         return None
 
     def _read(self, store: Store, seconds: float) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from kragx.errors import UsageError
-from kragx.judging.budget import Per, Price, Used
+from kragx.judging.budget import Budget, Budgets, Per, Price, Used
 from kragx.judging.tally import Spent
 
 if TYPE_CHECKING:
@@ -40,23 +40,29 @@ def bounds_of(per: Per, time: datetime) -> tuple[datetime, datetime | None]:
 
 @dataclass
 class Period:
-    """What others than a ledger have used since a calendar period began, by a store's rows.
+    """What others than a ledger have used since a calendar period began, by a store.
 
     Attributes:
         per: which kind of period.
         start: of the current one; None before the store was read.
         end: when the next one begins; None for never.
-        others: what others used.
+        waiting: the most that open batches may take yet.
         before: what the ledger had spent when it began.
     """
 
     per: Per
     start: datetime | None = None
     end: datetime | None = None
-    others: Used = field(default_factory=Used)
+    waiting: Used = field(default_factory=Used)
     before: Spent = field(default_factory=Spent)
+    _stored: Used = field(default_factory=Used)
     _last: int = -1
     _own: set[str] = field(default_factory=set)
+
+    @property
+    def others(self) -> Used:
+        """What others used, and open batches may."""
+        return self._stored + self.waiting
 
     def wrote(self, uid: str) -> None:
         """The store will have an attempt that the ledger has counted itself."""
@@ -79,7 +85,10 @@ class Period:
         start, end = bounds_of(self.per, time)
         if start != self.start:
             self.start, self.end, self.before = start, end, spent
-            self.others, self._last, self._own = Used(), -1, set()
+            self._stored, self._last, self._own = Used(), -1, set()
+        # What is collected in between counts twice for a moment, rather than not at all.
+        open_ = [batch for batch in store.batches.batches() if batch.is_open]
+        self.waiting = sum((Used(**batch.about["most"]) for batch in open_), Used())
         attempts = store.spent(start, after=self._last, models=prices is not None)
         for number, uid, model, is_batch, one in attempts:
             self._last = number
@@ -95,4 +104,26 @@ class Period:
                 )
             if is_batch and price is not None:
                 price = price.of_batches or price
-            self.others = self.others + Used.of(one, price)
+            self._stored = self._stored + Used.of(one, price)
+
+
+def used_of(
+    budgets: Budgets, store: Store | None, prices: Mapping[str, Price]
+) -> list[tuple[Budget, Used]]:
+    """Each limit with what others have used of it by now, open batches included.
+
+    Args:
+        budgets: the limits.
+        store: what everybody shares; None if there is none yet.
+        prices: of models.
+
+    Raises:
+        UsageError: a limit of a cost, and somebody asked a model whose price is not known.
+    """
+    used: list[tuple[Budget, Used]] = []
+    for budget in budgets.limits:
+        period = Period(budget.per)
+        if store is not None and budget.per != "run":
+            period.read(store, datetime.now(UTC), Spent(), None if budget.cost is None else prices)
+        used.append((budget, period.others))
+    return used

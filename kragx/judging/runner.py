@@ -16,10 +16,11 @@ from kragx.judging.client import FailureKind, Request
 from kragx.judging.counting import about_spent, most_tokens
 from kragx.judging.crew import Crew
 from kragx.judging.docket import Docket
+from kragx.judging.periods import used_of
 from kragx.judging.prompt import messages, schema
 from kragx.judging.question import SETTLED, Judgement
 from kragx.judging.settings import JudgeSettings
-from kragx.judging.store import Store, StoreFailedError
+from kragx.judging.store import NoStoreError, Store, StoreFailedError
 from kragx.judging.tally import Tally
 from kragx.judging.writer import Writer
 from kragx.printing import progress_bar
@@ -53,25 +54,27 @@ class Runner:
     async def judge(self) -> Judged:
         """Judge; see `Judge.ajudge`."""
         settings, docket, tally = self._settings, self._docket, self._tally
-        with Store(settings.store) as store:
-            labels = docket.take_labels(store)
-            tally.n_distinct = len(docket.wanted)
-            stored = docket.look_up(store)
-            self._done = {
-                key: stored[key] for key in stored if not self._is_asked_again(stored[key])
-            }
-            tally.n_stored += len(self._done)
-            todo = self._not_pending(store)
-            self._resume()
-            if settings.outbox is not None:
-                settings.outbox.put(settings, docket, todo, self._done.values())
-            if settings.dry_run:
-                self._plan(todo)
-            elif store.read_only:
-                self._do_without(todo, stored)
-            else:
-                store.note(((key, docket.material(key)) for key in todo), docket.pairs())
-                await self._ask_all(todo, store, stored)
+        labels: Mapping[int, Judgement] = {}
+        try:
+            with Store(settings.store, make=not settings.dry_run) as store:
+                labels = docket.take_labels(store)
+                stored = docket.look_up(store)
+                self._done = {
+                    key: stored[key] for key in stored if not self._is_asked_again(stored[key])
+                }
+                tally.n_stored += len(self._done)
+                todo = self._not_pending(store)
+                self._resume()
+                if settings.dry_run:
+                    self._plan(todo, store)
+                elif store.read_only:
+                    self._do_without(todo, stored)
+                else:
+                    store.note(((key, docket.material(key)) for key in todo), docket.pairs())
+                    await self._ask_all(todo, store, stored)
+        except NoStoreError:  # a dry run makes none
+            self._plan([*docket.wanted], None)
+        tally.n_distinct = len(docket.wanted)
         self._warn_of_changes()
         judgements = tuple(
             labels[position] if position in labels else self._done[key]
@@ -130,8 +133,12 @@ class Runner:
             raise lacking
         warnings.warn(str(lacking), JudgeWarning, stacklevel=2)
 
-    def _plan(self, todo: Sequence[str]) -> None:
+    def _plan(self, todo: Sequence[str], store: Store | None) -> None:
         settings, plan = self._settings, self._settings.plan
+        if settings.outbox is not None:
+            settings.outbox.put(settings, self._docket, todo, self._done.values())
+        elif not plan.limits:
+            plan.limits = used_of(settings.budget, store, settings.prices)
         for key in todo:
             failure: FailureKind = "pending" if settings.outbox else "not_asked"
             self._done[key] = Judgement(key, failure=failure, detail="a dry run")

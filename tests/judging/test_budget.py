@@ -405,3 +405,40 @@ def test_batches_cost_what_batches_cost(calendar, store):
             period = Period("month")
             period.read(opened, calendar.time, Spent(), prices)
             assert period.others.cost == pytest.approx(cost)
+
+
+def test_open_batches_count_at_their_most(calendar, store):
+    """What a batch may take is kept free in its period until the batch is done; runs ignore it."""
+    about = {"client": {"model": "m"}, "rubrics": {}, "most": {"calls": 3}}
+    with Store(store) as opened:
+        opened.batches.plan("1", about, dict.fromkeys("xyz", ("digest", 7)), again=False)
+    client = ScriptedClient(lambda _: 1)
+    limit = {"calls": 5, "per": "month"}
+    with pytest.raises(JudgingError, match="2 of 4 questions were not asked") as caught:
+        judge_of(client, store, budget=limit).judge([ask(name) for name in "abcd"])
+    assert "3 questions in open batches are counted at their most" in str(caught.value)
+    with Store(store) as opened:
+        assert opened.batches.move("1", "planned", "given up")
+    judge_of(client, store, budget=limit).judge([ask(name) for name in "abcd"])
+    assert len(client.requests) == 4
+
+
+def test_a_dry_run_says_what_is_left(calendar, tmp_path):
+    """Of each limit what all have used, and whether the rest is enough; it makes no store."""
+    path = tmp_path / "folder" / "store.sqlite"
+    budget = [{"cost": 2, "per": "month"}, {"calls": 3}]
+    options = {"budget": budget, "prices": {"scripted": Price(1000, 1000)}}
+
+    def said():
+        judge = judge_of(ScriptedClient([]), path, dry_run=True, **options)
+        judge.judge([ask(name) for name in "abcd"])
+        return list(judge.plan.says_of_limits())
+
+    whose = "USD a month are used by all who share the store"
+    runs = "0 of 3 calls are used; the rest may not be enough"
+    assert said() == [f"0.0000 of 2.0000 {whose}; the rest may not be enough", runs]
+    assert not path.parent.exists()
+    judge_of(ScriptedClient([1]), path).judge([ask("e")])  # 120 tokens for a thousandth each
+    options["budget"] = [{"cost": 200000, "per": "month"}, {"calls": 4}]
+    enough = "0 of 4 calls are used; the rest is enough"
+    assert said() == [f"0.1200 of 200000.0000 {whose}; the rest is enough", enough]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from kragx.errors import JudgingError, UsageError
 from kragx.judging.batches.lines import MOST_BYTES, MOST_REQUESTS, in_files, request_line
 from kragx.judging.batches.service import BatchService, RefusedError
-from kragx.judging.budget import Budget, Price, Used
+from kragx.judging.budget import Price, Used
 from kragx.judging.client import Request
 from kragx.judging.counting import about_prompt, about_spent, most_tokens
 from kragx.judging.keys import digest
 from kragx.judging.outbox import Parcel
-from kragx.judging.periods import Period
+from kragx.judging.periods import used_of
 from kragx.judging.prompt import messages, schema
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batch import Batch
@@ -24,7 +24,6 @@ from kragx.judging.tally import Spent
 from kragx.printing import Line, Part, Result, warning
 
 if TYPE_CHECKING:
-    from kragx.judging.settings import JudgeSettings
     from kragx.judging.store.batches import Register
 
 _SOON = 60.0  # seconds within which a batch that was asked for may not be listed yet
@@ -128,7 +127,11 @@ async def submit(
             "costs (0.5 for half), or give the budget in calls or tokens",
         )
     client: Any = settings.client
-    limits = _limits(settings, price)
+    try:
+        with Store(settings.store, make=False) as store:
+            limits = used_of(settings.budget, store, settings.prices)
+    except NoStoreError:
+        limits = used_of(settings.budget, None, settings.prices)
     about, lines = Spent(), []
     most: dict[str, Used] = {}
     total = Used()
@@ -169,27 +172,6 @@ async def submit(
         n_questions=n_questions,
         n_taken=result.n_questions - n_questions,
     )
-
-
-def _limits(settings: JudgeSettings, price: Price | None) -> list[tuple[Budget, Used]]:
-    """Each limit of a judge's budget with what others have used of it, open batches included."""
-    budgets = settings.budget.limits
-    limits = [(budget, Used()) for budget in budgets if budget.per == "run"]
-    shared = [budget for budget in budgets if budget.per != "run"]
-    if not shared:
-        return limits
-    try:
-        with Store(settings.store, make=False) as store:
-            open_ = [batch for batch in store.batches.batches() if batch.is_open]
-            waiting = sum((Used(**batch.about["most"]) for batch in open_), Used())
-            for budget in shared:
-                period = Period(budget.per)
-                prices = None if budget.cost is None else settings.prices
-                period.read(store, datetime.now(UTC), Spent(), prices)
-                limits.append((budget, period.others + waiting))
-    except NoStoreError:
-        limits += [(budget, Used()) for budget in shared]
-    return limits
 
 
 class _Submission:
