@@ -102,6 +102,8 @@ class Breaker:
     def _stop(self, failure: Failure, why: str) -> JudgingError:
         self._agenda.closed = True
         words = self._secrets.masked(failure.detail) or failure.kind
+        if failure.kind not in SERVICE and failure.detail:
+            words = f"{failure.kind}: {words}"  # a model's own words do not say so
         is_spent = failure.fatal and failure.kind == "rate_limit"
         what = remedy(failure.kind, 402 if is_spent else failure.status)
         return JudgingError(

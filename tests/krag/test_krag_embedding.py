@@ -182,8 +182,11 @@ def test_it_is_the_cascade_of_a_config():
         ({"embeddings": NgramEmbeddings(), "rouge_threshold": 2}, "threshold: 2 is out of"),
     ],
 )
-def test_what_does_not_fit_is_a_usage_error(options: dict[str, Any], message: str):
+def test_what_does_not_fit_is_a_usage_error(
+    options: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A wrong type, a package that is not there, or a threshold out of range says what to do."""
+    monkeypatch.setitem(sys.modules, "langchain_ollama", None)  # as if it were not installed
     with pytest.raises(UsageError, match=message):
         EmbeddingRougeOfflineRetrievalEvaluators(
             [["a"]], [["a"]], tokenizer="whitespace", **options
