@@ -88,7 +88,7 @@ class Period:
             self._stored, self._last, self._own = Used(), -1, set()
         # What is collected in between counts twice for a moment, rather than not at all.
         open_ = [batch for batch in store.batches.batches() if batch.is_open]
-        self.waiting = sum((Used(**batch.about["most"]) for batch in open_), Used())
+        self.waiting = sum((batch.most for batch in open_), Used())
         attempts = store.spent(start, after=self._last, models=prices is not None)
         for number, uid, model, is_batch, one in attempts:
             self._last = number

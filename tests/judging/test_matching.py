@@ -13,7 +13,7 @@ from kragx import GoldDataset, Run, evaluate
 from kragx.app.commands.main import main
 from kragx.app.config import load
 from kragx.comparison.side_by_side import side_by_side
-from kragx.errors import ConfigError, UsageError
+from kragx.errors import ConfigError, DataError, UsageError
 from kragx.evaluation.evaluate import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
 from kragx.judging.client import FAILURE_KINDS
@@ -23,6 +23,7 @@ from kragx.judging.neutralise import neutralise
 from kragx.judging.prompt import messages
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
+from kragx.judging.store.batch import in_order
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.matchers import matcher
 from kragx.printing import show
@@ -708,14 +709,26 @@ def test_a_store_that_was_tampered_with(monkeypatch, capsys, tmp_path, store, st
 
 def test_changed_export_is_refused(tmp_path, store):
     """A grade whose question was edited belongs to another question: it is refused."""
-    from kragx.errors import DataError
-
     judge_of(ScriptedClient([3]), store).judge([ask("a")])
     with Store(store) as opened:
         (record,) = opened.records()
     record["question"]["document"] = "b"
     with pytest.raises(DataError, match="its key"):
         exported([record])
+
+
+@pytest.mark.parametrize(
+    "change", [{"most": {"cost": "x"}}, {"most": {}, "price": {"input": "x"}}, {}]
+)
+def test_batches_of_others(change):
+    """A batch whose row kragx did not write, or an earlier one of its, is bad data."""
+    about = {"client": {"model": "m"}, "rubrics": {}, "price": None, "most": {"calls": 1}}
+    rows = [("b", "2026-01-01", "planned", json.dumps(about))]
+    assert [batch.most.calls for batch in in_order(rows, "store.sqlite")] == [1]
+    about = (about if change else {"client": {"model": "m"}, "rubrics": {}}) | change
+    rows = [("b", "2026-01-01", "planned", json.dumps(about))]
+    with pytest.raises(DataError, match=r"store.sqlite: a batch that kragx did not write"):
+        in_order(rows, "store.sqlite")
 
 
 @pytest.mark.parametrize("name", ["judging.md", "judging.ko.md"])

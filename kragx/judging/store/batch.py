@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kragx.errors import DataError, shorten
-from kragx.judging.budget import Price
+from kragx.errors import DataError, UsageError, shorten
+from kragx.judging.budget import Price, Used
 
 OPEN = ("planned", "uploaded", "submitted")
 """States in which a batch holds its questions."""
@@ -51,6 +51,11 @@ class Batch:
         return Price(**price) if price else None
 
     @property
+    def most(self) -> Used:
+        """What its answers may take at most, at that price."""
+        return Used(**self.about["most"])
+
+    @property
     def is_open(self) -> bool:
         """Whether its answers are still to come."""
         return self.state in OPEN
@@ -64,22 +69,27 @@ def in_order(rows: Iterable[tuple[str, str, str, str]], path: str) -> list[Batch
     """
     batches: dict[str, Batch] = {}
     for uid, at, state, text in rows:
+        before = batches.get(uid)
         try:
             detail = dict(json.loads(text))
-            about = batches[uid].about if uid in batches else detail
-            about["client"]["model"], about["rubrics"]
-        except (ValueError, TypeError, LookupError):
+            batches[uid] = _moved(before, at, state, detail) if before else _first(uid, at, detail)
+        except (ValueError, TypeError, LookupError, UsageError):
             raise DataError(
                 f"a batch that kragx did not write: {shorten(text)}", path=path
             ) from None
-        before = batches.get(uid)
-        if before is None:
-            batches[uid] = Batch(uid, at, state, at, about, {})
-            continue
-        since = before.since if before.state == state else at
-        learned = {**before.detail, **detail}
-        batches[uid] = Batch(uid, before.made, state, since, about, learned)
     return list(batches.values())
+
+
+def _first(uid: str, at: str, about: Mapping[str, Any]) -> Batch:
+    """A batch as it was planned, if what it says of itself can be used."""
+    batch = Batch(uid, at, "planned", at, about, {})
+    about["client"]["model"], about["rubrics"], batch.price, Used() + batch.most
+    return batch
+
+
+def _moved(before: Batch, at: str, state: str, detail: Mapping[str, Any]) -> Batch:
+    since = before.since if before.state == state else at
+    return replace(before, state=state, since=since, detail={**before.detail, **detail})
 
 
 def waiting(batches: Iterable[Batch]) -> str:
