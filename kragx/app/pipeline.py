@@ -103,8 +103,10 @@ def run(
         config = config.model_copy(update={"judge": {**config.judge, **options}})
     corpus = corpus_of(config)
     matchers = _named_matchers(config)
-    if judging and judging.get("dry_run"):  # those with a judge of their own ask nothing either
-        matchers = {name: own.judging(dry_run=True) for name, own in matchers.items()}
+    # Matchers with a judge of their own ask nothing in a dry run either, and keep to limits.
+    named = judging or {}
+    bound = {name: named[name] for name in ("budget", "dry_run") if name in named}
+    matchers = {name: own.judging(**bound) for name, own in matchers.items()}
     if outbox is not None:
         collecting = {"outbox": outbox, "dry_run": True, "progress": False}
         matchers = {name: own.judging(**collecting) for name, own in matchers.items()}

@@ -90,7 +90,12 @@ class JudgeMatcher(BaseMatcher):
         }
 
     def judging(self, **options: Any) -> Self:
-        """The same with these options of its judge; itself where it has them, to share it."""
+        """The same with these options of its judge; itself where it has them, to share it.
+
+        Of a `budget` the limits that it names win over those of the same period.
+        """
+        if "budget" in options:
+            options["budget"] = self.judge.budget.with_limits(options["budget"])
         if all(getattr(self.judge, name) == value for name, value in options.items()):
             return self
         return replace(self, judge=replace(self.judge, **options))

@@ -534,8 +534,19 @@ def test_dry_run_of_a_judge_of_its_own(config, monkeypatch, capsys, tmp_path):
     path.write_text(json.dumps(body))
     assert command(monkeypatch, "run", path, "--dry-run") == 0
     assert "first: 3 calls to make" in capsys.readouterr().out
-    with Store(tmp_path / "own.sqlite") as opened:
-        assert not list(opened.records())
+    assert not (tmp_path / "own.sqlite").exists()
+
+
+def test_limits_bind_a_judge_of_its_own(config, monkeypatch, capsys, tmp_path):
+    """A limit of the command line is one of every judge's, not of the config's alone."""
+    path, store = config(), tmp_path / "own.sqlite"
+    own = {"client": CLIENT, "store": str(store), "budget": {"tokens": 10**6}}
+    body = json.loads(path.read_text()) | {"match": {"method": "llm", "judge": own}}
+    path.write_text(json.dumps(body))
+    assert command(monkeypatch, "run", path, "--max-calls", 2) == 4
+    assert "2 of 2 calls are used" in capsys.readouterr().err
+    with Store(store) as opened:
+        assert len(list(opened.records())) == 2
 
 
 @pytest.mark.parametrize("gold", [True, False])

@@ -42,7 +42,7 @@ def submit(
     dry_run: opt.DryRun = False,
     budget: Annotated[
         float | None,
-        typer.Option(help="The most that the answers may cost, in the prices' currency."),
+        typer.Option(help="The most that each judge's answers may cost, in its prices' currency."),
     ] = None,
     max_calls: opt.MaxCalls = None,
     max_tokens: opt.MaxTokens = None,
@@ -62,9 +62,7 @@ def submit(
     limits = opt.limits(budget, max_calls, max_tokens, budget_per)
     judging = opt.given(budget=limits or None, ask_pending=ask_pending or None)
     outbox, folder = Outbox(), None if dry_run else loaded.output
-    judges = pipeline.judges(loaded)
-    if not judges:
-        raise UsageError(f"{config}: nothing is judged here; add 'match: llm' and a 'judge'")
+    judges = _judges(loaded)
     for judge in judges:
         outbox.check(judge.client)
     with loaded.secrets.guarding(), nullcontext() if folder is None else claimed(folder, loaded):
@@ -139,8 +137,15 @@ def _each_store(
             return [_looked(Address.of(store), [], secrets, **options)]
     loaded: RunConfig = load(config, settings or ())
     with loaded.secrets.guarding():
-        judges = pipeline.judges(loaded)
+        judges = _judges(loaded)
         return [_looked(store, judges, loaded.secrets, **options) for store in _stores(judges)]
+
+
+def _judges(config: RunConfig) -> list[Judge]:
+    judges = pipeline.judges(config)
+    if not judges:
+        raise UsageError(f"{config.file}: nothing is judged here; add 'match: llm' and a 'judge'")
+    return judges
 
 
 def _stores(judges: list[Judge]) -> list[Address]:

@@ -123,8 +123,8 @@ AskPending = Annotated[
     ),
 ]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Take over no answers of an interrupted run.")]
-MaxCalls = Annotated[int | None, typer.Option(help="The most calls that judging may take.")]
-MaxTokens = Annotated[int | None, typer.Option(help="The most tokens that judging may take.")]
+MaxCalls = Annotated[int | None, typer.Option(help="The most calls that each judge may make.")]
+MaxTokens = Annotated[int | None, typer.Option(help="The most tokens that each judge may use.")]
 BudgetPer = Annotated[
     Literal["run", "day", "week", "month", "year", "total"] | None,
     typer.Option(

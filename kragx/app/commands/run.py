@@ -30,7 +30,8 @@ def run(
     settings: opt.Settings = None,
     dry_run: opt.DryRun = False,
     budget: Annotated[
-        float | None, typer.Option(help="The most that judging may cost, in the prices' currency.")
+        float | None,
+        typer.Option(help="The most that each judge may cost, in its prices' currency."),
     ] = None,
     max_calls: opt.MaxCalls = None,
     max_tokens: opt.MaxTokens = None,

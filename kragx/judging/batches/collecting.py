@@ -80,12 +80,17 @@ class Overview(Result):
         batches: each with the number of its questions, oldest first.
         collected: what came of those that were collected just now, by the provider's id.
         problems: what could not be found out, and why.
+        is_there: whether there is such a store.
+        n_pending: how many questions are in batches whose answers are to come.
     """
 
     store: str
     batches: tuple[tuple[Batch, int], ...]
     collected: Mapping[str, Collected] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    is_there: bool = True
+
+    also_plain = ("n_pending",)
 
     @property
     def n_pending(self) -> int:
@@ -95,7 +100,12 @@ class Overview(Result):
     def describe(self) -> Iterator[Part]:
         """A row for each batch, what came in, and what to do next."""
         if not self.batches:
-            yield Line(f"{self.store}: no batch was ever submitted")
+            yield Line(
+                f"{self.store}: no batch was ever submitted"
+                if self.is_there
+                else f"{self.store}: there is no such store; go to the folder of the submit, "
+                "or name its config or store"
+            )
             return
         done = [entry for entry in self.batches if not entry[0].is_open]
         left_out = [batch.uid for batch, _ in done[: max(0, len(done) - _SHOWN)]]
@@ -137,7 +147,7 @@ class Overview(Result):
                 f"{self.n_pending} questions are pending; kragx judge collect stores what has "
                 "been answered"
             )
-        elif self.collected:
+        else:
             yield Line("nothing is pending; kragx run finds the grades in the store")
 
     def _cost(self) -> Line:
@@ -213,7 +223,7 @@ async def look_after(
                     collected, problems = {}, []
             batches = [(one, len(store.batches.questions(one))) for one in store.batches.batches()]
     except NoStoreError:
-        return Overview(str(address), ())
+        return Overview(str(address), (), is_there=False)
     return Overview(str(address), tuple(batches), collected, tuple(problems))
 
 

@@ -129,6 +129,20 @@ def test_submit_collect_run(kragx, config, server):
     assert right(server)
 
 
+def test_nothing_there(kragx, here):
+    """No store is said to be none, and a config that judges nothing is an error."""
+    assert "there is no such store; go to the folder of the submit" in kragx("judge", "collect").out
+    Path("gold.jsonl").write_text('{"query_id": "q", "query": "why?", "gold": [{"text": "x"}]}')
+    Path("kragx.yaml").write_text("dataset: gold.jsonl\nretrievers: {one: {results: gold.jsonl}}")
+    for name in ("submit", "status", "collect"):
+        refused = kragx("judge", name, "kragx.yaml")
+        assert refused.code == 2
+        assert "kragx.yaml: nothing is judged here" in refused.err
+    with Store(STORE):
+        assert json.loads(kragx("judge", "status", "--format", "json").out)["n_pending"] == 0
+    assert "no batch was ever submitted" in kragx("judge", "status").out
+
+
 @pytest.mark.integration
 def test_the_same_grade(kragx, config, server):
     """A grade from a batch has the key, question, model and tokens of one that was asked live."""
