@@ -3,6 +3,8 @@
 import asyncio
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -54,7 +56,7 @@ class Asker:
         tally: Tally,
     ) -> None:
         self.over_budget = False
-        self._has_said = False
+        self._said: set[str] = set()
         self.calling: set[asyncio.Task[Any] | None] = set()
         self.breaker = Breaker(settings, agenda, docket.secrets)
         self._settings, self._docket, self._agenda = settings, docket, agenda
@@ -101,7 +103,11 @@ class Asker:
                 if self._agenda.closed:
                     return judgement
                 if not is_served and settings.clock() >= since + _SILENCE:
-                    self._say_that_it_waits(judgement)
+                    self._say_once(
+                        "waiting for the server",
+                        f"of {settings.model!r}, at most "
+                        f"{settings.patience:g} s (judge.patience); it says: {judgement.detail}",
+                    )
                 if settings.clock() + wait <= since + settings.patience:
                     await settings.sleep(wait)
                     continue
@@ -118,14 +124,29 @@ class Asker:
                 return judgement
             await settings.sleep(self._wait(number, failure))
 
-    def _say_that_it_waits(self, judgement: Judgement) -> None:
+    def _say_once(self, what: str, more: str) -> None:
+        if self._settings.progress is not False and what not in self._said:
+            self._said.add(what)
+            say(f"kragx: {what} {more}")
+
+    @contextmanager
+    def _first_awaited(self) -> Iterator[None]:
+        """Within, it is said after a while that no answer has come from this server yet."""
         settings = self._settings
-        if settings.progress is not False and not self._has_said:
-            self._has_said = True
-            say(
-                f"kragx: waiting for the server of {settings.model!r}, at most "
-                f"{settings.patience:g} s (judge.patience); it says: {judgement.detail}"
-            )
+        if not self.breaker.unproven:
+            yield
+            return
+        timer = asyncio.get_running_loop().call_later(
+            _SILENCE,
+            self._say_once,
+            "waiting for the first answer",
+            f"of {settings.model!r}, {settings.timeout:g} s at each call (judge.timeout); its "
+            "server keeps silent, or is loading the model",
+        )
+        try:
+            yield
+        finally:
+            timer.cancel()
 
     def _is_refused(self, failure: Failure, started: float) -> bool:
         """Whether the server had no room, or was away, and took no notice of the question.
@@ -160,8 +181,9 @@ class Asker:
             count = at_most(room)  # whatever ends the call, it was made
             self.calling.add(task)
             try:
-                async with asyncio.timeout(settings.timeout + GRACE):
-                    answer = await settings.client.ask(request)
+                with self._first_awaited():
+                    async with asyncio.timeout(settings.timeout + GRACE):
+                        answer = await settings.client.ask(request)
             except TimeoutError:
                 answer = Failure("timeout", f"no answer in {settings.timeout:g} s", again=True)
             finally:

@@ -96,8 +96,7 @@ class Breaker:
             return
         self._n_away += 1
         if self._n_away >= _AWAY:
-            address = self._secrets.masked(dict(settings.client.settings)).get("base_url")
-            raise self._stop(failure, f"No server answers at {address or 'its address'}")
+            raise self._stop(failure, "No server answers there")
 
     def _stop(self, failure: Failure, why: str) -> JudgingError:
         self._agenda.closed = True

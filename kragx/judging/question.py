@@ -4,20 +4,19 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
+from kragx.data.text import Mender
 from kragx.judging.client import FailureKind
 from kragx.judging.rubric import Rubric
 
 Counting = Literal["estimate", "most"]
 
 # The same question would be answered the same way again; the others may succeed another time.
-SETTLED: frozenset[FailureKind] = frozenset(
-    {"refusal", "length", "content_filter", "invalid_json", "out_of_range"}
-)
+SETTLED: frozenset[FailureKind] = frozenset({"refusal", "length", "content_filter"})
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One thing to judge.
+    """One thing to judge; lone surrogates in its texts become U+FFFD.
 
     Attributes:
         rubric: what is asked and the scale.
@@ -35,6 +34,12 @@ class Question:
     reference: str | None = None
     query_id: str | None = field(default=None, compare=False)
     document_id: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        mend = Mender().mend
+        for name in ("document", "query", "gold", "reference"):
+            if (text := getattr(self, name)) is not None:
+                object.__setattr__(self, name, mend(text))
 
 
 @dataclass(frozen=True, slots=True)

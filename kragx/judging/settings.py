@@ -43,8 +43,8 @@ class JudgeSettings:
             these.
         prices: ``{model: {input, output, cached_input?, batch?}}``, per million tokens.
         currency: what the prices are in.
-        ask_again: which stored failures are asked again in another run: ``transient`` ones
-            (timeouts, rate limits, connections), ``all`` or ``none``.
+        ask_again: which stored failures are asked again in another run: ``transient`` ones (all
+            but refusals, content filters, and lengths at the same limit), ``all`` or ``none``.
         ask_pending: whether questions whose answers a batch has yet to give are asked all the same.
         repeat: another number asks everything anew, beside what is stored.
         dry_run: count calls and tokens instead of asking.

@@ -213,8 +213,8 @@ class JudgeMatcher(BaseMatcher):
 
         further = (
             f"What was judged is in {judge.store}: run again to ask for what is missing "
-            "(ask_again: all also asks again what the model refused), or allow it with "
-            "max_missing and get bounds"
+            "(ask_again: all also asks again what was refused, withheld or cut off), or allow it "
+            "with max_missing and get bounds"
         )
         if n_pending := tally.failures["pending"]:
             pending = (

@@ -252,6 +252,12 @@ def test_what_json_objects_need(asks, language, store):
         ({"seed": "x"}, "judge.seed: 'x' is not a whole number"),
         ({"max_output_tokens": 0}, "judge.max_output_tokens: 0 is not a whole number"),
         ({"extra_body": "x"}, "judge.extra_body: a mapping of names is expected, not str"),
+        (
+            {"extra_body": {"a": [float("nan")]}},
+            "judge.extra_body: a request cannot hold this (Out",
+        ),
+        ({"extra_body": {"a": "\ud800"}}, "judge.extra_body: a request cannot hold this ('utf-8'"),
+        ({"extra_body": {"a": {1}}}, "judge.extra_body: a request cannot hold this (Object of"),
         ({"model": ""}, "judge.model: '' names no model; name the model that judges"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 
 from kragx.errors import JudgingError
 from kragx.judging import JudgeWarning, LangChainClient, Store
+from kragx.judging.question import SETTLED
 from tests.judging.faults import (
     CONTENTS,
     FAULTS,
@@ -104,7 +105,7 @@ def runs(client):
         store = Path(folder) / "judgements.sqlite"
         for server.well in (False, True):
             server.asked.clear()
-            options = {"timeout": TIMEOUT, "attempts": 2, "concurrency": 16, "ask_again": "all"}
+            options = {"timeout": TIMEOUT, "attempts": 2, "concurrency": 16}
             judge = judge_of(CLIENTS[client][1](server), store, **options)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", JudgeWarning)  # of other models' names
@@ -138,18 +139,24 @@ def test_neighbours(client):
     assert {judgement.grade for judgement in beside} == {3}
     assert {row["grade"] for row in rows if "grade" in row} == {2, 3}
     grades = {row["key"] for row in rows if "grade" in row}
-    assert grades == {judgement.key for judgement in judgements.values()}
+    settled = {one.key for one in judgements.values() if one.failure in SETTLED}
+    assert grades == {judgement.key for judgement in judgements.values()} - settled
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_recovered(client):
-    """When the server is well again, a run completes and asks once for what failed, only that."""
+    """When the server is well again, a run asks once for what failed, but for what is settled."""
     (before, *_), (after, tally, asked), *_ = outcome(client)
-    failed = [document for document, judgement in before.items() if judgement.failure]
-    assert len(failed) > 60
-    assert asked == dict.fromkeys(failed, 1)
-    assert {after[document].grade for document in failed} == {2}
-    assert (tally.n_missing, tally.n_calls) == (0, len(failed))
+    failed = {document: one.failure for document, one in before.items() if one.failure}
+    settled = {document for document, kind in failed.items() if kind in SETTLED}
+    passing = failed.keys() - settled
+    assert len(passing) > 60
+    assert asked == dict.fromkeys(passing, 1)
+    assert {after[document].grade for document in passing} == {2}
+    assert {document: after[document].failure for document in settled} == {
+        document: failed[document] for document in settled
+    }
+    assert (tally.n_missing, tally.n_calls) == (len(settled), len(passing))
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -194,6 +201,19 @@ def test_stopping(name, store):
         judged = judge.judge(questions)
     assert [judgement.grade for judgement in judged.judgements] == [3, 2, 3]
     assert judged.tally.n_calls == 2
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_nothing_listens(client, store):
+    """The error says where nothing listens, also where the model's settings hold no address."""
+
+    class Nobody:
+        address = "http://127.0.0.1:9"
+        base_url = "http://127.0.0.1:9/v1"
+
+    judge = judge_of(CLIENTS[client][1](Nobody()), store)
+    with pytest.raises(JudgingError, match=r"\(http://127\.0\.0\.1:9\)\. No server answers there"):
+        judge.judge([ask("one"), ask("two")])
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,10 @@ def test_second_run_makes_no_call(store):
     [
         ("transient", "timeout", 1),
         ("transient", "refusal", 0),
+        ("transient", "content_filter", 0),
+        ("transient", "length", 0),
+        ("transient", "invalid_json", 1),
+        ("transient", "out_of_range", 1),
         ("all", "refusal", 1),
         ("none", "timeout", 0),
     ],
@@ -62,6 +66,15 @@ def test_which_failures_are_asked_again(ask_again, kind, calls, store):
     judged = judge_of(ScriptedClient([2] * calls), store, ask_again=ask_again).judge([ask("x")])
     assert judged.tally.n_calls == calls
     assert grades(judged) == [2 if calls else None]
+
+
+def test_halves_of_characters(store):
+    """A text that was cut in the middle of an emoji is judged with U+FFFD in its place."""
+    client = ScriptedClient([2, 3])
+    questions = [ask("cut \ud83d"), ask("cut \ufffd"), ask("x", query="\udc00", reference="\ud800")]
+    judged = judge_of(client, store, concurrency=1).judge(questions)
+    assert grades(judged) == [2, 2, 3]
+    assert "cut \ufffd" in client.requests[0].messages[1][1]
 
 
 @pytest.mark.parametrize("change", ["model", "repeat", "rubric", "gold"])

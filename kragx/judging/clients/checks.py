@@ -1,5 +1,6 @@
 """What the options of a client may be, with what to write instead."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -55,6 +56,16 @@ def mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or not all(map(is_text, value)):
         raise UsageError(f"a mapping of names is expected, not {type(value).__name__}")
     return value
+
+
+def body(value: Any) -> Mapping[str, Any]:
+    """Names with what JSON can hold."""
+    mapping(value)
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"a request cannot hold this ({error})") from None
+    return value  # type: ignore[no-any-return]  # a mapping, as was checked
 
 
 def headers(value: Any) -> Mapping[str, str]:

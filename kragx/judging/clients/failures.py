@@ -49,7 +49,7 @@ def failed(error: Exception) -> Failure:
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", getattr(response, "status_code", None))
     if (cause := _unreached(error)) is not None:
-        return Failure("connection", f"{type(cause).__name__}: {cause}", again=True, away=True)
+        return Failure("connection", _of_connecting(cause), again=True, away=True)
     if isinstance(error, TimeoutError) or "Timeout" in name:
         return Failure("timeout", f"{name}: {error}", again=True)
     if isinstance(status, int):
@@ -71,6 +71,14 @@ def _unreached(error: BaseException | None) -> BaseException | None:
     while error is not None and type(error).__name__ not in _UNREACHED:
         error = error.__cause__
     return error
+
+
+def _of_connecting(error: BaseException) -> str:
+    """What an error says, and where nothing was reached, as httpx does not say it in words."""
+    with suppress(AttributeError, RuntimeError):  # of others, or without a request
+        url = error.request.url  # type: ignore[attr-defined]
+        return f"{type(error).__name__}: {error} ({url.scheme}://{url.netloc.decode()})"
+    return f"{type(error).__name__}: {error}"
 
 
 def _is_network(error: BaseException) -> bool:

@@ -80,7 +80,7 @@ class OpenAIClient:
     reasoning_effort: Annotated[str | None, optional(checks.text)] = None
     max_output_tokens: Annotated[int, whole(1)] = 2048
     endpoint: Annotated[str | None, optional(checks.text)] = None
-    extra_body: Annotated[Mapping[str, Any] | None, optional(checks.mapping)] = field(
+    extra_body: Annotated[Mapping[str, Any] | None, optional(checks.body)] = field(
         default=None, repr=False
     )
     answer_format: Annotated[AnswerFormat | None, optional(one_of(*get_args(AnswerFormat)))] = None

@@ -95,6 +95,32 @@ def test_a_mistake_in_each_command(kragx, jsonl, module, monkeypatch, place, arg
     file.unlink()
 
 
+CLIENT = """
+from kragx.testing import ScriptedClient
+def make():
+    return ScriptedClient(lambda request: 2)
+"""
+
+
+@pytest.mark.parametrize(
+    "place", ["judging.asking.judged", "judging.writer.Writer.keep", "judging.prompt.answer_object"]
+)
+def test_a_mistake_in_a_worker_of_the_judge(kragx, jsonl, module, monkeypatch, place):
+    """It ends the command with 70, and is no failed judgement."""
+    module("my_client", CLIENT)
+    config = jsonl(name="kragx.yaml")
+    config.write_text(
+        f"dataset: {jsonl(GOOD)}\nretrievers: {{mine: {{results: {jsonl(GOOD)}}}}}\nmatch: llm\n"
+        "judge: {client: 'my_client:make', store: judgements.sqlite}\n"
+    )
+    assert kragx("run", config, "--dry-run")[0] == 0
+    monkeypatch.setattr(f"kragx.{place}", None)
+    code, _, err = kragx("run", config)
+    assert code == 70
+    assert re.search(r"^kragx: \w+\.py:\d+: TypeError: .*; this is a mistake in kragx", err, re.M)
+    Path(re.search(r"the traceback is in (\S+)\n", err)[1]).unlink()
+
+
 def test_no_file_for_the_traceback(kragx, jsonl, monkeypatch):
     """On a full disk the traceback is printed instead."""
     monkeypatch.setattr("kragx.app.commands.score.show", None)
