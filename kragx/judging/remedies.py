@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kragx.errors import JudgingError, shorten
+from kragx.errors import JudgingError
 from kragx.judging.client import FailureKind
 
 _REMEDIES: Mapping[FailureKind | int, str] = {
@@ -32,21 +32,28 @@ def remedy(kind: FailureKind, status: int | None = None) -> str:
 
 
 def failure_lines(judging: Mapping[str, Any]) -> Iterator[str]:
-    """A line for each kind of failure: how many, one of them with the provider's words, a remedy.
+    """A line for each kind of failure, the most frequent first: how many, what to do, an example.
+
+    Ids and the provider's words are cut, as a line should be read at a glance.
 
     Args:
         judging: plain values of a `Tally`; those of earlier versions have no examples.
     """
     examples = judging.get("failure_examples", {})
-    for kind, count in judging["failures"].items():
+    by_count = sorted(judging["failures"].items(), key=lambda failure: -failure[1])
+    for kind, count in by_count:
         if kind not in examples:
             continue
         example = examples[kind]
         ids = (("query", example["query_id"]), ("document", example["document_id"]))
-        place = ", ".join(f"{what} {name}" for what, name in ids if name is not None)
-        words = shorten(example["detail"], 200) if example["detail"] else ""
-        such = ": ".join(filter(None, (place, words))) or "one"
-        yield f"{count} {kind}, such as {such}; {example['remedy']}"
+        place = ", ".join(f"{what} {_cut(name, 40)}" for what, name in ids if name is not None)
+        words = repr(_cut(example["detail"], 120)) if example["detail"] else ""
+        such = ": ".join(filter(None, (place, words)))
+        yield f"{count} {kind}: {example['remedy']}" + (f"; such as {such}" if such else "")
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def too_many_missing(judging: Mapping[str, Any], max_missing: float, further: str) -> JudgingError:

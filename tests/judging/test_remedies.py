@@ -36,9 +36,12 @@ def test_an_example_of_each_kind(store):
     assert examples["refusal"]["detail"].startswith("I would rather not, really")
     assert len(examples["refusal"]["detail"]) <= 300
     assert examples["api_error"]["remedy"] == remedy("api_error")
-    (blocked,) = (line for line in evaluation.remarks if "api_error, such as" in line)
-    assert blocked.startswith("1 api_error, such as query ")
-    assert f"'403: policy'; {remedy('api_error')}" in blocked
+    refused, blocked = (line for line in evaluation.remarks if "; such as query " in line)
+    assert refused.startswith(f"2 refusal: {remedy('refusal')}; such as query ")
+    assert refused.endswith("really...'")
+    assert len(refused) < 250
+    assert blocked.startswith(f"1 api_error: {remedy('api_error')}; such as query ")
+    assert blocked.endswith(": '403: policy'")
     again = evaluate(GOLD, RUN, match=match, metrics=["hit_rate@3"]).counts["judging"]
     assert again["failure_examples"] == examples  # of what is stored as well
 
@@ -48,9 +51,9 @@ def test_too_many_missing(store):
     match = {"method": "llm", "judge": judge_of(ScriptedClient(reply), store)}
     with pytest.raises(JudgingError, match=r"3 of 6 judgements are missing") as raised:
         evaluate(GOLD, RUN, match=match)
-    _, blocked, refused, last = str(raised.value).split("\n  ")
-    assert blocked.startswith("1 api_error, such as query ")
-    assert refused.startswith("2 refusal, such as query ")
+    _, refused, blocked, last = str(raised.value).split("\n  ")
+    assert blocked.startswith("1 api_error: ")
+    assert refused.startswith("2 refusal: ")
     assert "\x1b" not in refused
     assert str(store) in last
 
