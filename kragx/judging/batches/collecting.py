@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kragx.errors import JudgingError
+from kragx.errors import JudgingError, shorten
 from kragx.judging.asking import judged, shown
 from kragx.judging.batches.lines import ResultLines
 from kragx.judging.batches.service import ENDED, BatchService, GoneError, Remote
@@ -22,6 +22,7 @@ from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.counting import counted
 from kragx.judging.keys import output_limit
 from kragx.judging.question import Judgement
+from kragx.judging.remedies import remedy
 from kragx.judging.rubric import Rubric, read_rubric
 from kragx.judging.store import Address, NoStoreError, Store
 from kragx.judging.store.batch import Batch
@@ -42,6 +43,7 @@ class Collected:
     Attributes:
         n_grades: questions that have one now.
         failures: how many were answered and have none, by kind.
+        examples: of each kind what the first says, and what to do.
         spent: what the answers used.
         n_not_run: questions that the batch ended before.
         n_without: questions that no line is about.
@@ -51,6 +53,7 @@ class Collected:
 
     n_grades: int
     failures: Counter[str]
+    examples: Mapping[str, str]
     spent: Spent
     n_not_run: int
     n_without: int
@@ -62,6 +65,7 @@ class Collected:
         """What is not as it should be."""
         if self.failures:
             yield f"without a grade: {listed(self.failures)}"
+        yield from (f"{kind}, such as {text}" for kind, text in self.examples.items())
         counts = {
             "not run before it ended": self.n_not_run,
             "no answer came for": self.n_without,
@@ -138,7 +142,9 @@ class Overview(Result):
             spent = collected.spent
             tokens = f"{spent.prompt_tokens} + {spent.completion_tokens} tokens"
             yield Line(f"{visible(name)}: {collected.n_grades} grades, {tokens}", item="-")
-            yield from (warning(f"{visible(name)}: {remark}") for remark in collected.remarks)
+            yield from (
+                warning(f"{visible(name)}: {visible(remark)}") for remark in collected.remarks
+            )
         if self.collected:
             yield self._cost()
         yield from (warning(visible(problem)) for problem in self.problems)
@@ -325,6 +331,7 @@ def _stored(
     limit, model = output_limit(client), str(client.get("model"))
     has_tool = Dialect.of(dialect).answer_format == "tool"
     attempts: list[Judgement] = []
+    examples: dict[str, str] = {}
     spent = Spent()
     for key, (status, body) in lines.answers.items():
         rubric, tokens = questions[key]
@@ -334,12 +341,17 @@ def _stored(
         spent.add(count.spent)
         attempt = judged(key, answer, count, read[rubric], None, limit, model)
         uid = hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32]
-        attempts.append(shown(replace(attempt, uid=uid, source="batch"), secrets))
+        attempt = shown(replace(attempt, uid=uid, source="batch"), secrets)
+        attempts.append(attempt)
+        if attempt.failure is not None and attempt.failure not in examples:
+            words = shorten(attempt.detail or "no words", 200)
+            examples[attempt.failure] = f"{words}; {remedy(attempt.failure, status)}"
     for start in range(0, len(attempts), _TOGETHER):
         store.add(attempts[start : start + _TOGETHER])
     return Collected(
         n_grades=sum(attempt.grade is not None for attempt in attempts),
         failures=Counter(attempt.failure for attempt in attempts if attempt.failure is not None),
+        examples=examples,
         spent=spent,
         n_not_run=len(lines.not_run),
         n_without=len(questions) - len(lines.answers) - len(lines.not_run),

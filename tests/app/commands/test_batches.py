@@ -216,6 +216,7 @@ def test_lines_of_all_kinds(kragx, config, server):
     assert "lines that cannot be read: 5" in done.out
     assert "lines about what was not asked: 1" in done.out
     assert all(f"{kind}: 1" in done.out for kind in ("refusal", "rate_limit", "api_error"))
+    assert "something broke'; see what the server says" in " ".join(done.out.split())
     n_asked = len(server.asked())
     by_kind = Counter(row.get("failure") for row in rows())
     assert by_kind == {None: n_asked - 3, "api_error": 1, "rate_limit": 1, "refusal": 1}
