@@ -91,18 +91,19 @@ class Agenda:
                 if turn is not None:
                     self._keys.popleft()
                     return turn
-                if not self._claim() and len(self._held) == len(self._keys):
+                if not await self._claim() and len(self._held) == len(self._keys):
                     await asyncio.sleep(wait)
                     wait = min(longest, 2 * wait)
             return None
 
-    def _claim(self) -> bool:
+    async def _claim(self) -> bool:
         """Claim the next keys, and put those that others hold last; whether one has a turn."""
         keys = [key for key in islice(self._keys, self._at_once) if key not in self._own]
-        claimed = self._store.claim(keys)
+        store = self._store
+        claimed = await store.aside(store.claim, keys)
         # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
-        pending = {} if self._ask_pending else pending_in(self._store, claimed.keys)
-        settled = self._store.settled(keys)
+        pending = {} if self._ask_pending else await store.aside(pending_in, store, claimed.keys)
+        settled = await store.aside(store.settled, keys)
         for key in keys:
             answer, before = settled.get(key), self._known.get(key)
             if answer is not None and answer.grade is None:
@@ -135,4 +136,4 @@ class Agenda:
         while True:
             await asyncio.sleep(_RENEWAL)
             with suppress(StoreFailedError):
-                self._store.renew()
+                await self._store.aside(self._store.renew)

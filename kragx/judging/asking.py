@@ -5,7 +5,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kragx.judging.agenda import Agenda
@@ -254,6 +254,7 @@ def judged(
     asked_model: str | None,
 ) -> Judgement:
     """What is kept of an answer: its grade, or why it has none."""
+    usage = count.usage
     read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
     outcome: dict[str, Any] = (
         {"failure": read.kind, "detail": read.detail}
@@ -266,7 +267,10 @@ def judged(
         at=now(),
         raw=answer.text,
         **outcome,
-        **{f"{kind}_tokens": number for kind, number in asdict(count.usage).items()},
+        prompt_tokens=usage.prompt,
+        completion_tokens=usage.completion,
+        cached_tokens=usage.cached,
+        reasoning_tokens=usage.reasoning,
         counting=count.counting,
         seconds=None if seconds is None else round(seconds, 4),
         model=answer.model,

@@ -137,6 +137,8 @@ class Ledger:
 
     def _shortage(self, room: Spent, store: Store) -> Shortage | None:
         """What has no room for a call; None if there is room."""
+        if not self._limits:
+            return None
         self._read(store, _OFTEN)
         spent = self.spent + self.unknown
         for budget, period in self._limits:

@@ -180,6 +180,7 @@ class Runner:
                             self._tally.n_stored += not turn.is_joined
                     writer.finish(key)
                     advance()
+                    await writer.kept()
                     if alone and not asker.breaker.unproven:
                         return
 
@@ -193,7 +194,7 @@ class Runner:
             except StoreFailedError as error:
                 writer.error = error
             finally:
-                writer.close()
+                await writer.close()
         if asker.over_budget and (shortage := settings.ledger.shortage) is not None:
             self._warn_of_changes()
             n_left = sum(judgement.failure == "not_asked" for judgement in self._done.values())

@@ -10,7 +10,7 @@ from kragx.judging.docket import Docket
 from kragx.judging.question import Judgement
 from kragx.judging.store import Store, StoreFailedError, record
 
-_TOGETHER = 0.005  # seconds; one commit for what arrives within them costs as much as for one row
+_TOGETHER = 0.002  # seconds; one commit for what arrives within them costs as much as for one row
 
 
 class Writer:
@@ -25,35 +25,55 @@ class Writer:
         self._store, self._docket, self._agenda = store, docket, agenda
         self._attempts: list[Judgement] = []  # not yet committed
         self._finished: list[str] = []
+        self._next: asyncio.Task[None] | None = None  # commits them
+        self._commits: set[asyncio.Task[None]] = set()  # under way
 
     def keep(self, attempt: Judgement) -> None:
         """Have an attempt committed, in a few milliseconds."""
         self._attempts.append(attempt)
-        if len(self._attempts) == 1:
-            asyncio.get_running_loop().call_later(_TOGETHER, self._commit)
+        if self._next is None:
+            self._next = asyncio.create_task(self._commit_soon())
+            self._commits.add(self._next)
+            self._next.add_done_callback(self._commits.discard)
 
     def finish(self, key: str) -> None:
         """Let others know, after the next commit, that nothing more is asked for a key."""
         self._finished.append(key)
 
-    def close(self) -> None:
+    async def kept(self) -> None:
+        """Wait until what was kept last is committed; who asks on before can lose more."""
+        if self._next is not None:
+            await asyncio.shield(self._next)
+
+    async def close(self) -> None:
         """Commit what is left.
 
         Raises:
             JudgingError: the store took or takes no more; what it lacks is in a file to import.
         """
-        self._commit()
+        if self._commits:
+            await asyncio.wait(self._commits)
+        await self._commit()
         if self.error is not None:
             raise JudgingError(
                 f"{self.error}; {self._rescued()}, and nothing more was asked"
             ) from self.error
 
-    def _commit(self) -> None:
+    async def _commit_soon(self) -> None:
+        await asyncio.sleep(_TOGETHER)
+        self._next = None
+        if self.error is None:  # else `close` tries once more
+            await self._commit()
+
+    async def _commit(self) -> None:
+        attempts, finished = self._attempts, self._finished
+        if not attempts:
+            return
+        self._attempts, self._finished = [], []
         try:
-            if self._attempts:
-                self._store.add(self._attempts, self._finished)
-                self._attempts, self._finished = [], []
+            await self._store.aside(self._store.add, attempts, finished)
         except StoreFailedError as error:
+            self._attempts = attempts + self._attempts
             self.error = error
             self._agenda.closed = True  # what cannot be kept is not asked for
 

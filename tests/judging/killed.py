@@ -6,6 +6,7 @@ every FAULTS-th meets a fault at first, and prints how many calls that took.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from kragx.judging import Judge
@@ -13,6 +14,9 @@ from tests.judging.support import ask, openai_client
 
 FAULTS = ("broken", "hangs up")
 """What the server does to a document of this name when it sees it first."""
+
+PROCESS = "x-process"
+"""The header that says which process asks."""
 
 
 def documents(number, every=0):
@@ -24,9 +28,8 @@ def documents(number, every=0):
 
 def main(base_url, store, number, concurrency=8, every=0):
     """Judge, and say how many calls it took."""
-    judge = Judge(
-        openai_client(base_url), store=store, concurrency=int(concurrency), progress=False
-    )
+    client = openai_client(base_url, headers={PROCESS: str(os.getpid())})
+    judge = Judge(client, store=store, concurrency=int(concurrency), progress=False)
     judged = judge.judge(list(map(ask, documents(int(number), int(every)))))
     assert [each.grade for each in judged.judgements] == [at % 4 for at in range(int(number))]
     sys.stdout.write(str(judged.tally.n_calls))

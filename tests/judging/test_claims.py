@@ -6,6 +6,7 @@ import asyncio
 import os
 import sqlite3
 import threading
+import time
 from contextlib import closing
 
 import pytest
@@ -22,6 +23,12 @@ GRADES = [n % 4 for n in range(40)]
 def by_document(request):
     """The grade that the document ends with."""
     return int(request.messages[1][1].rsplit("grade-", 1)[1][0])
+
+
+def n_stored(store):
+    """How many attempts are committed."""
+    with closing(sqlite3.connect(store)) as db:
+        return db.execute("SELECT count(*) FROM attempts").fetchone()[0]
 
 
 class Slow(ScriptedClient):
@@ -168,3 +175,51 @@ def test_a_batch_that_is_planned_meanwhile(any_store, again):
     assert 5 <= len(client.requests) == 40 - len(pending) <= 8
     assert judged.tally.failures == {"pending": len(pending)}
     assert judged.tally.n_joined == judged.tally.n_stored == 0
+
+
+def test_what_a_kill_can_lose(store):
+    """Whenever a question is asked, no more than `concurrency` are asked and not committed yet."""
+
+    class Watching(Slow):
+        asked = most = 0
+
+        async def ask(self, request):
+            self.asked += 1
+            self.most = max(self.most, self.asked - n_stored(store))
+            return await super().ask(request)
+
+    client = Watching(by_document)
+    assert grades(judge_of(client, store, concurrency=4).judge(QUESTIONS)) == GRADES
+    assert client.most == 4
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("way", ["add", "claim"])
+def test_a_slow_server_holds_nothing_up(database, monkeypatch, way):
+    """What else runs in the event loop goes on while a database server takes its time."""
+    gaps = []
+
+    def slow(*arguments):
+        time.sleep(0.3)
+        return at_once(*arguments)
+
+    at_once = getattr(Store, way)
+    monkeypatch.setattr(Store, way, slow)
+
+    async def ticking():
+        while True:
+            before = time.perf_counter()
+            await asyncio.sleep(0.01)
+            gaps.append(time.perf_counter() - before)
+
+    async def both():
+        ticks = asyncio.create_task(ticking())
+        judge = judge_of(Slow(by_document), database, concurrency=4)
+        await judge.ajudge([ask("before grade-0")])  # opens it
+        gaps.clear()
+        judged = await judge.ajudge(QUESTIONS[:8])
+        ticks.cancel()
+        return judged
+
+    assert grades(asyncio.run(both())) == GRADES[:8]
+    assert max(gaps) < 0.25

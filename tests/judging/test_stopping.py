@@ -234,7 +234,8 @@ def test_an_interrupt_waits_for_answers(store, capsys):
     client = Slow(lambda _: 2)
     interrupted_after(20, client, judge_of(client, store, concurrency=16))
     assert n_stored(store) == client.answered == len(client.requests) < 60
-    assert "16 answers under way are waited for" in capsys.readouterr().err
+    # Not all 16: some wait until their last answer is committed.
+    assert re.search(r"interrupted; \d+ answers under way are waited for", capsys.readouterr().err)
 
 
 def test_a_second_interrupt_breaks_off(store):

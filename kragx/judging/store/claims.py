@@ -8,6 +8,7 @@ see at once that it is gone.
 import os
 import socket
 import uuid
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -51,21 +52,20 @@ class Claims:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.ended: list[str] = []
+        self.ended: deque[str] = deque()  # which several threads may use at once
         self._owner = f"{_machine()}/{os.getpid()}/{uuid.uuid4().hex}"
 
     def claim(self, keys: Sequence[str]) -> Claimed:
         """Claim what nobody else has claimed."""
-        claimed = self._database.do(lambda db: self._claim(db, keys), write=True)
-        self.ended = []
-        return claimed
+        ended = [self.ended.popleft() for _ in range(len(self.ended))]
+        return self._database.do(lambda db: self._claim(db, keys, ended), write=True)
 
-    def _claim(self, db: Connection, keys: Sequence[str]) -> Claimed:
+    def _claim(self, db: Connection, keys: Sequence[str], ended: Sequence[str]) -> Claimed:
         now = _now(db)
         wanted = _OWN.key.in_(keys)
-        if self.ended:
+        if ended:
             is_own = _OWN.owner == self._owner
-            db.execute(delete(claims).where(is_own, _OWN.key.in_(self.ended)))
+            db.execute(delete(claims).where(is_own, _OWN.key.in_(ended)))
         others = db.execute(
             select(_OWN.key, _OWN.owner, _OWN.until > now).where(wanted, _OWN.owner != self._owner)
         ).all()
@@ -92,7 +92,7 @@ class Claims:
     def close(self) -> None:
         """Claim nothing more."""
         query = delete(claims).where(_OWN.owner == self._owner)
-        self._database.do(lambda db: db.execute(query), write=True)
+        self._database.do(lambda db: db.execute(query), write=True, waits=())
 
 
 def live(db: Connection) -> set[str]:

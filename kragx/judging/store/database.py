@@ -1,5 +1,6 @@
 """Statements for a judgement store, the same for SQLite and PostgreSQL."""
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -39,33 +40,46 @@ class Database:
 
     def __init__(self, address: Address, make: bool) -> None:
         self._address = address
+        self._lock = threading.Lock()
         try:
             self._connection, self.read_only, self._lacking = opened(address, make=make)
         except (SQLAlchemyError, OSError) as error:
             raise DataError(f"{address}: not a judgement store: {reason(error)}") from None
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        """Close the connection, once nothing is done with it."""
+        with self._lock:
+            self._connection.close()
 
-    def do(self, work: Callable[[Connection], _Result], *, write: bool = False) -> _Result:
+    def do(
+        self,
+        work: Callable[[Connection], _Result],
+        *,
+        write: bool = False,
+        waits: Iterable[float] = _WAITS,
+    ) -> _Result:
         """What a piece of work gives, all of which is done, or nothing.
 
         A database server that is gone for a moment is asked again: what is written is the same
         when it is written twice.
+
+        Args:
+            work: what is done with a connection, by one thread at a time.
+            write: whether it writes.
+            waits: seconds before a server is asked again, each time.
 
         Raises:
             StoreFailedError: it cannot be done.
         """
         if write and self.read_only:
             raise StoreFailedError("the judgement store may only be read", path=str(self._address))
-        waits = iter(() if self._address.path else _WAITS)
+        left = iter(() if self._address.path else waits)
         while True:
             try:
-                with transaction(self._connection, write=write):
+                with self._lock, transaction(self._connection, write=write):
                     return work(self._connection)
             except SQLAlchemyError as error:
-                wait = next(waits, None) if isinstance(error, OperationalError) else None
+                wait = next(left, None) if isinstance(error, OperationalError) else None
                 if wait is None:
                     problem = f"the judgement store failed: {reason(error)}"
                     raise StoreFailedError(problem, path=str(self._address)) from None

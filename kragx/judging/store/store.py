@@ -1,12 +1,13 @@
 """What is written to a judgement store, and read from it."""
 
+import asyncio
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from kragx.errors import DataError, shorten
 from kragx.judging.client import words_of
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
 _BEFORE_TEXTS = ',"document":'
 _QUESTION = ("key", "material")
 _PAIR = ("key", "query_id", "document_id")
+_Result = TypeVar("_Result")
 
 
 class Store:
-    """A judgement store, to be used as a context manager in one thread.
+    """A judgement store, to be used as a context manager.
 
     Args:
         address: the SQLite file, whose folder is made, or the URL of a PostgreSQL database.
@@ -140,6 +142,12 @@ class Store:
 
             self._claims = Claims(self._database)
         return self._claims.claim(keys)
+
+    async def aside(self, work: Callable[..., _Result], *args: object) -> _Result:
+        """What a piece of work with the store gives; a server's answer holds up no event loop."""
+        if self.address.path:
+            return work(*args)
+        return await asyncio.to_thread(work, *args)
 
     def renew(self) -> None:
         """Keep what one has claimed."""
