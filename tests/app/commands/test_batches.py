@@ -374,7 +374,7 @@ def test_no_server(kragx, config, server, here):
     path = config()
     kragx("judge", "submit", path)
     status = kragx("judge", "status", path, "--set", "judge.base_url=http://127.0.0.1:9/v1")
-    assert "it is not known how" not in status.out
+    assert "it is not known how to reach" in status.out
     assert status.code == 0
     config_text = Path(path).read_text().replace(server.base_url, "http://127.0.0.1:9/v1")
     Path("elsewhere.yaml").write_text(config_text)
