@@ -103,10 +103,21 @@ def further_remarks(
         yield from _judging(counts["judging"], settings.get("pool"))
 
 
-def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iterator[str]:
-    """What judging took and what is missing."""
+def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
+    """Which judgements are missing, why, and what to do; nothing where none is."""
     from kragx.judging.remedies import failure_lines  # loads all of judging
 
+    if judging["n_missing"]:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in judging["failures"].items())
+        yield (
+            f"missing: {judging['n_missing']} ({kinds}), estimated, never taken for 0; in brackets "
+            "what the numbers can become"
+        )
+        yield from failure_lines(judging)
+
+
+def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iterator[str]:
+    """What judging took and what is missing."""
     n_missing, n_judgements = judging["n_missing"], judging["n_judgements"]
     # First, as a screen shows only the first remarks: what a number is of comes before its price.
     if pool:
@@ -118,13 +129,7 @@ def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iter
         f"judged: {n_judgements - n_missing} of {n_judgements} "
         f"(coverage {percent(judging['coverage'])})"
     )
-    if n_missing:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in judging["failures"].items())
-        yield (
-            f"missing: {n_missing} ({kinds}), estimated, never taken for 0; in brackets what the "
-            "numbers can become"
-        )
-        yield from failure_lines(judging)
+    yield from missing_remarks(judging)
     if n_refused := judging.get("n_refused"):
         yield f"requests while the server had no room (429) or was away: {n_refused}, waited for"
     yield (

@@ -7,6 +7,7 @@ from typing import Any
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
 from kragx.comparison.side_by_side import remarks_on
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.wording import missing_remarks
 from kragx.printing import Heading, Line, Part, as_markdown, warning
 
 
@@ -41,9 +42,7 @@ def report_markdown(
         ),
         *record,
     ]
-    groups = [
-        list(group) for _, group in groupby(evaluations, lambda evaluation: evaluation.match_name)
-    ]
+    groups = _by_matcher(evaluations)
     several = len(groups) > 1
     for comparison, group in zip(comparisons, groups):
         if several:
@@ -66,8 +65,12 @@ def summary_markdown(
     comparisons: Sequence[Comparison],
     changes: Sequence[Change],
     gates: Sequence[GateResult],
+    evaluations: Sequence[Evaluation] = (),
 ) -> str:
-    """The gates, the numbers and what changed, short enough for the page of a CI job."""
+    """The gates, the numbers and what changed, short enough for the page of a CI job.
+
+    Of the `evaluations` that the comparisons are of it says which judgements are missing.
+    """
     bad = failed(gates)
     lost = dict.fromkeys(name for own in comparisons for name in own.not_comparable)
     verdicts = [f"❌ not comparable, as failed: {', '.join(lost)}"] if lost else []
@@ -76,13 +79,22 @@ def summary_markdown(
         verdicts.append(passed)
     parts: list[Part] = [Heading(": ".join(filter(None, ("kragx", "; ".join(verdicts)))))]
     parts += [gates_table(bad or gates)] if gates else []
+    groups = _by_matcher(evaluations) or [[]] * len(comparisons)
     # Which questions fail is the same under each matcher.
     parts += [line for own in comparisons[:1] for of in own.failures for line in of.describe()]
-    for comparison in comparisons:
+    for comparison, group in zip(comparisons, groups):
         if len(comparisons) > 1:
             parts.append(Heading(f"Match: {comparison.match}", level=3))
-        parts += [comparison.means_table(), *comparison.recommendations[0].describe()]
+        parts += [comparison.means_table(group), *comparison.recommendations[0].describe()]
+        for evaluation in group:
+            missing = missing_remarks(evaluation.counts.get("judging", {"n_missing": 0}))
+            parts += [warning(f"{evaluation.name}: {remark}") for remark in missing]
     return as_markdown([*parts, *_changes(changes)])
+
+
+def _by_matcher(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
+    groups = groupby(evaluations, lambda evaluation: evaluation.match_name)
+    return [list(group) for _, group in groups]
 
 
 def _comparison(

@@ -389,7 +389,7 @@ def test_other_file_is_no_store(tmp_path):
 
     text = tmp_path / "text"
     text.write_text("no database, and long enough to be read as the start of one" * 20)
-    with pytest.raises(DataError, match="not a judgement store"), Store(text):
+    with pytest.raises(DataError, match="cannot be opened as a judgement store"), Store(text):
         pass
     other = tmp_path / "other.sqlite"
     with sqlite3.connect(other) as db:

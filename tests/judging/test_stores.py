@@ -214,7 +214,7 @@ def test_a_database_that_may_only_be_read(postgresql, database):
     """The same, of somebody with the right to select alone, and of a database without tables."""
     address = database.replace("postgres:", "guest:", 1)
     postgresql.psql("CREATE ROLE guest LOGIN;")
-    with pytest.raises(DataError, match="not a judgement store: permission denied"):
+    with pytest.raises(DataError, match="cannot be opened as a judgement store: permission denied"):
         judge_of(ScriptedClient([]), address).judge([ask("d0")])
     assert judge_of(ScriptedClient([]), address).stored([ask("d0")]) == [None]
     judge_of(ScriptedClient([0, 1, 3]), database, concurrency=1).judge(

@@ -11,7 +11,7 @@ from kragx.app.commands import options as opt
 from kragx.app.commands.output import show
 from kragx.app.config import RunConfig, load
 from kragx.app.folder.written import claimed
-from kragx.errors import JudgingError, RetrieverError, UsageError
+from kragx.errors import DataError, JudgingError, RetrieverError, UsageError
 from kragx.judging import DEFAULT_STORE, Judge
 from kragx.judging.batches.collecting import Overview, look_after
 from kragx.judging.batches.lines import MOST_REQUESTS
@@ -115,13 +115,15 @@ def collect(
 ) -> None:
     """Store the answers of the batches that have ended.
 
-    Ends with 4 while anything is pending. Nothing is lost or stored twice if it is interrupted.
+    Ends with 4 while anything is pending, and with 3 where there is no such store. Nothing is
+    lost or stored twice if it is interrupted.
     """
-    n_pending = 0
-    for overview in _each_store(config, settings, store, collect=True):
+    overviews = _each_store(config, settings, store, collect=True)
+    for overview in overviews:
         show(format, overview.describe, overview.to_dict)
-        n_pending += overview.n_pending
-    if n_pending:
+    if not any(overview.is_there for overview in overviews):
+        raise typer.Exit(DataError.exit_code)
+    if any(overview.n_pending for overview in overviews):
         raise typer.Exit(JudgingError.exit_code)
 
 

@@ -1,6 +1,6 @@
 """`kragx run`, `report` and `compare`: from a config to its result folder, and what folders say."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,12 +11,14 @@ from kragx import printing
 from kragx.app import config as configs, pipeline
 from kragx.app.commands import options as opt
 from kragx.app.commands.output import show, written
-from kragx.app.compare_folders import compare_folders
+from kragx.app.compare_folders import Compared, compare_folders
 from kragx.app.folder.sealed import inside
 from kragx.app.folder.written import claimed
+from kragx.app.run_report import RunReport
 from kragx.app.screen import judging_plan
-from kragx.comparison import Change, Comparison, GateResult, failed
+from kragx.comparison import Comparison, failed
 from kragx.errors import RetrieverError, UsageError
+from kragx.evaluation.evaluation import Evaluation
 from kragx.report.csv_files import means_csv, write_text
 from kragx.report.markdown import changes_markdown, summary_markdown
 
@@ -87,7 +89,7 @@ def run(
     if folder is not None:
         page = f"; open {_short(folder / 'report.html')}" if loaded.html else ""
         printing.say(f"written to {_short(folder)}{page}")
-    _end(summary, outcome.comparisons, outcome.changes, outcome.gates, outcome.failures)
+    _end(summary, outcome, outcome.comparisons, outcome.evaluations)
 
 
 def report(
@@ -144,7 +146,7 @@ def report(
         )
     if figures is not None:
         written(outcome.draw(figures, language=language or "en"))
-    _end(summary, outcome.comparisons, outcome.changes, outcome.gates, outcome.failures)
+    _end(summary, outcome, outcome.comparisons, outcome.evaluations)
 
 
 def compare(
@@ -201,7 +203,7 @@ def compare(
         compared.to_dict,
         markdown=lambda: changes_markdown(compared.changes, compared.gates, compared.origins),
     )
-    _end(summary, (), compared.changes, compared.gates, compared.failures)
+    _end(summary, compared)
 
 
 def _tolerating(max_failed: float | None) -> list[str]:
@@ -211,18 +213,18 @@ def _tolerating(max_failed: float | None) -> list[str]:
 
 def _end(
     summary: Path | None,
-    comparisons: Sequence[Comparison],
-    changes: Sequence[Change],
-    gates: Sequence[GateResult],
-    failures: Collection[str],
+    outcome: RunReport | Compared,
+    comparisons: Sequence[Comparison] = (),
+    evaluations: Sequence[Evaluation] = (),
 ) -> None:
     """Write the summary, if a file is named for it, and say by the exit code what went wrong."""
     if summary is not None:
-        write_text(summary, summary_markdown(comparisons, changes, gates))
-    if failures:
-        printing.say(f"not comparable, as failed: {', '.join(failures)}")
+        text = summary_markdown(comparisons, outcome.changes, outcome.gates, evaluations)
+        write_text(summary, text)
+    if outcome.failures:
+        printing.say(f"not comparable, as failed: {', '.join(outcome.failures)}")
         raise typer.Exit(RetrieverError.exit_code)
-    if failed(gates):
+    if failed(outcome.gates):
         raise typer.Exit(1)
 
 

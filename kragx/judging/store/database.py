@@ -44,7 +44,8 @@ class Database:
         try:
             self._connection, self.read_only, self._lacking = opened(address, make=make)
         except (SQLAlchemyError, OSError) as error:
-            raise DataError(f"{address}: not a judgement store: {reason(error)}") from None
+            problem = f"cannot be opened as a judgement store: {reason(error)}"
+            raise DataError(f"{address}: {problem}") from None
 
     def close(self) -> None:
         """Close the connection, once nothing is done with it."""

@@ -131,7 +131,9 @@ def test_submit_collect_run(kragx, config, server):
 
 def test_nothing_there(kragx, here):
     """No store is said to be none, and a config that judges nothing is an error."""
-    assert "there is no such store; go to the folder of the submit" in kragx("judge", "collect").out
+    nowhere = kragx("judge", "collect")
+    assert "there is no such store; go to the folder of the submit" in nowhere.out
+    assert nowhere.code == 3
     Path("gold.jsonl").write_text('{"query_id": "q", "query": "why?", "gold": [{"text": "x"}]}')
     Path("kragx.yaml").write_text("dataset: gold.jsonl\nretrievers: {one: {results: gold.jsonl}}")
     for name in ("submit", "status", "collect"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 
 import pytest
@@ -296,6 +297,35 @@ def test_the_summary_of_a_job(run, here):
         "## kragx: ❌ not comparable, as failed: slow; ✅ every gate passed\n"
     )
     assert "slow failed on 12 of 36 questions" in summary
+
+
+UNSURE = """
+import json
+from kragx.judging import Answer, Failure
+
+class Unsure:
+    settings = {"provider": "test", "base_url": None, "model": "none"}
+    n = 0
+
+    async def ask(self, request):
+        Unsure.n += 1
+        if Unsure.n % 3 == 0:
+            return Failure("refusal", "I would rather not")
+        return Answer(json.dumps({"reason": "as it is", "grade": Unsure.n % 4}))
+"""
+
+
+def test_the_summary_of_a_job_says_what_was_not_judged(run, here):
+    """A value that rests on guessed judgements stands beside what it can become, and why."""
+    (here / "six_client.py").write_text(UNSURE, encoding="utf-8")
+    judge = {"client": "six_client:Unsure", "store": "store.sqlite", "max_missing": 0.9}
+    config = {"match": {"method": "llm", "mode": "support"}, "judge": judge}
+    assert run("--summary", "s.md", retrievers=only("good"), **config).code == 0
+    sys.modules.pop("six_client", None)
+    summary = (here / "s.md").read_text(encoding="utf-8")
+    assert re.search(r"good: missing: \d+ \(\d+ refusal\), estimated, never taken for 0", summary)
+    assert re.search(r"good: .*I would rather not", summary)
+    assert re.search(r"mrr@2` .*\(0\.\d+ to [01]\.\d+\)", summary)
 
 
 def test_gates_in_pytest(run, here):

@@ -7,8 +7,10 @@ from itertools import pairwise
 
 import pytest
 
-from kragx import compare, evaluate, write_html
+from kragx import GoldDataset, Run, compare, evaluate, write_html
 from kragx.comparison import Settings, check_gates, parse_gates
+from kragx.judging import Failure, Judge
+from kragx.judging.clients.scripted import ScriptedClient
 from tests.report.browser.conftest import HOSTILE, dataset, runs
 
 
@@ -297,6 +299,29 @@ def test_failures_are_said_beside_the_verdict(opened):
         "weak</script> failed on 1 of 40 questions; they count as empty lists."
         in opened().inner_text(".cautions")
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en-US", "once they are known, hit_rate@1 of one can be anything from 0.500 to 1.000."),
+        ("ko-KR", "채워지면 one의 hit_rate@1 값은 0.500~1.000 범위의 어떤 값이든 될 수 있습니다."),
+    ],
+)
+def test_missing_judgements_are_said_beside_the_value(opened, tmp_path, language, said):
+    """One of two questions has no grade: the value that is shown is no more than a guess."""
+    documents = {"q1": ["강이 흐른다"], "q2": ["산이 높다"]}
+    client = ScriptedClient([3, Failure("refusal", "no")])
+    judge = Judge(client, store=tmp_path / "store.sqlite", max_missing=0.9, concurrency=1)
+    result = evaluate(
+        GoldDataset.from_documents(documents),
+        Run.from_documents(documents, name="one"),
+        match={"method": "llm", "mode": "support", "judge": judge},
+        metrics=["hit_rate@1"],
+    )
+    write_html([result], tmp_path / "report.html")
+    page = opened(path=tmp_path / "report.html", language=language)
+    assert said in page.inner_text(".verdict")
 
 
 def test_a_failure_is_one_where_the_lists_are_not_given_too(opened, tmp_path):

@@ -22,10 +22,18 @@ function verdict() {
       el("div.figure-number", {}, el("b", {}, number(own.value, shownMetric)), el("span", {}, ends(own, shownMetric)),
         missing(own.low) ? null : el("small.muted", {}, confidenceText())),
       el("div", {}, el("p.headline", {}, headline(shownMetric, best, own, leads, asGood), " ", badge),
-        el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), how ? el("p.how", {}, how) : null, failedHere())),
+        el("p.muted.small", {}, `${shownMetric.name}: `, meaning(shownMetric)), how ? el("p.how", {}, how) : null, missingHere(best, shownMetric), failedHere())),
     el("div.verdict-more", {}, nextBest(leads, shownMetric), failures(best)),
     advice(),
   ]);
+}
+
+/** How far missing judgements leave the value open. */
+function missingHere(retriever, shownMetric) {
+  const [low, high] = cell(retriever).bounds[shownMetric.name] || [];
+  if (!(high - low > 1e-9)) return null;
+  const possible = t("range", number(low, shownMetric), number(high, shownMetric));
+  return el("p.how.lost", {}, phrase("missingHere", el("strong.metric", {}, shownMetric.name), strong(retrieverName(retriever)), possible));
 }
 
 /** Who is not compared, as they failed. */
