@@ -116,7 +116,9 @@ def test_used_to_the_end_and_never_passed(script, limit, times, concurrency):
         "calls": (billed.n_calls, spent.n_calls),
     }
     bill, used = totals[limit]
-    assert bill <= used <= amount
+    last_bit = 1e-12 * amount  # what was used and what is reserved are rounded, then added
+    assert bill <= used + last_bit
+    assert used <= amount + last_bit
     assert not n_left or used >= 0.95 * amount
 
 
