@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 from kragx.judging.client import Failure
+from kragx.judging.clients.http import UnreadableError
 
 _TRANSIENT = frozenset({408, 409, 425, 429})
 
@@ -48,6 +49,11 @@ def failed(error: Exception) -> Failure:
     name = type(error).__name__
     response = getattr(error, "response", None)
     status = getattr(error, "status_code", getattr(response, "status_code", None))
+    origin: BaseException = error
+    while origin.__cause__ is not None and not isinstance(origin, UnreadableError):
+        origin = origin.__cause__
+    if isinstance(origin, UnreadableError):
+        return Failure("api_error", str(origin), again=True)
     if (cause := _unreached(error)) is not None:
         return Failure("connection", _of_connecting(cause), again=True, away=True)
     if isinstance(error, TimeoutError) or "Timeout" in name:
@@ -57,7 +63,7 @@ def failed(error: Exception) -> Failure:
         return refused(status, getattr(response, "headers", {}), body)
     if "Connect" in name or _is_network(error):
         # A client may wrap whatever went wrong below it; only the network's own trouble counts.
-        origin: BaseException = error
+        origin = error
         while origin.__cause__ is not None and not _is_network(origin):
             origin = origin.__cause__
         if origin is not error and not _is_network(origin):

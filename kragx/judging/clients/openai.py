@@ -200,10 +200,8 @@ class OpenAIClient:
             return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
         except openai.APIStatusError as error:
             return error.response
-        except openai.APIError as error:
+        except (openai.APIError, UnreadableError) as error:  # openai 1 wraps it in one of its own
             return failed(error)
-        except UnreadableError as error:
-            return Failure("api_error", str(error), again=True)
 
     # -- what batches need (`kragx.judging.outbox.BatchClient`) -------------------------
 
