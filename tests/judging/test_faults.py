@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from kragx.errors import JudgingError
-from kragx.judging import JudgeWarning, LangChainClient, Store
+from kragx.judging import LangChainClient, Store
 from kragx.judging.question import SETTLED
 from tests.judging.faults import (
     CONTENTS,
@@ -24,6 +24,9 @@ from tests.judging.faults import (
 )
 from tests.judging.support import ENDPOINT, ask, judge_of, openai_client
 from tests.thoroughness import THOROUGH
+
+# Of other models' names; of each client in a thread of its own.
+pytestmark = pytest.mark.filterwarnings("ignore::kragx.judging.JudgeWarning")
 
 
 def chat_of(package, kind, **options):
@@ -85,12 +88,19 @@ def good(name):
 
 
 @cache
+def outcomes():
+    """The runs of all clients, at the same time: they wait for what hangs, most of it."""
+    with ThreadPoolExecutor(len(CLIENTS)) as pool:
+        return {client: pool.submit(runs, client) for client in CLIENTS}
+
+
 def outcome(client):
-    """What two runs gave, or what ended them."""
-    try:
-        return runs(client)
-    except Exception as error:
-        return error
+    """What two runs of a client gave.
+
+    Raises:
+        BaseException: what ended them.
+    """
+    return outcomes()[client].result()
 
 
 def runs(client):
@@ -107,9 +117,7 @@ def runs(client):
             server.asked.clear()
             options = {"timeout": TIMEOUT, "attempts": 2, "concurrency": 16}
             judge = judge_of(CLIENTS[client][1](server), store, **options)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", JudgeWarning)  # of other models' names
-                judged = judge.judge(questions)
+            judged = judge.judge(questions)
             judgements = dict(zip(texts, judged.judgements, strict=True))
             both.append((judgements, judged.tally, dict(server.asked)))
         with Store(store) as opened:
