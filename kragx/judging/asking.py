@@ -241,7 +241,8 @@ def shown(judgement: Judgement, secrets: Secrets) -> Judgement:
     said |= {name: secrets.masked(said[name]) for name in ("detail", "model", "fingerprint")}
     said["raw"] = raw
     texts: dict[str, Any] = {name: words_of(said[name], most) for name, most in _SAID.items()}
-    return replace(judgement, **texts)
+    changed = {name: text for name, text in texts.items() if text != getattr(judgement, name)}
+    return replace(judgement, **changed) if changed else judgement
 
 
 def judged(

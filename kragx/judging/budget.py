@@ -99,6 +99,11 @@ class Budget:
     def __post_init__(self) -> None:
         check_options(self)
 
+    @property
+    def is_boundless(self) -> bool:
+        """Whether there is no limit in it."""
+        return self.cost is None and self.calls is None and self.tokens is None
+
     def lacking(self, used: Used) -> str | None:
         """Which limit is less than what is used; None if none is."""
         for name in ("cost", "calls", "tokens"):

@@ -91,7 +91,9 @@ class Ledger:
     ) -> None:
         self.spent, self.unknown = Spent(), Spent()
         self.shortage: Shortage | None = None
-        self._limits = [(budget, Period(budget.per)) for budget in budgets.limits]
+        self._limits = [
+            (budget, Period(budget.per)) for budget in budgets.limits if not budget.is_boundless
+        ]
         self._prices, self._price = prices, prices.get(model)
         self._output_limit = output_limit
         self._reserved = Spent()

@@ -41,9 +41,13 @@ class Spent:
 
     def add(self, other: Spent) -> None:
         """Count what another one counted, too."""
-        counts = vars(self)
-        for name, more in vars(other).items():
-            counts[name] = counts[name] + more
+        # Field by field: several times for each call, and three times as fast as by their names.
+        self.n_calls += other.n_calls
+        self.n_calls_without_usage += other.n_calls_without_usage
+        self.n_calls_estimated += other.n_calls_estimated
+        self.prompt_tokens += other.prompt_tokens
+        self.completion_tokens += other.completion_tokens
+        self.cached_tokens += other.cached_tokens
 
     def __neg__(self) -> Spent:
         """What takes this off where it is added."""
@@ -116,6 +120,15 @@ class Tally(Spent):
     planned_most: Spent = field(default_factory=Spent, metadata=HIDDEN)
 
     also_plain = ("coverage",)
+
+    def add(self, other: Spent) -> None:
+        """Count what a call, or another tally, counted, too."""
+        if not isinstance(other, Tally):
+            super().add(other)
+            return
+        counts = vars(self)
+        for name, more in vars(other).items():
+            counts[name] = counts[name] + more
 
     def count(self, questions: Sequence[Question], judgements: Iterable[Judgement]) -> None:
         """Count the judgements of questions; one asked for several of them fails once."""
