@@ -14,9 +14,8 @@ from kragx.judging.client import Answer, Failure, Request, words_of
 from kragx.judging.counting import NO_CALL, Count, at_most, counted
 from kragx.judging.docket import Docket
 from kragx.judging.pace import believed, wait_before
-from kragx.judging.prompt import messages, read_answer, schema
-from kragx.judging.question import Judgement
-from kragx.judging.rubric import Rubric
+from kragx.judging.prompt import read_answer, request_for
+from kragx.judging.question import Judgement, Question
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import Store, now
 from kragx.judging.tally import Spent, Tally
@@ -70,7 +69,7 @@ class Asker:
         """
         settings = self._settings
         question, _ = self._docket.wanted[key]
-        request = Request(messages(question, key), schema(question.rubric), settings.timeout)
+        request = request_for(question, key, settings.timeout)
         number = n_refused = 0
         since: float | None = None  # when the server first had no room
         while True:
@@ -85,7 +84,7 @@ class Asker:
                     key,
                     answer,
                     reply.count,
-                    question.rubric,
+                    question,
                     reply.seconds,
                     settings.output_limit,
                     settings.model,
@@ -249,18 +248,18 @@ def judged(
     key: str,
     answer: Answer | Failure,
     count: Count,
-    rubric: Rubric,
+    question: Question,
     seconds: float | None,
     output_limit: int | None,
     asked_model: str | None,
 ) -> Judgement:
     """What is kept of an answer: its grade, or why it has none."""
     usage = count.usage
-    read = answer if isinstance(answer, Failure) else read_answer(answer.text, rubric)
+    read = answer if isinstance(answer, Failure) else read_answer(answer.text, question)
     outcome: dict[str, Any] = (
         {"failure": read.kind, "detail": read.detail}
         if isinstance(read, Failure)
-        else {"grade": read[0], "reason": read[1]}
+        else {"grade": read.grade, "reason": read.reason}
     )
     return Judgement(
         key=key,

@@ -76,11 +76,13 @@ class Request:
         messages: what the model reads.
         schema: the JSON schema that the answer must fit.
         timeout: seconds after which the client should give up.
+        about_output: how many tokens the answer has, roughly; for estimates only.
     """
 
     messages: tuple[Message, ...]
     schema: Mapping[str, Any]
     timeout: float
+    about_output: int = 60
 
 
 @dataclass(frozen=True, slots=True)

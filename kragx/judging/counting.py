@@ -9,7 +9,6 @@ from kragx.judging.question import Counting
 from kragx.judging.tally import Spent
 
 _ASSUMED_OUTPUT = 4096  # tokens of an answer, where the client has no limit
-_ABOUT_OUTPUT = 60  # tokens of a short reason and a grade, for estimates only
 _ADDED = 512  # tokens of a chat template, and of what providers say to the model about a schema
 
 # An error of the service is no answer and costs nothing; what a call that was given up took,
@@ -56,7 +55,8 @@ def about_prompt(messages: tuple[Message, ...]) -> int:
 
 def about_spent(request: Request) -> Spent:
     """Roughly what a call uses."""
-    return Spent(1, prompt_tokens=about_prompt(request.messages), completion_tokens=_ABOUT_OUTPUT)
+    prompt = about_prompt(request.messages)
+    return Spent(1, prompt_tokens=prompt, completion_tokens=request.about_output)
 
 
 @dataclass(frozen=True, slots=True)

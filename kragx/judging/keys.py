@@ -20,6 +20,7 @@ Not with what `neutralise` breaks up: keys hold texts as they were retrieved, an
 given before a token's family was known stays the grade of its text; `repeat` asks anew.
 """
 
+_TEXTS = ("query", "document", "gold", "reference")
 _LIMITS = frozenset(
     {
         *("max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"),
@@ -98,15 +99,23 @@ def material(
     """
     return {
         "asks": question.rubric.asks,
-        "query": question.query,
-        "document": question.document,
-        "gold": question.gold,
-        "reference": question.reference,
+        **{name: getattr(question, name) for name in _TEXTS},
         "rubric": dict(rubric),
         "prompt": PROMPT_VERSION,
         "client": client,
         "repeat": repeat,
     }
+
+
+def question_of(about: Mapping[str, Any], rubric: Rubric) -> Question:
+    """The question that has this material, but for where it came from.
+
+    Args:
+        about: as `material` gives it.
+        rubric: the question's, of which the material only has a digest.
+    """
+    texts: dict[str, Any] = {name: about.get(name) for name in _TEXTS}
+    return Question(rubric, **texts)
 
 
 def key_of(canonical: str) -> str:

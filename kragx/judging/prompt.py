@@ -1,4 +1,4 @@
-"""From a question to its messages, and from the answer to a grade.
+"""From a question to its messages, and from the answer to what it says.
 
 Everything retrieved is data. It stands between fences that carry a token derived from the
 question's key, so that a text cannot know the fence that will close it; should the token, or
@@ -7,27 +7,26 @@ same, it is broken up first. No grade is ever read out of prose: the answer is a
 fits the schema, or the judgement failed.
 """
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Collection, Mapping
 from typing import Any
 
-import yaml
-
 from kragx.data.formats.jsonl import foreign_json
-from kragx.errors import shorten
-from kragx.judging.client import Failure, Message, words_of
+from kragx.judging.client import Failure, Message, Request
+from kragx.judging.forms import FORMS, Reading
 from kragx.judging.neutralise import neutralise
 from kragx.judging.question import Question
-from kragx.judging.rubric import Rubric
+from kragx.judging.rubric import words_around
 
-_LONGEST = 20_000  # characters of a reason, of which less is kept once secrets are masked
 
-_WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
+def request_for(question: Question, key: str, timeout: float) -> Request:
+    """The request with which a question is asked, at once or in a batch."""
+    form = FORMS[question.rubric.asks]
+    return Request(messages(question, key), form.schema(question), timeout, form.about_output)
 
 
 def messages(question: Question, key: str) -> tuple[Message, ...]:
     """The system message (rubric and rules) and the user message (the fenced texts)."""
-    words = _WORDS[question.rubric.language]
+    words = words_around(question.rubric)
     token = key[:16]
     grades = "\n".join(
         f"{grade}: {meaning}" for grade, meaning in sorted(question.rubric.grades.items())
@@ -39,51 +38,26 @@ def messages(question: Question, key: str) -> tuple[Message, ...]:
             words["rules"].format(token=token),
         )
     )
-    parts = [
-        ("query", question.query),
-        ("gold", question.gold),
-        ("reference", question.reference),
-        ("document", question.document),
-    ]
     user = "\n\n".join(
-        f"{words[name]}:\n<<<{name} {token}>>>\n{neutralise(text, token)}\n<<<end {token}>>>"
-        for name, text in parts
-        if text is not None
+        f"{words[name]}:\n{fenced(name, text, token)}" for name, text in question.texts.items()
     )
     return ("system", system), ("user", user)
 
 
-def schema(rubric: Rubric) -> dict[str, Any]:
-    """The JSON schema of an answer: the reason first, so that it is thought of first."""
-    return {
-        "type": "object",
-        "properties": {
-            "reason": {"type": "string", "description": _WORDS[rubric.language]["reason"]},
-            "grade": {"type": "integer", "enum": sorted(rubric.grades)},
-        },
-        "required": ["reason", "grade"],
-        "additionalProperties": False,
-    }
+def fenced(name: str, text: str, token: str) -> str:
+    """A text as data: between two lines that carry the token, and unable to close them."""
+    return f"<<<{name} {token}>>>\n{neutralise(text, token)}\n<<<end {token}>>>"
 
 
-def read_answer(text: str, rubric: Rubric) -> tuple[int, str] | Failure:
-    """The grade and reason in an answer that is the JSON object asked for, and nothing else."""
-    answer = answer_object(text)
-    if isinstance(answer, Failure):
-        return answer
-    reason, grade = words_of(answer["reason"], _LONGEST), answer["grade"]
-    if reason is None:
-        return Failure("invalid_json", "'reason' is no string")
-    if isinstance(grade, bool) or not isinstance(grade, int):
-        return Failure("invalid_json", f"'grade' is no whole number but {grade!r}")
-    if grade not in rubric.grades:
-        problem = f"grade {shorten(grade)} is not on the scale 0 to {rubric.top}"
-        return Failure("out_of_range", problem)
-    return grade, reason
+def read_answer(text: str, question: Question) -> Reading | Failure:
+    """What an answer says that is the JSON object asked for, and nothing else."""
+    form = FORMS[question.rubric.asks]
+    answer = answer_object(text, form.schema(question)["required"])
+    return answer if isinstance(answer, Failure) else form.read(answer, question)
 
 
-def answer_object(text: str) -> Mapping[str, Any] | Failure:
-    """The object with 'reason' and 'grade' that an answer is.
+def answer_object(text: str, names: Collection[str]) -> Mapping[str, Any] | Failure:
+    """The object with just these names that an answer is.
 
     A byte order mark, and a code fence around the whole of it, are no part of the answer.
     """
@@ -95,7 +69,7 @@ def answer_object(text: str) -> Mapping[str, Any] | Failure:
         answer = foreign_json(bare, strict=True)
     except ValueError as error:
         return Failure("invalid_json", f"not the JSON object asked for ({error}): {bare}")
-    if not isinstance(answer, dict) or set(answer) != {"reason", "grade"}:
-        problem = "not an object with 'reason' and 'grade' alone"
+    if not isinstance(answer, dict) or set(answer) != set(names):
+        problem = f"not an object with {' and '.join(map(repr, names))} alone"
         return Failure("invalid_json", f"{problem}: {bare}")
     return answer

@@ -41,6 +41,12 @@ class Question:
             if (text := getattr(self, name)) is not None:
                 object.__setattr__(self, name, mend(text))
 
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts that are judged, by name, in the order in which they are shown."""
+        shown = {name: getattr(self, name) for name in ("query", "gold", "reference", "document")}
+        return {name: text for name, text in shown.items() if text is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:

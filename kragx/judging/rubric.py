@@ -108,6 +108,18 @@ RUBRICS: Mapping[str, Rubric] = {
 }
 """The built-in rubrics by id, which is the name of their file in the folder `rubrics`."""
 
+_WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
+
+
+def words_around(rubric: Rubric) -> Mapping[str, str]:
+    """The words around what is judged, in the rubric's language.
+
+    What ``words.yaml`` has for a question alone, under its name, goes before what it has for all.
+    """
+    words: Mapping[str, Any] = _WORDS[rubric.language]
+    return {**words, **words.get(rubric.asks, {})}
+
+
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 
 

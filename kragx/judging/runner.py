@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from kragx.errors import JudgingError
 from kragx.judging.agenda import Agenda, pending_in
 from kragx.judging.asking import Asker
-from kragx.judging.client import FailureKind, Request
+from kragx.judging.client import FailureKind
 from kragx.judging.counting import about_spent, most_tokens
 from kragx.judging.crew import Crew
 from kragx.judging.docket import Docket
 from kragx.judging.periods import used_of
-from kragx.judging.prompt import messages, schema
+from kragx.judging.prompt import request_for
 from kragx.judging.question import SETTLED, Judgement
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store, StoreFailedError
@@ -145,7 +145,7 @@ class Runner:
             if key in plan.keys:
                 continue
             question, _ = self._docket.wanted[key]
-            request = Request(messages(question, key), schema(question.rubric), settings.timeout)
+            request = request_for(question, key, settings.timeout)
             about, most = about_spent(request), most_tokens(request, settings.output_limit)
             plan.add(key, about, most)
             self._tally.planned.add(about)

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from kragx.judging import Judge
-from kragx.judging.client import Answer, Request
-from kragx.judging.prompt import messages, schema
+from kragx.judging.client import Answer
+from kragx.judging.prompt import request_for
 from tests.judging.support import ask, openai_client
 
 ROOT = Path(__file__).parents[2]
@@ -49,8 +49,7 @@ def questions():
 def bare(client):
     """The same requests, 32 at once, and nothing else."""
     requests = [
-        Request(messages(question, f"{at:064x}"), schema(question.rubric), 60.0)
-        for at, question in enumerate(questions())
+        request_for(question, f"{at:064x}", 60.0) for at, question in enumerate(questions())
     ]
 
     async def main():

@@ -146,7 +146,7 @@ def test_nothing_forces_the_model(store):
 def test_a_later_refusal_changes_nothing():
     """Once a good answer has come, a complaint is about that question."""
     speaker = Speaker(Dialect(), frozenset())
-    speaker.heard(Answer('{"reason": "", "grade": 1}'), speaker.dialect)
+    speaker.heard(Answer('{"reason": "", "grade": 1}'), speaker.dialect, ["reason", "grade"])
     assert not speaker.learns(400, "json_schema is not supported", speaker.dialect)
     assert speaker.dialect == Dialect()
 

@@ -29,7 +29,7 @@ from kragx.judging import (
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.docket import Docket
 from kragx.judging.keys import canonical_json, digest, key_of
-from kragx.judging.prompt import messages, schema
+from kragx.judging.prompt import request_for
 from kragx.judging.store import exported
 from kragx.judging.store.statistics import statistics
 from tests.judging.test_keys import Chat
@@ -235,6 +235,7 @@ def test_words(name):
     question = Question(
         rubric, "a document", query="a query", gold="a gold text", reference="a reference"
     )
-    prompt = key_of(canonical_json([messages(question, "0" * 64), schema(rubric)]))[:16]
+    request = request_for(question, "0" * 64, 1.0)
+    prompt = key_of(canonical_json([request.messages, request.schema]))[:16]
     assert (digest(rubric)["digest"], prompt) == WORDS[name]
     assert set(WORDS) == set(RUBRICS)

@@ -20,10 +20,10 @@ from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import Dialect
 from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.counting import counted
-from kragx.judging.keys import output_limit
+from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement
 from kragx.judging.remedies import remedy
-from kragx.judging.rubric import Rubric, read_rubric
+from kragx.judging.rubric import read_rubric
 from kragx.judging.store import Address, NoStoreError, Store
 from kragx.judging.store.batch import Batch
 from kragx.judging.tally import Spent
@@ -324,22 +324,21 @@ def _stored(
     secrets: Secrets,
 ) -> Collected:
     """Store the answers; those that an interrupted collect has stored are not stored twice."""
-    read: dict[str, Rubric] = {
-        name: read_rubric(rubric) for name, rubric in batch.about["rubrics"].items()
-    }
+    rubrics = {name: read_rubric(rubric) for name, rubric in batch.about["rubrics"].items()}
     client, dialect = batch.about["client"], str(batch.about.get("dialect", ""))
     limit, model = output_limit(client), str(client.get("model"))
     has_tool = Dialect.of(dialect).answer_format == "tool"
     attempts: list[Judgement] = []
     examples: dict[str, str] = {}
     spent = Spent()
-    for key, (status, body) in lines.answers.items():
-        rubric, tokens = questions[key]
+    for key, (status, body), material in _with_material(store, lines.answers):
+        digest, tokens = questions[key]
+        question = question_of(material, rubrics[digest])
         answer = read_response(status, {}, json.dumps(body).encode(), has_tool=has_tool)
         answer = replace(answer, dialect=dialect or None)
         count = counted(answer, tokens, _NOTHING)
         spent.add(count.spent)
-        attempt = judged(key, answer, count, read[rubric], None, limit, model)
+        attempt = judged(key, answer, count, question, None, limit, model)
         uid = hashlib.sha256(f"{batch.uid} {key} {status}".encode()).hexdigest()[:32]
         attempt = shown(replace(attempt, uid=uid, source="batch"), secrets)
         attempts.append(attempt)
@@ -358,6 +357,18 @@ def _stored(
         n_broken=lines.n_broken,
         n_unknown=lines.n_unknown,
     )
+
+
+def _with_material(
+    store: Store, answers: Mapping[str, tuple[int, Any]]
+) -> Iterator[tuple[str, tuple[int, Any], dict[str, Any]]]:
+    """Each answer with its key and what its question is made of, as far as the store has it."""
+    keys = list(answers)
+    for start in range(0, len(keys), _TOGETHER):
+        together = keys[start : start + _TOGETHER]
+        materials = store.questions(together)
+        for key in together:
+            yield key, answers[key], materials.get(key, {})
 
 
 # -- reaching the provider -----------------------------------------------------------------------

@@ -12,12 +12,11 @@ from kragx.errors import JudgingError, UsageError
 from kragx.judging.batches.lines import MOST_BYTES, MOST_REQUESTS, in_files, request_line
 from kragx.judging.batches.service import BatchService, RefusedError
 from kragx.judging.budget import Price, Used
-from kragx.judging.client import Request
 from kragx.judging.counting import about_prompt, about_spent, most_tokens
 from kragx.judging.keys import digest
 from kragx.judging.outbox import Parcel
 from kragx.judging.periods import used_of
-from kragx.judging.prompt import messages, schema
+from kragx.judging.prompt import messages, request_for
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batch import Batch
 from kragx.judging.tally import Spent
@@ -136,7 +135,7 @@ async def submit(
     most: dict[str, Used] = {}
     total = Used()
     for key, (question, _) in parcel.wanted.items():
-        request = Request(messages(question, key), schema(question.rubric), settings.timeout)
+        request = request_for(question, key, settings.timeout)
         most[key] = Used.of(most_tokens(request, settings.output_limit), price)
         total = total + most[key]
         if any(budget.lacking(others + total) for budget, others in limits):

@@ -9,7 +9,7 @@ answers. What was found out holds for the whole run, and every judgement tells i
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -102,7 +102,8 @@ class Dialect:
             fields["response_format"] = {"type": "json_object"}
             messages[0]["content"] += f"\n\nJSON schema: {json.dumps(schema, ensure_ascii=False)}"
         else:
-            function = {"name": _TOOL, "description": "A grade with its reason"}
+            about = request.schema.get("description", "A grade with its reason")
+            function = {"name": _TOOL, "description": about}
             fields["tools"] = [{"type": "function", "function": function | {"parameters": schema}}]
             fields["tool_choice"] = {"type": "function", "function": {"name": _TOOL}}
         return fields | {"messages": messages}
@@ -184,12 +185,15 @@ class Speaker:
         )
         return replace(failure, detail=f"{failure.detail}; {remedy}", again=False, fatal=True)
 
-    def heard(self, reply: Answer | Failure, spoken: Dialect) -> Answer | Failure:
+    def heard(
+        self, reply: Answer | Failure, spoken: Dialect, names: Collection[str]
+    ) -> Answer | Failure:
         """An answer with its dialect; a failure if the format was ignored and another may help.
 
         Args:
             reply: what the server answered.
             spoken: how it was asked.
+            names: what the object has that was asked for.
         """
         # What a user has named is known from the settings.
         usual = {name: getattr(Dialect(), name) for name in self._fixed}
@@ -197,7 +201,7 @@ class Speaker:
         says_nothing = isinstance(reply, Failure) and reply.kind != "invalid_json"
         if self._is_settled or says_nothing:
             return reply
-        if isinstance(reply, Answer) and not isinstance(answer_object(reply.text), Failure):
+        if isinstance(reply, Answer) and not isinstance(answer_object(reply.text, names), Failure):
             self._is_settled = spoken == self.dialect
             return reply
         form = spoken.answer_format

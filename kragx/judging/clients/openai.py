@@ -179,7 +179,7 @@ class OpenAIClient:
             reply = read_response(status, response.headers, response.content, has_tool=has_tool)
             if isinstance(reply, Failure) and status >= 400:
                 return speaker.explained(reply, status, words)
-            return speaker.heard(reply, spoken)
+            return speaker.heard(reply, spoken, request.schema["required"])
 
     async def _response(self, request: Request, dialect: Dialect) -> Any:
         """The response of HTTP to one request in a dialect, or a `Failure` if none came."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -215,13 +215,17 @@ class Store:
         rows = self._database.rows("labels", (*_PAIR[1:], "grade"), "query_id", ids)
         return {self._pair(pair): self._grade(grade) for *pair, grade in rows}
 
+    def questions(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
+        """The `material` of each of these questions that the store has."""
+        rows = self._database.rows("questions", _QUESTION, "key", keys)
+        return {key: self._question(material) for key, material in rows}
+
     def records(self) -> Iterator[dict[str, Any]]:
         """Every attempt with its question and pairs, oldest first."""
         for page in self._database.pages("attempts", COLUMNS):
             attempts = [attempt_of(values, str(self.address)) for _, *values in page]
             keys = {attempt.key for attempt in attempts}
-            asked = self._database.rows("questions", _QUESTION, "key", keys)
-            questions = {key: self._question(material) for key, material in asked}
+            questions = self.questions(keys)
             pairs: dict[str, list[list[str]]] = {}
             about = self._database.rows("pairs", _PAIR, "key", keys)
             for key, pair in sorted((key, self._pair(pair)) for key, *pair in about):
