@@ -11,6 +11,7 @@ from itertools import islice
 from kragx.judging.question import Judgement
 from kragx.judging.store import Store, StoreFailedError
 
+_BLOCK = 2  # rounds of questions that are claimed together
 _RENEWAL = 10.0  # seconds; a third of what a claim lasts
 _WAITS = (0.02, 1.0)  # seconds between two looks at what others are asking: the first, the longest
 
@@ -47,7 +48,7 @@ class Agenda:
         keys: in the order in which they are asked.
         store: where others, in this process too, may be asking the same.
         known: what it had before, where that was no answer.
-        at_once: how many are claimed together.
+        at_once: how many are asked at the same time.
         ask_pending: whether also what a batch will answer is asked.
 
     Attributes:
@@ -98,7 +99,7 @@ class Agenda:
 
     async def _claim(self) -> bool:
         """Claim the next keys, and put those that others hold last; whether one has a turn."""
-        keys = [key for key in islice(self._keys, self._at_once) if key not in self._own]
+        keys = [key for key in islice(self._keys, _BLOCK * self._at_once) if key not in self._own]
         store = self._store
         claimed = await store.aside(store.claim, keys)
         # Whoever submits leaves out what is claimed, and what was submitted before is seen here.

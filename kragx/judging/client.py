@@ -61,7 +61,8 @@ def words_of(text: object, most: int | None = None) -> str | None:
         return None
     if most is not None and len(text) > most:
         text = f"{text[:most]} [... {len(text) - most} characters more]"
-    return Mender().mend(text).replace("\0", "\ufffd")
+    text = text if text.isascii() else Mender().mend(text)
+    return text.replace("\0", "\ufffd")
 
 
 Message = tuple[str, str]

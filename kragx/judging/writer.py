@@ -11,6 +11,7 @@ from kragx.judging.question import Judgement
 from kragx.judging.store import Store, StoreFailedError, record
 
 _TOGETHER = 0.002  # seconds; one commit for what arrives within them costs as much as for one row
+_FULL = 8  # attempts of one commit to a file; where all wait for all, all ask at the same moment
 
 
 class Writer:
@@ -42,8 +43,13 @@ class Writer:
 
     async def kept(self) -> None:
         """Wait until what was kept last is committed; who asks on before can lose more."""
-        if self._next is not None:
+        if self._next is None:
+            return
+        if len(self._attempts) < _FULL or self._store.address.path is None:
             await asyncio.shield(self._next)
+        else:
+            self._next = None
+            await self._commit()
 
     async def close(self) -> None:
         """Commit what is left.
@@ -61,7 +67,8 @@ class Writer:
 
     async def _commit_soon(self) -> None:
         await asyncio.sleep(_TOGETHER)
-        self._next = None
+        if self._next is asyncio.current_task():
+            self._next = None
         if self.error is None:  # else `close` tries once more
             await self._commit()
 

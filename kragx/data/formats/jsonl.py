@@ -246,9 +246,8 @@ def foreign_json(text: str, *, strict: bool) -> Any:
     Raises:
         ValueError: it is none (a `DataError` where a key stands twice).
     """
-    rules: dict[str, Any] = {"object_pairs_hook": unique_keys, "parse_constant": _no_number}
     try:
-        value = json.loads(text, **(rules if strict else {}))
+        value = _STRICT.decode(text) if strict else json.loads(text)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     # What is nested almost too deeply to be read is too deep to be shown or written elsewhere.
@@ -262,6 +261,9 @@ def foreign_json(text: str, *, strict: bool) -> Any:
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON's")
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=unique_keys, parse_constant=_no_number)
 
 
 def _parts(value: Any) -> Iterable[Any]:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _SHOWN = 20_000  # characters of an error that are looked at
+# A pool of connections looks at all of them when a call begins and when it ends; one pool for
+# dozens of calls at once would spend a fifth of the time so.
+_POOLS = 4
 _CONNECT = 10.0  # seconds; what takes longer is no server that listens
 
 # Reasoning models refuse a temperature, so it is left out for them unless asked for.
@@ -89,7 +93,7 @@ class OpenAIClient:
         default=None, repr=False
     )
     api_version: Annotated[str | None, optional(checks.text)] = None
-    _open: dict[asyncio.AbstractEventLoop, Any] = field(
+    _open: dict[asyncio.AbstractEventLoop, deque[Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -238,8 +242,7 @@ class OpenAIClient:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        client = self._open.pop(asyncio.get_running_loop(), None)
-        if client is not None:
+        for client in self._open.pop(asyncio.get_running_loop(), ()):
             await client.close()
 
     @property
@@ -258,11 +261,13 @@ class OpenAIClient:
 
     def _client(self) -> AsyncOpenAI:
         loop = asyncio.get_running_loop()
-        if loop not in self._open:
+        clients = self._open.setdefault(loop, deque())
+        if len(clients) < _POOLS:
             from openai import DefaultAsyncHttpxClient
 
-            self._open[loop] = self._made(bounded(DefaultAsyncHttpxClient()))
-        return self._open[loop]  # type: ignore[no-any-return]  # either is one
+            clients.append(self._made(bounded(DefaultAsyncHttpxClient())))
+        clients.rotate()
+        return clients[0]  # type: ignore[no-any-return]  # one was made
 
     def _made(self, http_client: Any) -> AsyncOpenAI:
         from openai import AsyncAzureOpenAI, AsyncOpenAI

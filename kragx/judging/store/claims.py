@@ -9,7 +9,7 @@ import os
 import socket
 import uuid
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,24 +61,33 @@ class Claims:
         return self._database.do(lambda db: self._claim(db, keys, ended), write=True)
 
     def _claim(self, db: Connection, keys: Sequence[str], ended: Sequence[str]) -> Claimed:
-        now = _now(db)
-        wanted = _OWN.key.in_(keys)
         if ended:
             is_own = _OWN.owner == self._owner
             db.execute(delete(claims).where(is_own, _OWN.key.in_(ended)))
+        own = self._taken(db, keys)
+        if len(own) == len(keys):
+            return Claimed(own, frozenset())
+        now = _now(db)
         others = db.execute(
-            select(_OWN.key, _OWN.owner, _OWN.until > now).where(wanted, _OWN.owner != self._owner)
+            select(_OWN.key, _OWN.owner, _OWN.until > now).where(
+                _OWN.key.in_(keys), _OWN.owner != self._owner
+            )
         ).all()
         gone = {owner for _, owner, _ in others if _is_gone(owner)}
         left = {key for key, owner, is_live in others if owner in gone or not is_live}
         if left:
             is_left = or_(_OWN.until <= now, _OWN.owner.in_(gone))
             db.execute(delete(claims).where(_OWN.key.in_(left), is_left))
+        own |= self._taken(db, left)
+        return Claimed(own, own & left)
+
+    def _taken(self, db: Connection, keys: Collection[str]) -> frozenset[str]:
+        """Those of some keys that are one's own, after claiming all that are nobody's."""
         # In one order, lest two that claim at once wait for each other.
         rows = [{"key": key, "owner": self._owner} for key in sorted(keys)]
-        insert_rows(db, "claims", rows, until=now + LASTS)
-        own = frozenset(db.scalars(select(_OWN.key).where(wanted, _OWN.owner == self._owner)))
-        return Claimed(own, own & left)
+        insert_rows(db, "claims", rows, until=_now(db) + LASTS)
+        own = select(_OWN.key).where(_OWN.key.in_(keys), _OWN.owner == self._owner)
+        return frozenset(db.scalars(own))
 
     def renew(self) -> None:
         """Say that one is still at it."""
