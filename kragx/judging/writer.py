@@ -11,7 +11,7 @@ from kragx.judging.question import Judgement
 from kragx.judging.store import Store, StoreFailedError, record
 
 _TOGETHER = 0.002  # seconds; one commit for what arrives within them costs as much as for one row
-_FULL = 8  # attempts of one commit to a file; where all wait for all, all ask at the same moment
+_FULL = 16  # attempts of one commit to a file; where all wait for all, all ask at the same moment
 
 
 class Writer:

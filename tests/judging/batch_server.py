@@ -21,10 +21,9 @@ import re
 import sys
 import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
-from tests.judging.server import Handler, Server
+from tests.judging.server import Handler, Server, running
 
 NOT_RUN = {"expired": "batch_expired", "cancelled": "batch_cancelled"}
 
@@ -277,22 +276,13 @@ class BatchHandler(Handler):
         self.reply(200, {"id": name, "object": "file", "deleted": True})
 
 
-@contextmanager
 def batches(folder, port=0, quick=False):
     """A running server."""
-    server = Batches(folder, port, quick)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    return running(Batches(folder, port, quick))
 
 
 if __name__ == "__main__":
-    with batches(sys.argv[2], int(sys.argv[1]), quick=True) as running:
-        sys.stdout.write(f"{running.base_url}\n")
+    with batches(sys.argv[2], int(sys.argv[1]), quick=True) as server:
+        sys.stdout.write(f"{server.base_url}\n")
         sys.stdout.flush()
         threading.Event().wait()

@@ -60,9 +60,8 @@ class Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(port=0, delay=0.0, every=None, handler=None):
-    """A running server; `every=10` refuses every tenth request."""
-    server = Server(port, delay, every, handler)
+def running(server):
+    """Within, a server serves, in a thread."""
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
@@ -71,6 +70,11 @@ def serving(port=0, delay=0.0, every=None, handler=None):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def serving(port=0, delay=0.0, every=None, handler=None):
+    """A running server; `every=10` refuses every tenth request."""
+    return running(Server(port, delay, every, handler))
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -8,7 +8,6 @@ import json
 import logging
 import pickle
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +20,7 @@ import pytest
 from kragx.app.config import filled
 from kragx.judging import Judge, LangChainClient, OpenAIClient
 from kragx.judging.clients.scripted import ScriptedClient
+from tests.judging.server import running
 from tests.judging.support import ask
 
 KEY = "xq-Team7/Ab+Cd-9431-Zebra\"Q'uote-77aa"
@@ -91,14 +91,8 @@ def echoing() -> Iterator[ThreadingHTTPServer]:
     """The server, running; `seen` are the headers Authorization that came."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
     server.seen = []
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with running(server):
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def leaks(text: str, secret: str) -> list[str]:
