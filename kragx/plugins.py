@@ -389,7 +389,7 @@ def from_options(kind: Callable[..., Made], options: Mapping[Any, Any]) -> Made:
     Raises:
         UsageError: an option is unknown, missing or wrong; the error's field is its name.
     """
-    known = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    known = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
     for name in options:
         if name not in known:
             remedy = nearest(str(name), known)

@@ -23,7 +23,7 @@ class Docket:
     """Questions that are judged together.
 
     Attributes:
-        questions: as they came.
+        questions: as they came, with the examples that the judge is shown.
         keys: of each of them, in their order.
         wanted: the distinct questions that a judge is needed for, each with its canonical JSON,
             by key.
@@ -38,6 +38,8 @@ class Docket:
         # In Python nothing was masked at first: what was kept so is found, and not written again.
         self._clients = [*map(self.secrets.masked, own), *own]
         self._repeat = settings.repeat
+        if settings.examples is not None:
+            questions = [*map(settings.examples.shown_with, questions)]
         # Questions are many, and rubrics few: each of them is digested once.
         rubrics = {id(question.rubric): question.rubric for question in questions}
         self._digests = {rubric: digest(rubrics[rubric]) for rubric in rubrics}

@@ -7,9 +7,10 @@ stored under such keys is looked for by `earlier_clients`.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
-from kragx.judging.question import Question
+from kragx.judging.question import Example, Question
 from kragx.judging.rubric import Rubric
 from kragx.secrets import BareUrl
 
@@ -19,6 +20,9 @@ PROMPT_VERSION = 1
 Not with what `neutralise` breaks up: keys hold texts as they were retrieved, and a grade that was
 given before a token's family was known stays the grade of its text; `repeat` asks anew.
 """
+
+EXAMPLES_VERSION = 1
+"""The same for the words around examples; a part of the keys of questions that come with some."""
 
 _TEXTS = ("query", "document", "gold", "reference")
 _LIMITS = frozenset(
@@ -97,7 +101,7 @@ def material(
         repeat: which repeat it is.
         rubric: the `digest` of the question's rubric.
     """
-    return {
+    about = {
         "asks": question.rubric.asks,
         **{name: getattr(question, name) for name in _TEXTS},
         "rubric": dict(rubric),
@@ -105,6 +109,18 @@ def material(
         "client": client,
         "repeat": repeat,
     }
+    if question.examples:
+        shown = [digest_of_example(example) for example in question.examples]
+        name = question.examples_name
+        about["examples"] = {"name": name, "prompt": EXAMPLES_VERSION, "shown": shown}
+    return about
+
+
+@lru_cache(maxsize=4096)  # a few examples stand in every question
+def digest_of_example(example: Example) -> str:
+    """What the key of a question knows of an example: a digest of its texts and grade."""
+    texts = (example.query, example.gold, example.reference, example.document)
+    return key_of(canonical_json([*texts, example.grade]))[:16]
 
 
 def question_of(about: Mapping[str, Any], rubric: Rubric) -> Question:

@@ -7,14 +7,15 @@ same, it is broken up first. No grade is ever read out of prose: the answer is a
 fits the schema, or the judgement failed.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
 from kragx.judging.client import Failure, Message, Request
 from kragx.judging.forms import FORMS, Reading
+from kragx.judging.keys import digest_of_example, key_of
 from kragx.judging.neutralise import neutralise
-from kragx.judging.question import Question
+from kragx.judging.question import Example, Question
 from kragx.judging.rubric import words_around
 
 
@@ -35,13 +36,30 @@ def messages(question: Question, key: str) -> tuple[Message, ...]:
         (
             question.rubric.instruction.strip(),
             f"{words['grades']}\n{grades}",
-            words["rules"].format(token=token),
+            words["rules_with_examples" if question.examples else "rules"].format(token=token),
         )
     )
     user = "\n\n".join(
         f"{words[name]}:\n{fenced(name, text, token)}" for name, text in question.texts.items()
     )
+    if question.examples:
+        # What is the same for all questions comes first: providers charge less for it, or nothing.
+        mark = words["to_grade"].format(token=token)
+        user = "\n\n".join((_graded(question.examples, words), mark, user))
     return ("system", system), ("user", user)
+
+
+def _graded(examples: Sequence[Example], words: Mapping[str, str]) -> str:
+    """Pairs with the grades that people gave them, their texts as data like any others."""
+    token = key_of("\n".join(map(digest_of_example, examples)))[:16]
+    parts = [words["examples"].format(token=token)]
+    for number, example in enumerate(examples, start=1):
+        parts.append(words["example"].format(number=number))
+        for name, text in example.texts.items():
+            called = words["example_document" if name == "document" else name]
+            parts.append(f"{called}:\n{fenced(name, text, token)}")
+        parts.append(f"{words['example_grade']}: {example.grade}")
+    return "\n\n".join(parts)
 
 
 def fenced(name: str, text: str, token: str) -> str:

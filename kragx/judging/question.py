@@ -15,6 +15,34 @@ SETTLED: frozenset[FailureKind] = frozenset({"refusal", "length", "content_filte
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A pair that a person has graded; lone surrogates in its texts become U+FFFD.
+
+    Attributes:
+        document: the text that was graded.
+        grade: the person's.
+        query, gold, reference: what it was graded against, as of a `Question`.
+        query_id, document_id: where it came from; recorded, but no part of any key.
+    """
+
+    document: str
+    grade: int
+    query: str | None = None
+    gold: str | None = None
+    reference: str | None = None
+    query_id: str | None = field(default=None, compare=False)
+    document_id: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        _mend(self)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Its texts by name, in the order in which they are shown."""
+        return _texts(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """One thing to judge; lone surrogates in its texts become U+FFFD.
 
@@ -25,6 +53,7 @@ class Question:
         gold: the gold text (support).
         reference: a reference answer, if there is one (relevance).
         query_id, document_id: where it came from; recorded, but no part of the key.
+        examples: what the judge is shown before it, and the name of the set they are of.
     """
 
     rubric: Rubric
@@ -34,18 +63,30 @@ class Question:
     reference: str | None = None
     query_id: str | None = field(default=None, compare=False)
     document_id: str | None = field(default=None, compare=False)
+    examples: tuple[Example, ...] = ()
+    examples_name: str | None = None
 
     def __post_init__(self) -> None:
-        mend = Mender().mend
-        for name in ("document", "query", "gold", "reference"):
-            if (text := getattr(self, name)) is not None:
-                object.__setattr__(self, name, mend(text))
+        _mend(self)
 
     @property
     def texts(self) -> dict[str, str]:
         """The texts that are judged, by name, in the order in which they are shown."""
-        shown = {name: getattr(self, name) for name in ("query", "gold", "reference", "document")}
-        return {name: text for name, text in shown.items() if text is not None}
+        return _texts(self)
+
+
+_TEXTS = ("query", "gold", "reference", "document")
+
+
+def _mend(pair: Example | Question) -> None:
+    mend = Mender().mend
+    for name, text in pair.texts.items():
+        object.__setattr__(pair, name, mend(text))
+
+
+def _texts(pair: Example | Question) -> dict[str, str]:
+    texts = {name: getattr(pair, name) for name in _TEXTS}
+    return {name: text for name, text in texts.items() if text is not None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from kragx.errors import UsageError, inside
 from kragx.judging.budget import Plan, Price, read_budget, read_prices
 from kragx.judging.client import Client
+from kragx.judging.examples import read_examples
 from kragx.judging.keys import output_limit
 from kragx.judging.ledger import Ledger
 from kragx.judging.pace import Pace
@@ -49,6 +50,8 @@ class JudgeSettings:
         repeat: another number asks everything anew, beside what is stored.
         dry_run: count calls and tokens instead of asking.
         progress: whether to show progress on standard error; None for only on a terminal.
+        examples: pairs that people have graded, to be shown with each question: the path of their
+            labels, or the options of `Examples`; None for no examples.
         secrets: what no kept text may show; None for those of the environment. Those that the
             client knows (`Client`) are always among them.
         outbox: the `Outbox` that gets what a dry run would ask, to be submitted in batches.
@@ -76,6 +79,7 @@ class JudgeSettings:
     repeat: Annotated[int, whole(0)] = 0
     dry_run: bool = False
     progress: bool | None = None
+    examples: Annotated[Any, optional(read_examples)] = None
     secrets: Secrets | None = field(default=None, repr=False, compare=False)
     outbox: Any = field(default=None, repr=False, compare=False)
     clock: Callable[[], float] = field(default=time.monotonic, repr=False, compare=False)

@@ -87,6 +87,7 @@ class JudgeMatcher(BaseMatcher):
             "rubric": judge.rubric.id if judge.rubric else f"{self.mode}-{judge.language}-1",
             "threshold": self.threshold,
             "top": self.top,
+            **({} if judge.examples is None else {"examples": judge.examples.settings}),
         }
 
     def judging(self, **options: Any) -> Self:
@@ -151,7 +152,7 @@ class JudgeMatcher(BaseMatcher):
         for column, gold in item.target_texts(self.name).items():
             rubric = self.judge.rubric_for("support", gold)
             for row, (doc, text) in enumerate(zip(item.docs, docs)):
-                ids = {"query_id": item.query.id, "document_id": doc.id}
+                ids: dict[str, Any] = {"query_id": item.query.id, "document_id": doc.id}
                 yield row, column, Question(rubric, text, gold=gold, **ids)
 
     def _relevance(self, item: MatchItem) -> Iterator[Question]:

@@ -113,6 +113,8 @@ def parse_config(
         for key in ("store", "rubric"):
             if isinstance(judge.get(key), str) and not is_url(judge[key]):
                 judge[key] = str(anchored(judge[key], here))
+        if judge.get("examples"):
+            judge["examples"] = _examples(judge["examples"], raw.get("dataset"), here)
     problems = [*(unset if needs_env and trust else []), *semantic(raw, trust=trust)]
     try:
         context = {"here": here, "file": file, "secrets": secrets}
@@ -128,6 +130,26 @@ def parse_config(
         )
         warnings.warn(text, ConfigWarning, stacklevel=3)
     return config
+
+
+def _examples(options: Any, dataset: Any, here: Path) -> Any:
+    """Examples with paths from the config's folder on; texts that they lack are the dataset's."""
+    if isinstance(options, str):
+        options = {"labels": options}
+    if not isinstance(options, dict):
+        return options
+    own = dataset if isinstance(dataset, dict) else {"path": dataset}
+    if not own.keys() & {"format", "columns", "encoding"} and "results" not in options:
+        texts = {"dataset": own.get("path"), "corpus": own.get("corpus")}
+        options = {name: path for name, path in texts.items() if path is not None} | options
+    paths = {"labels", "results", "dataset", "corpus"}
+    return {key: _within(here, value) if key in paths else value for key, value in options.items()}
+
+
+def _within(here: Path, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_within(here, entry) for entry in value]
+    return str(anchored(value, here)) if isinstance(value, str) else value
 
 
 def _renewed(raw: dict[str, Any], name: str) -> dict[str, Any]:

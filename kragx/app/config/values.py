@@ -62,6 +62,8 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
             return {"method": value}
         case (str(), "dataset"):
             return {"path": value}
+        case (str(), "judge", "examples"):
+            return {"labels": value}
         case (str(), "retrievers", _):
             return {source_of(value): value}
     return value

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kragx.judging.store.qrels import NO_EXAMPLES, examples_of
 from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, Table, counted, warning
 
@@ -150,5 +151,7 @@ def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
             str(client.get("model", "?")),
             str(rubric.get("id", "?")),
         )
+        if (shown := examples_of(question)) != NO_EXAMPLES:
+            about = (*about[:3], f"{about[3]} with examples {shown}")
         groups.setdefault(about, Group(*about)).add(record)
     return Statistics(tuple(group for _, group in sorted(groups.items())))

@@ -1,0 +1,367 @@
+"""Examples: pairs that people have graded, shown to the judge before what it is to grade.
+
+Labels are worth most where they measure, so half of the labelled queries is held out: no pair of
+theirs is ever an example, and `kragx agree` reports on them alone. Which half a query belongs to
+follows from its id and nothing else, so that it stays where it is whatever is labelled later.
+Whatever shares its query, its gold text or its document with what is judged is no example there.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from kragx.data import Query, as_corpus, read_dataset, read_rows
+from kragx.data.formats.jsonl import read_records
+from kragx.data.formats.trec import iter_qrels
+from kragx.errors import DataError, UsageError, inside, shorten
+from kragx.judging.keys import canonical_json, digest_of_example, key_of
+from kragx.judging.question import Example, Question
+from kragx.judging.rubric import Rubric
+from kragx.plugins import check_options, from_options, one_of, optional, whole
+
+_WORD = re.compile(r"\w+")
+_MOST_OF_A_GRADE = 250
+"""Labelled pairs that are compared with each other; of more the same ones are always taken."""
+
+
+def is_held_out(query_id: str) -> bool:
+    """Whether the labels of a query only measure: of half of all ids, chosen by a hash."""
+    name = f"held out\n{unicodedata.normalize('NFC', query_id)}"
+    return hashlib.sha256(name.encode("utf-8", "replace")).digest()[0] % 2 == 1
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Labels of people, and which of them a judge is shown.
+
+    Attributes:
+        labels: the path of TREC qrels, or `Example` objects.
+        n: how many are shown with each question; fewer where too many share a text with it.
+        asks: what people were asked, ``relevance`` or ``support``; None for what the sample of
+            ``kragx judge label`` says, else ``relevance``.
+        results: files with the texts of queries and documents (`read_rows`).
+        dataset: a gold set with the texts of queries.
+        corpus: the texts of documents, as for `as_corpus`.
+        pairs: those that may be shown, the first ones first.
+        counts: of labelled pairs: ``n_labels``, ``n_held_out``, ``n_without_text``, ``n_usable``.
+
+    What `kragx judge label` has labelled has its texts beside it, in ``LABELS.sample.jsonl``.
+
+    Raises:
+        UsageError: an option is wrong, or fewer than `n` pairs may be shown.
+        DataError: a file cannot be read, or a pair has two labels or one that is no grade.
+    """
+
+    labels: Any
+    n: Annotated[int, whole(1)] = 4
+    asks: Annotated[Any, optional(one_of("relevance", "support"))] = None
+    results: Any = None
+    dataset: Any = None
+    corpus: Any = None
+    pairs: tuple[Example, ...] = field(init=False, repr=False)
+    counts: Mapping[str, int] = field(init=False)
+    _top: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if isinstance(self.labels, (str, Path)):
+            asks, top, labelled = _read(self)
+        else:
+            labelled = tuple(self.labels)
+            if not all(isinstance(pair, Example) for pair in labelled):
+                raise UsageError("pass the path of qrels, or Example objects", field="labels")
+            asks, top = self.asks, 0
+        text = "gold" if asks == "support" else "query"
+        readable = [pair for pair in labelled if getattr(pair, text) and pair.document.strip()]
+        usable = [pair for pair in readable if not is_held_out(_query_name(pair))]
+        counts = {
+            "n_labels": len(labelled),
+            "n_without_text": len(labelled) - len(readable),
+            "n_held_out": len(readable) - len(usable),
+            "n_usable": len(usable),
+        }
+        if len(usable) < self.n:
+            raise UsageError(
+                f"{self.n} are wanted, and {len(usable)} of {len(labelled)} labels may be "
+                f"shown: {counts['n_held_out']} held out, {counts['n_without_text']} lack texts",
+                field="n",
+                remedy="label more pairs (kragx judge label), take a smaller n, or name the texts: "
+                "results, or dataset and corpus",
+            )
+        # Others stand in for those that share a text with what is judged.
+        pairs = tuple(diverse(usable, 2 * self.n + 4))
+        top = max(top, *(pair.grade for pair in labelled))
+        values = {"asks": asks or "relevance", "pairs": pairs, "counts": counts, "_top": top}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def name(self) -> str:
+        """What tells these examples from others: a hash of those that are shown as a rule."""
+        shown = [digest_of_example(pair) for pair in self.pairs[: self.n]]
+        return key_of(canonical_json(shown))[:8]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result records of them."""
+        labels = Path(self.labels).name if isinstance(self.labels, (str, Path)) else None
+        return {"labels": labels, "n": self.n, "name": self.name, **self.counts}
+
+    def shown_with(self, question: Question) -> Question:
+        """The question with its examples.
+
+        Raises:
+            UsageError: people were asked something else than the judge.
+            DataError: people's scale is not the rubric's.
+        """
+        self._check(question.rubric)
+        own = _Texts.of(question)
+        pairs = (pair for pair in self.pairs if not own.shared_by(pair))
+        shown = tuple(pair for pair, _ in zip(pairs, range(self.n)))
+        return replace(question, examples=shown, examples_name=self.name)
+
+    def _check(self, rubric: Rubric) -> None:
+        with inside("judge.examples"):
+            if rubric.asks != self.asks:
+                raise UsageError(
+                    f"people graded {self.asks}, and here {rubric.asks} is judged",
+                    remedy=f"judge {self.asks} (mode: {self.asks}), or let people grade "
+                    f"{rubric.asks} (kragx judge label --asks {rubric.asks}; of labels from "
+                    f"elsewhere say asks: {rubric.asks})",
+                )
+            if self._top > rubric.top:
+                raise DataError(
+                    f"people's labels go up to {self._top}, and the rubric {rubric.id!r} to "
+                    f"{rubric.top}",
+                    remedy="name a rubric with people's scale (judge.rubric), or other labels",
+                )
+
+
+def read_examples(source: object) -> Examples:
+    """Examples from the path of labels, a mapping of the options of `Examples`, or `Example`s.
+
+    Raises:
+        UsageError, DataError: as `Examples`.
+    """
+    with inside("examples"):
+        match source:
+            case Examples():
+                return source
+            case Mapping():
+                return from_options(Examples, source)
+            case str() | Path() | Sequence():
+                return Examples(source)
+        raise UsageError(f"{shorten(source)} is none; pass the path of labelled pairs (qrels)")
+
+
+# -- which of them -------------------------------------------------------------------------------
+
+
+def diverse(pairs: Iterable[Example], count: int) -> Iterator[Example]:
+    """So many pairs at most, each the most unlike those before it.
+
+    Every grade gets as many as any other, the highest and the lowest first; within a grade a query
+    that has none yet goes before one that has; then the pair goes first whose nearest neighbour
+    among those taken is the farthest, in tenths of shared words; then the one whose length is the
+    most usual; then chance decides, the same each time.
+    """
+    by_grade: dict[int, list[Example]] = {}
+    for pair in sorted(set(pairs), key=digest_of_example):
+        by_grade.setdefault(pair.grade, []).append(pair)
+    waiting = [pair for of_grade in by_grade.values() for pair in of_grade[:_MOST_OF_A_GRADE]]
+    lengths = sorted(len(pair.document) for pair in waiting)
+    usual = lengths[len(lengths) // 2] if lengths else 0
+    words = {id(pair): _words_of(pair) for pair in waiting}
+    nearest = dict.fromkeys(words, 0.0)
+    grades, queries = Counter[int](), Counter[str]()
+    rank = {grade: place for place, grade in enumerate(_ends_first(sorted(by_grade)))}
+
+    def order(pair: Example) -> tuple[float, ...]:
+        return (
+            grades[pair.grade],
+            rank[pair.grade],
+            queries[_query_name(pair)],
+            round(nearest[id(pair)], 1),
+            abs(len(pair.document) - usual),
+        )
+
+    while waiting and count:
+        pair = min(waiting, key=order)
+        waiting = [other for other in waiting if other is not pair]
+        grades[pair.grade] += 1
+        queries[_query_name(pair)] += 1
+        for other in waiting:
+            alike = _alike(words[id(other)], words[id(pair)])
+            nearest[id(other)] = max(nearest[id(other)], alike)
+        count -= 1
+        yield pair
+
+
+def _ends_first(grades: Sequence[int]) -> Iterator[int]:
+    """The highest, the lowest, the second highest, ..."""
+    left = list(grades)
+    while left:
+        yield left.pop(-1)
+        if left:
+            yield left.pop(0)
+
+
+def _words_of(pair: Example) -> frozenset[str]:
+    return frozenset(_same(pair.document).split())
+
+
+def _alike(words: frozenset[str], others: frozenset[str]) -> float:
+    """The share of words that two texts have in common."""
+    return len(words & others) / max(len(words | others), 1)
+
+
+def _query_name(pair: Example) -> str:
+    return pair.query_id or pair.query or pair.gold or ""
+
+
+# -- which of them not ---------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _same(text: str) -> str:
+    """A text by which it is the same text again: its words alone, in small letters."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(_WORD.findall(folded)) or folded.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The texts of a pair by which another one may give it away."""
+
+    query_id: str | None
+    query: str | None
+    gold: str | None
+    document: str
+
+    @classmethod
+    def of(cls, pair: Example | Question) -> "_Texts":
+        name, query, gold = pair.query_id, pair.query, pair.gold
+        return cls(
+            name and unicodedata.normalize("NFC", name),
+            query and _same(query),
+            gold and f" {_same(gold)} ",
+            _same(pair.document),
+        )
+
+    def shared_by(self, example: Example) -> bool:
+        """Whether an example has one of them, too; of several gold texts people saw all at once."""
+        other = _Texts.of(example)
+        golds = self.gold and other.gold and (self.gold in other.gold or other.gold in self.gold)
+        return bool(golds) or any(
+            own is not None and own == others
+            for own, others in (
+                (self.query_id, other.query_id),
+                (self.query, other.query),
+                (self.document, other.document),
+            )
+        )
+
+
+# -- where they come from ------------------------------------------------------------------------
+
+_Pair = tuple[str, str]
+
+
+def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
+    """What people were asked, the highest grade of their scale, and what they graded."""
+    path = Path(options.labels)
+    grades = _labels(path)
+    beside = path.with_name(f"{path.name}.sample.jsonl")
+    asks: str | None = options.asks
+    top, texts = 0, dict[_Pair, Example]()
+    if beside.exists():
+        with inside(path=str(beside)):
+            asks, top, texts = _of_sample(beside, asks)
+    if lacking := [pair for pair in grades if pair not in texts]:
+        texts |= _of_files(options, lacking, support=asks == "support")
+    nothing = Example("", 0)
+    return (
+        asks,
+        top,
+        tuple(
+            replace(
+                texts.get((query, document), nothing),
+                grade=grade,
+                query_id=query,
+                document_id=document,
+            )
+            for (query, document), grade in grades.items()
+        ),
+    )
+
+
+def _labels(path: Path) -> dict[_Pair, int]:
+    grades: dict[_Pair, int] = {}
+    for line, query, document, grade in iter_qrels(path):
+        place = {"path": f"{path}:{line}"}
+        if grade != int(grade):
+            raise DataError(f"{grade:g} is no whole number, and no grade of a rubric", **place)
+        # Below 0 stand TREC's marks for what is not even to be read.
+        if grades.setdefault((query, document), max(0, int(grade))) != max(0, grade):
+            raise DataError(
+                f"query {query!r}, document {document!r} has another label above; keep one",
+                **place,
+            )
+    return grades
+
+
+def _of_sample(path: Path, asks: str | None) -> tuple[str, int, dict[_Pair, Example]]:
+    """What `kragx judge label` has shown to people; see `kragx.agreement.sample`."""
+    records = read_records(path)
+    settings = next(records, (1, {}))[1].get("sample")
+    if not isinstance(settings, dict):
+        raise DataError("not a sample that kragx judge label has drawn")
+    named = str(settings.get("asks", "relevance"))
+    if asks not in (None, named):
+        raise UsageError(f"people were asked for {named}, not {asks}", field="asks")
+    against: Literal["query", "gold"] = "gold" if named == "support" else "query"
+    texts: dict[_Pair, Example] = {}
+    for _, record in records:
+        query, document = str(record.get("query_id")), str(record.get("document_id"))
+        shown = {against: str(record.get("query", ""))}
+        texts[query, document] = Example(str(record.get("document", "")), 0, **shown)
+    scale = re.findall(r"\d+", str(settings.get("scale", "0-3")))
+    return named, int(scale[-1]) if scale else 0, texts
+
+
+def _of_files(options: Examples, wanted: Sequence[_Pair], *, support: bool) -> dict[_Pair, Example]:
+    """The texts of pairs in results files, a gold set and a corpus, as far as they have them."""
+    results = options.results or []
+    files = [results] if isinstance(results, (str, Path)) else list(results)
+    rows = [read_rows(file) for file in files]
+    queries: dict[str, Query] = {}
+    documents: dict[str, str | None] = {}
+    for dataset, run in rows:
+        queries |= {query.id: query for query in dataset}
+        for result in run.results.values():
+            for doc in result.documents:
+                name = doc.id if doc.id is not None else f"text-{key_of(doc.text or '')[:16]}"
+                documents.setdefault(name, doc.text)
+    if options.dataset is not None:
+        queries = {query.id: query for query in read_dataset(options.dataset)} | queries
+    corpus = as_corpus(options.corpus)
+    texts: dict[_Pair, Example] = {}
+    for query_id, document_id in wanted:
+        query = queries.get(query_id)
+        document = documents.get(document_id) or corpus.text(document_id)
+        if query is None or not document:
+            continue
+        golds = [gold.text for gold in query.gold if gold.grade > 0 and gold.text]
+        against = (
+            {"gold": "\n\n".join(golds)}
+            if support
+            else {"query": query.text, "reference": query.reference}
+        )
+        texts[query_id, document_id] = Example(document, 0, **against)
+    return texts
