@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from kragx.judging import votes
 from kragx.metrics import Floats
 
 Weights = Literal["nominal", "linear", "quadratic"]
@@ -65,21 +66,8 @@ def binary(confusion: Floats, cut: int) -> Floats:
 
 
 def ordinal_alpha(confusion: Floats) -> Floats:
-    """Krippendorff's alpha for two observers and ordered labels.
-
-    NaN where only one label occurs.
-
-    Source: K. Krippendorff, Computing Krippendorff's alpha-reliability, 2011.
-    """
-    together = confusion + np.swapaxes(confusion, -1, -2)
-    values = together.sum(-1)
-    total = values.sum(-1)
-    # Labels are as far apart as there are values between them, half of either end counted.
-    place = np.cumsum(values, -1) - values / 2
-    apart = (place[..., :, None] - place[..., None, :]) ** 2
-    observed = (together * apart).sum((-1, -2)) * (total - 1)
-    expected = np.einsum("...i,...ij,...j->...", values, apart, values)
-    return 1 - ratio(observed, expected)
+    """Krippendorff's alpha for two observers and ordered labels; see `kragx.judging.votes`."""
+    return votes.ordinal_alpha(confusion + np.swapaxes(confusion, -1, -2))
 
 
 def accuracy(confusion: Floats) -> Floats:

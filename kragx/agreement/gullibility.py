@@ -24,7 +24,7 @@ from kragx.comparison.statistics import (
 )
 from kragx.data import GoldDataset, Query, normalise
 from kragx.errors import DataError, check_whole
-from kragx.judging import Judge, Question, Rubric, Tally
+from kragx.judging import Grader, Question, Rubric, Tally
 from kragx.judging.remedies import failure_lines
 from kragx.judging.rubric import Asks
 from kragx.metrics import Floats
@@ -143,7 +143,7 @@ class Passage:
 
 
 def probe(
-    judge: Judge,
+    judge: Grader,
     dataset: GoldDataset,
     *,
     passages: int = PASSAGES,
@@ -197,7 +197,11 @@ def probe(
         ),
         origins=Counter(passage.origin for passage in drawn),
         n_wrong=int((grades[:, 0] >= cuts).sum()),
-        warnings=tuple(kinship(judge.model, models or {})),
+        warnings=tuple(
+            dict.fromkeys(
+                text for own in judge.members for text in kinship(own.model, models or {})
+            )
+        ),
         settings={
             "model": judge.model,
             "asks": asks,
@@ -260,7 +264,7 @@ def _shares(text: str, golds: Sequence[str]) -> bool:
     return any(text in gold or gold in text for gold in golds)
 
 
-def _question(judge: Judge, query: Query, asks: Asks) -> Question:
+def _question(judge: Grader, query: Query, asks: Asks) -> Question:
     """What is asked of every passage of a query; its document is yet to come.
 
     It has no ids: human labels stay out of it, and exports do not show what nobody retrieved.

@@ -33,8 +33,8 @@ from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
 from kragx.judging import Judge, read_judge
 from kragx.judging.budget import read_budget
-from kragx.judging.judge import adjusted
 from kragx.judging.outbox import Outbox
+from kragx.judging.reading import adjusted
 from kragx.matchers import BaseMatcher, Heard, MatchItem, matcher
 from kragx.metrics import parse_all
 from kragx.plugins import data_alone
@@ -150,7 +150,7 @@ def judges(config: RunConfig) -> list[Judge]:
     members = [*_named_matchers(config).values()]
     for member in members:
         members += member.members
-    named = [judge for own in members if isinstance(judge := getattr(own, "judge", None), Judge)]
+    named = [judge for own in members for judge in own.graders]
     return [judge for place, judge in enumerate(named) if judge not in named[:place]]
 
 

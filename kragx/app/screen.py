@@ -188,9 +188,9 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> It
             else f"what it costs is unknown, as no price of {plan.model!r} is given"
         )
         yield Line(
-            f"in all {about.n_calls} calls to {visible(plan.model)}: about {about.prompt_tokens} "
-            f"tokens to send and {about.completion_tokens} to get, at most {most.prompt_tokens} "
-            f"and {most.completion_tokens}; {cost}; without retries"
+            f"in all {'at most ' * plan.at_most}{about.n_calls} calls to {visible(plan.model)}: "
+            f"about {about.prompt_tokens} tokens to send and {about.completion_tokens} to get, at "
+            f"most {most.prompt_tokens} and {most.completion_tokens}; {cost}; without retries"
         )
         yield from (Line(f"budget: {text}") for text in plan.says_of_limits())
     yield Line("a dry run: nothing was asked; what several retrievers need is counted once")

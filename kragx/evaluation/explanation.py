@@ -88,7 +88,7 @@ class ExplainedDoc:
     repeated: bool
     matches: tuple[int, ...] = ()
     finds: tuple[int, ...] = ()
-    grade: int | None = None
+    grade: float | None = None
     reason: str | None = None
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE
 from kragx.metrics import Profile
-from kragx.printing import percent
+from kragx.printing import number, percent
 
 _NO_GOLD = {
     "skip": "left out",
@@ -116,6 +116,39 @@ def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
         yield from failure_lines(judging)
 
 
+def panel_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
+    """How far the judges of a panel agree, and how each of them votes; nothing of one judge."""
+    panel = judging.get("panel")
+    if not panel or not any(votes["n"] for votes in panel["votes"]):
+        return
+    among = " and ".join(filter(None, (", ".join(panel["alpha_of"][:-1]), panel["alpha_of"][-1])))
+    alpha = (
+        "no alpha, as nothing could disagree: there is one grade only"
+        if panel["alpha"] is None
+        else f"Krippendorff's alpha (ordinal) among {among}: {number(panel['alpha'])}"
+    )
+    yield (
+        f"votes differ on {panel['n_disputed']} of {panel['n_questions']} judged questions; {alpha}"
+    )
+    if len(panel["pairs"]) > 1:
+        of_two = (f"{' and '.join(two['judges'])} {number(two['alpha'])}" for two in panel["pairs"])
+        yield f"alpha of each two: {', '.join(of_two)}"
+    votes = (
+        f"{own['judge']} {own['n']} (mean {number(own['mean'])}"
+        + (f"; {own['n_failed']} failed)" if own["n_failed"] else ")")
+        for own in panel["votes"]
+    )
+    yield f"votes by judge: {', '.join(votes)}"
+    if len(panel["alpha_of"]) < len(panel["votes"]):
+        later = ", ".join(own["judge"] for own in panel["votes"][len(panel["alpha_of"]) :])
+        yield f"asked only where those before could be outvoted, so in no alpha: {later}"
+    if panel["temperature_0"]:
+        yield (
+            "repeats at temperature 0 agree by themselves: their alpha does not say how sure or "
+            "how right the judge is"
+        )
+
+
 def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iterator[str]:
     """What judging took and what is missing."""
     n_missing, n_judgements = judging["n_missing"], judging["n_judgements"]
@@ -130,14 +163,16 @@ def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iter
         f"(coverage {percent(judging['coverage'])})"
     )
     yield from missing_remarks(judging)
+    yield from panel_remarks(judging)
     if n_refused := judging.get("n_refused"):
         yield f"requests while the server had no room (429) or was away: {n_refused}, waited for"
     yield (
         f"calls: {judging['n_calls']} ({judging['n_retries']} retries); from the store: "
         f"{judging['n_stored']} of {judging['n_distinct']} distinct questions"
     )
+    of = "" if "panel" in judging else f" of {n_judgements}"
     for dialect, count in judging.get("dialects", {}).items():
-        yield f"asked as its server takes it: {dialect} ({count} of {n_judgements})"
+        yield f"asked as its server takes it: {dialect} ({count}{of})"
     if judging["n_human"]:
         yield f"human labels: {judging['n_human']}, instead of the judge's"
     if "n_calls_saved" in judging:
@@ -148,7 +183,9 @@ def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iter
     if estimated:
         tokens += f", estimated for {estimated} of {n_calls} calls, as the server does not say"
     if judging["cost"] is None:
-        yield f"cost: unknown, no price of {judging['model']!r} is given; {tokens}"
+        of_judges = judging.get("panel", {}).get("judges", ())
+        unpriced = [own["name"] for own in of_judges if own["cost"] is None] or [judging["model"]]
+        yield f"cost: unknown, no price of {', '.join(map(repr, unpriced))} is given; {tokens}"
     else:
         yield f"cost: {about}{judging['cost']:.4f} {judging['currency']} for {tokens}"
     if judging["n_calls_without_usage"]:

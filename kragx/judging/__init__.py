@@ -12,8 +12,10 @@ from kragx.judging.budget import Budget, Price
 from kragx.judging.client import Answer, Client, Failure, Request, Usage
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
-from kragx.judging.judge import Judge, read_judge
+from kragx.judging.judge import Grader, Judge
+from kragx.judging.panel import Panel
 from kragx.judging.question import Judgement, Question
+from kragx.judging.reading import read_judge
 from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
 from kragx.judging.runner import Judged, JudgeWarning
 from kragx.judging.settings import DEFAULT_STORE
@@ -27,12 +29,14 @@ __all__ = [
     "Budget",
     "Client",
     "Failure",
+    "Grader",
     "Judge",
     "JudgeWarning",
     "Judged",
     "Judgement",
     "LangChainClient",
     "OpenAIClient",
+    "Panel",
     "Price",
     "Question",
     "Request",

@@ -216,6 +216,9 @@ class Plan:
         about: roughly what asking them would take.
         most: the most it can, retries aside.
         limits: of the judge's budget, with what others have used of each.
+        fellows: of the other judges of a panel, which share its budget.
+        is_told_with: whether one of these says what there is to say of the budget.
+        at_most: whether the judge is asked only where those before it may still be outvoted.
     """
 
     model: str
@@ -225,6 +228,9 @@ class Plan:
     about: Spent = field(default_factory=Spent)
     most: Spent = field(default_factory=Spent)
     limits: Sequence[tuple[Budget, Used]] = ()
+    fellows: Sequence[Plan] = field(default=(), repr=False, compare=False)
+    is_told_with: bool = False
+    at_most: bool = False
 
     def add(self, key: str, about: Spent, most: Spent) -> None:
         """Count a question."""
@@ -234,7 +240,9 @@ class Plan:
 
     def says_of_limits(self) -> Iterator[str]:
         """What is used of each limit, and whether the rest is enough."""
-        most = Used.of(self.most, self.price)
+        if self.is_told_with:
+            return
+        most = sum((Used.of(own.most, own.price) for own in (self, *self.fellows)), Used())
         for budget, used in self.limits:
             lacking = budget.lacking(used + most)
             for name in ("cost", "calls", "tokens"):

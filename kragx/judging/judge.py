@@ -1,23 +1,96 @@
-"""The judge: an LLM that grades questions, and what stands for one."""
+"""The judge: an LLM that grades questions."""
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from __future__ import annotations
 
-from kragx import plugins
-from kragx.errors import UsageError, nearest
-from kragx.judging.client import Client
-from kragx.judging.clients.langchain import LangChainClient
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+from kragx.judging.budget import Budgets, Plan
 from kragx.judging.clients.lifetime import in_use
-from kragx.judging.clients.openai import OpenAIClient
 from kragx.judging.docket import Docket
 from kragx.judging.loop import run_sync
 from kragx.judging.question import Judgement, Question
+from kragx.judging.rubric import Asks, Rubric
 from kragx.judging.runner import Judged, Runner
 from kragx.judging.settings import JudgeSettings
 from kragx.judging.store import NoStoreError, Store
 from kragx.judging.store.batch import waiting
+from kragx.judging.tally import Tally
+from kragx.plain import plain
+
+
+class Grader(Protocol):
+    """Whoever is asked for grades: a `Judge`, or a `Panel` of several with common settings."""
+
+    @property
+    def members(self) -> tuple[Judge, ...]:
+        """The judges that are asked; of a judge itself."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Who decides, in results."""
+        ...
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What dry runs would have asked."""
+        ...
+
+    @property
+    def store(self) -> Any:
+        """Where judgements are kept."""
+        ...
+
+    @property
+    def rubric(self) -> Rubric | None:
+        """One of the user's own."""
+        ...
+
+    @property
+    def language(self) -> str:
+        """Of the built-in rubrics."""
+        ...
+
+    @property
+    def max_missing(self) -> float:
+        """The share of judgements that may be missing."""
+        ...
+
+    @property
+    def budget(self) -> Budgets:
+        """What may not be exceeded."""
+        ...
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether calls are counted instead of made."""
+        ...
+
+    def rubric_for(self, asks: Asks, text: str) -> Rubric:
+        """The rubric of a question about a text."""
+        ...
+
+    def judge(self, questions: Sequence[Question]) -> Judged:
+        """Judge each question; what is stored is not asked again."""
+        ...
+
+    def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
+        """What is stored of each question; nothing is asked."""
+        ...
+
+    def waiting(self) -> str:
+        """How many batches are open in the store, and since when."""
+        ...
+
+    def with_options(self, **options: Any) -> Self:
+        """The same with these options; itself where it has them."""
+        ...
+
+    def summary(self, tally: Tally) -> dict[str, Any]:
+        """What judging took, as results record it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -64,92 +137,38 @@ class Judge(JudgeSettings):
             return [None] * len(questions)
         return [settled.get(key) for key in docket.keys]
 
+    @property
+    def members(self) -> tuple[Judge, ...]:
+        """Itself alone."""
+        return (self,)
 
-# -- what stands for a judge -------------------------------------------------------------------
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """Its own."""
+        return (self.plan,)
 
-_CLIENT = tuple(field.name for field in fields(OpenAIClient) if field.init)
-_INNER = ("client", "secrets", "outbox", "clock", "sleep")
-_JUDGE = tuple(field.name for field in fields(Judge) if field.name not in _INNER)
-JUDGE_FIELDS = ("client", "args", *_CLIENT, *_JUDGE)
-"""What a mapping for `judge` may hold."""
+    def with_options(self, **options: Any) -> Self:
+        """The same with these options; itself where it has them, to share it."""
+        if all(getattr(self, name) == value for name, value in options.items()):
+            return self
+        return replace(self, **options)
 
-HOW = """no judge is named. Name one, in Python:
-
-    from kragx.judging import Judge, OpenAIClient
-    ...(match_method="llm", judge=Judge(OpenAIClient("gpt-4.1-mini")))
-
-in a config file:
-
-    judge: {model: gpt-4.1-mini}
-
-or in the environment:
-
-    export KRAGX_JUDGE_MODEL=gpt-4.1-mini OPENAI_API_KEY=...   # and OPENAI_BASE_URL, if need be"""
-
-
-def read_judge(value: object = None) -> Judge:
-    """The judge that a value stands for.
-
-    Args:
-        value: a `Judge`; a client; a LangChain chat model; a model's name; a mapping of the
-            options of `OpenAIClient` and `Judge` (or ``client``, an import path, with ``args``);
-            None for the environment's KRAGX_JUDGE_MODEL.
-
-    Raises:
-        UsageError: it is none of these, or an option is wrong.
-    """
-    match value:
-        case None:
-            return Judge(OpenAIClient(_model_of_environment("judge")))
-        case Judge():
-            return value
-        case str():
-            return Judge(OpenAIClient(value))
-        case Mapping():
-            options = {str(name): option for name, option in value.items()}
-            for name in options:
-                if name not in JUDGE_FIELDS:
-                    hint = nearest(name, JUDGE_FIELDS)
-                    raise UsageError(f"judge.{name}: unknown option; {hint}")
-            own = {name: option for name, option in options.items() if name in _JUDGE}
-            return Judge(_client(options), **own)
-        case Client():
-            return Judge(value)
-        case _ if hasattr(value, "with_structured_output"):
-            return Judge(LangChainClient(value))
-    raise UsageError(
-        f"judge: {type(value).__name__} is no judge; pass a Judge, a client, a LangChain chat "
-        "model, or a model's name"
-    )
-
-
-def _model_of_environment(field: str) -> str:
-    model = os.environ.get("KRAGX_JUDGE_MODEL")
-    if not model:
-        raise UsageError(HOW, field=field)
-    return model
-
-
-def _client(options: Mapping[str, Any]) -> Any:
-    named = options.get("client", "openai")
-    if named == "openai":
-        if "args" in options:
-            raise UsageError("judge.args: belongs to a client with an import path")
-        own = {name: options[name] for name in _CLIENT if name in options}
-        if "model" not in own:
-            own["model"] = _model_of_environment("judge.model")
-        return OpenAIClient(**own)
-    for name in _CLIENT:
-        if name in options:
-            raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")
-    if not isinstance(named, str):
-        return named if isinstance(named, Client) else LangChainClient(named)
-    args = options.get("args") or {}
-    client = plugins.build(named, args)
-    return client if isinstance(client, Client) else LangChainClient(client, args=args)
-
-
-def adjusted(judge: Judge, **options: Any) -> Judge:
-    """The judge with the options that are not None; its client and store stay the same."""
-    changes = {name: value for name, value in options.items() if value is not None}
-    return replace(judge, **changes) if changes else judge
+    def summary(self, tally: Tally) -> dict[str, Any]:
+        """What judging took, for a result: coverage, failures by kind, calls, tokens and cost."""
+        summary = {
+            **plain(tally),
+            "cost": None if self.price is None else self.price.of(tally),
+            "currency": self.currency if self.price else None,
+            "model": self.model,
+            "store": str(self.store),
+        }
+        if self.dry_run:
+            plan, price = tally.planned, self.price
+            summary["plan"] = {
+                "n_calls": plan.n_calls,
+                "prompt_tokens": plan.prompt_tokens,
+                "completion_tokens": plan.completion_tokens,
+                "cost": None if price is None else price.of(plan),
+                "most_cost": None if price is None else price.of(tally.planned_most),
+            }
+        return summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -80,6 +80,8 @@ class Ledger:
         spent: what was used so far.
         unknown: the most that calls without an answer can have used.
         shortage: why there was no room for a call; None if there always was.
+        fellows: of the other judges of a panel, which share its budget of a run. They ask one after
+            the other: nothing of theirs is on its way while this one asks.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Ledger:
     ) -> None:
         self.spent, self.unknown = Spent(), Spent()
         self.shortage: Shortage | None = None
+        self.fellows: Sequence[Ledger] = ()
         self._limits = [
             (budget, Period(budget.per)) for budget in budgets.limits if not budget.is_boundless
         ]
@@ -107,6 +110,11 @@ class Ledger:
     def cost(self) -> float | None:
         """What was spent so far; None without a price."""
         return None if self._price is None else self._price.of(self.spent)
+
+    @property
+    def used(self) -> Used:
+        """What was spent so far, and the most that calls without an answer can have."""
+        return Used.of(self.spent + self.unknown, self._price)
 
     async def reserve(self, request: Request, store: Store) -> Spent | None:
         """Room for a call, as soon as there is some.
@@ -145,6 +153,8 @@ class Ledger:
         spent = self.spent + self.unknown
         for budget, period in self._limits:
             used = period.others + Used.of(spent + -period.before, self._price)
+            if budget.per == "run":  # of other periods the store tells
+                used = sum((fellow.used for fellow in self.fellows), used)
             more = Used.of(self._reserved + room, self._price)
             if name := budget.lacking(used + more):
                 n_unknown = self.unknown.n_calls_without_usage

@@ -97,7 +97,7 @@ class Judgement:
 
     Attributes:
         key: the question's key.
-        grade: None if the judgement failed.
+        grade: a whole number, or of several judges a mean; None if the judgement failed.
         reason: the judge's, in a few words.
         failure: why there is no grade.
         detail: what the provider or the check said about the failure.
@@ -119,7 +119,7 @@ class Judgement:
     """
 
     key: str
-    grade: int | None = None
+    grade: float | None = None
     reason: str | None = None
     failure: FailureKind | None = None
     detail: str | None = None

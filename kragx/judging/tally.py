@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from kragx.judging.client import FailureKind
@@ -17,6 +17,9 @@ from kragx.judging.remedies import remedy
 from kragx.plain import HIDDEN, plain_fields
 
 _LONGEST = 300
+
+Pattern = tuple[int | str | None, ...]
+"""The votes of some judges on one question: a grade, a kind of failure, None where not needed."""
 
 
 @dataclass
@@ -83,6 +86,16 @@ class FailureExamples(dict[FailureKind, FailureExample]):
         return FailureExamples({**others, **self})
 
 
+class Tallies(dict[str, "Tally"]):
+    """What the judges of a panel took, by name."""
+
+    def __add__(self, others: Tallies) -> Tallies:
+        total = Tallies(self)
+        for name, tally in others.items():
+            total[name] = total.get(name, Tally()) + tally
+        return total
+
+
 @dataclass
 class Tally(Spent):
     """What judging took, and what is missing.
@@ -102,6 +115,7 @@ class Tally(Spent):
         n_calls_saved: calls that cheaper matchers of a combination made unnecessary.
         planned, planned_most: of a dry run, about what asking would take, and the most it can, for
             what no earlier evaluation with the same judge has counted.
+        judges: of a panel what each judge took; `votes`: how many questions got each row of votes.
     """
 
     n_judgements: int = 0
@@ -118,6 +132,8 @@ class Tally(Spent):
     n_calls_saved: int = field(default=0, metadata=HIDDEN)  # only combinations tell
     planned: Spent = field(default_factory=Spent, metadata=HIDDEN)
     planned_most: Spent = field(default_factory=Spent, metadata=HIDDEN)
+    judges: Tallies = field(default_factory=Tallies, metadata=HIDDEN)  # a panel's summary tells
+    votes: Counter[Pattern] = field(default_factory=Counter, metadata=HIDDEN)
 
     also_plain = ("coverage",)
 
@@ -129,6 +145,12 @@ class Tally(Spent):
         counts = vars(self)
         for name, more in vars(other).items():
             counts[name] = counts[name] + more
+
+    def calls(self) -> Tally:
+        """What was asked and used alone, without what came of it."""
+        nothing = Tally()
+        results = ("n_judgements", "n_missing", "n_human", "failures", "failure_examples")
+        return replace(self, **{name: getattr(nothing, name) for name in results})
 
     def count(self, questions: Sequence[Question], judgements: Iterable[Judgement]) -> None:
         """Count the judgements of questions; one asked for several of them fails once."""

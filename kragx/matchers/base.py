@@ -19,6 +19,7 @@ from kragx.plain import plain
 
 if TYPE_CHECKING:
     from kragx.data import TokenCorpus
+    from kragx.judging import Judge
     from kragx.judging.budget import Plan
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
@@ -304,13 +305,18 @@ class BaseMatcher:
         return {"model": self.name, "cost": None, "currency": None, **plain(tally)}
 
     @property
+    def graders(self) -> tuple[Judge, ...]:
+        """The judges that it asks itself; its members have their own."""
+        return ()
+
+    @property
     def plans(self) -> tuple[Plan, ...]:
         """What dry runs of its judges would have asked so far."""
         return tuple(plan for member in self.members for plan in member.plans)
 
     def said(
         self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[int | None, str]]:
+    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
         """Grades and reasons that a judge's store has for these pairs; nothing is asked.
 
         Args:

@@ -113,7 +113,7 @@ class CombinedMatcher(BaseMatcher):
 
     def said(
         self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[int | None, str]]:
+    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
         """What the judges among the members have said."""
         items = list(items)
         return {

@@ -17,7 +17,7 @@ from kragx.plain import plain
 from kragx.plugins import optional, whole
 
 if TYPE_CHECKING:
-    from kragx.judging import Judge, Judgement, Question
+    from kragx.judging import Grader, Judge, Judgement, Question
     from kragx.judging.budget import Plan
     from kragx.judging.pool import Pool
     from kragx.judging.tally import Tally
@@ -37,8 +37,8 @@ class JudgeMatcher(BaseMatcher):
     among all that was retrieved (the pool) is the gold.
 
     Attributes:
-        judge: a `Judge`, a client, a chat model, a model's name, a mapping of options, or None for
-            the environment's KRAGX_JUDGE_MODEL.
+        judge: a `Judge`, a `Panel`, a client, a chat model, a model's name, a mapping of options,
+            or None for the environment's KRAGX_JUDGE_MODEL.
         mode: ``support``, ``relevance`` (also where there is gold, which is then not used), or
             ``auto``: support if any query has gold.
         threshold: the least grade that is a match; None for the rubric's (2 of 3).
@@ -79,7 +79,7 @@ class JudgeMatcher(BaseMatcher):
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the question, model, rubric, grade cut and scale."""
-        judge: Judge = self.judge
+        judge: Grader = self.judge
         return {
             "method": self.name,
             "judges": self.mode,
@@ -97,9 +97,8 @@ class JudgeMatcher(BaseMatcher):
         """
         if "budget" in options:
             options["budget"] = self.judge.budget.with_limits(options["budget"])
-        if all(getattr(self.judge, name) == value for name, value in options.items()):
-            return self
-        return replace(self, judge=replace(self.judge, **options))
+        judge = self.judge.with_options(**options)
+        return self if judge is self.judge else replace(self, judge=judge)
 
     def against_gold(self) -> Self:
         """The same, judging support whatever there is."""
@@ -182,7 +181,7 @@ class JudgeMatcher(BaseMatcher):
 
     def said(
         self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[int | None, str]]:
+    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
         """What the judge has said of these pairs, from its store; see `BaseMatcher.said`."""
         questions = [
             question
@@ -207,7 +206,7 @@ class JudgeMatcher(BaseMatcher):
 
     def _check_missing(self, tally: Tally) -> None:
         """Raise a `JudgingError` if too many judgements are missing."""
-        judge: Judge = self.judge
+        judge: Grader = self.judge
         if judge.dry_run or tally.n_missing <= judge.max_missing * tally.n_judgements:
             return
         from kragx.judging.remedies import too_many_missing
@@ -232,30 +231,21 @@ class JudgeMatcher(BaseMatcher):
         )
 
     def summary(self, tally: Tally) -> dict[str, Any]:
-        """What judging took, for a result: coverage, failures by kind, calls, tokens and cost."""
-        judge: Judge = self.judge
-        summary = {
-            **plain(tally),
-            "cost": None if judge.price is None else judge.price.of(tally),
-            "currency": judge.currency if judge.price else None,
-            "model": judge.model,
-            "store": str(judge.store),
-        }
-        if judge.dry_run:
-            plan, price = tally.planned, judge.price
-            summary["plan"] = {
-                "n_calls": plan.n_calls,
-                "prompt_tokens": plan.prompt_tokens,
-                "completion_tokens": plan.completion_tokens,
-                "cost": None if price is None else price.of(plan),
-                "most_cost": None if price is None else price.of(tally.planned_most),
-            }
-        return summary
+        """As its judge says it."""
+        judge: Grader = self.judge
+        return judge.summary(tally)
+
+    @property
+    def graders(self) -> tuple[Judge, ...]:
+        """The judge, or those of the panel."""
+        judge: Grader = self.judge
+        return judge.members
 
     @property
     def plans(self) -> tuple[Plan, ...]:
         """The judge's."""
-        return (self.judge.plan,)
+        judge: Grader = self.judge
+        return judge.plans
 
     # -- without gold ------------------------------------------------------------------------
 

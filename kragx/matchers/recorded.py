@@ -73,7 +73,7 @@ class Answer:
     """
 
     scores: Floats
-    said: Mapping[tuple[int, int], tuple[int | None, str]] = field(default_factory=dict)
+    said: Mapping[tuple[int, int], tuple[float | None, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,9 +154,9 @@ class RecordedMatcher(BaseMatcher):
 
     def said(
         self, items: Iterable[MatchItem], *, relevance: bool = False
-    ) -> dict[tuple[str, str, str], tuple[int | None, str]]:
+    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
         """What the judge had said of these pairs."""
-        said: dict[tuple[str, str, str], tuple[int | None, str]] = {}
+        said: dict[tuple[str, str, str], tuple[float | None, str]] = {}
         for item in items:
             query_id = item.query.id
             if relevance:

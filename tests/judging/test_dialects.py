@@ -9,7 +9,7 @@ import pytest
 from kragx.errors import JudgingError, UsageError
 from kragx.judging import Answer, OpenAIClient, Question, Store
 from kragx.judging.clients.dialect import Dialect, Speaker
-from kragx.judging.judge import read_judge
+from kragx.judging.reading import read_judge
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store.statistics import statistics
 from tests.judging import providers

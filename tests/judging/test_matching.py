@@ -18,9 +18,9 @@ from kragx.evaluation.evaluate import pooled
 from kragx.judging import Failure, Question, Rubric, Store, read_rubric
 from kragx.judging.client import FAILURE_KINDS
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.judge import JUDGE_FIELDS
 from kragx.judging.neutralise import neutralise
 from kragx.judging.prompt import messages
+from kragx.judging.reading import JUDGE_FIELDS
 from kragx.judging.rubric import RUBRICS
 from kragx.judging.store import exported
 from kragx.judging.store.batch import in_order

@@ -10,7 +10,7 @@ import yaml
 from kragx.app.config import filled, parse_config
 from kragx.app.config.values import fill
 from kragx.judging import Store
-from kragx.judging.judge import adjusted, read_judge
+from kragx.judging.reading import adjusted, read_judge
 from tests.docs.support import Document
 from tests.judging import providers
 from tests.judging.providers import Provider, moved

@@ -15,7 +15,7 @@ from kragx.app.config import RunConfig, filled, load
 from kragx.app.screen import judging_plan
 from kragx.errors import UsageError
 from kragx.judging import read_judge
-from kragx.judging.judge import adjusted
+from kragx.judging.reading import adjusted
 from kragx.judging.remedies import too_many_missing
 from kragx.plain import plain
 from kragx.printing import put, show as show_parts
@@ -88,7 +88,7 @@ def probe(
     if dry_run:
         counts = result.judging
         put(f"{counts.planned.n_calls} calls to make, {counts.n_stored} judgements stored\n")
-        show_parts(judging_plan((), [tested.plan]))
+        show_parts(judging_plan((), tested.plans))
         return
     show(format, result.describe, result.to_dict)
     total, n_missing = result.judging.n_judgements, result.judging.n_missing

@@ -4,7 +4,7 @@ from typing import Any
 
 from kragx.app.config import RunConfig
 from kragx.data.validation import SLICES
-from kragx.judging.judge import JUDGE_FIELDS
+from kragx.judging.reading import JUDGE_FIELDS
 from kragx.matchers import METHODS, option_names
 from kragx.matchers.combine import KINDS
 

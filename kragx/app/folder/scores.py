@@ -146,7 +146,7 @@ class Recording:
             yield {**asdict(row), "scores": scores, **known}
 
     def _said(
-        self, row: _Row, run: Run, words: Mapping[tuple[str, str, str], tuple[int | None, str]]
+        self, row: _Row, run: Run, words: Mapping[tuple[str, str, str], tuple[float | None, str]]
     ) -> list[list[Any]]:
         """Document, target, grade and reason of each pair of which something was said."""
         if row.facts:
@@ -288,10 +288,11 @@ class RecordedScores:
         member.answers[str(record["run"]), key_of(item)] = Answer(scores, said)
 
 
-def _grade(value: Any) -> int | None:
-    if value is not None and value not in range(1_000):
+def _grade(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and 0 <= value < 1_000):
         raise ValueError(f"{value!r} is no grade")
-    return None if value is None else int(value)
+    return None if value is None else value
 
 
 def _within(said: Iterable[Any], shape: tuple[int, ...]) -> Iterator[Any]:

@@ -77,7 +77,7 @@ def grades(
             continue
         for query_id, document_id in records[key]["pairs"]:
             pair = (query_id, document_id)
-            best[pair] = max(best.get(pair, attempt.grade), attempt.grade)
+            best[pair] = max(best.get(pair, 0), int(attempt.grade))
     return best
 
 

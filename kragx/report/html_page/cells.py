@@ -28,7 +28,7 @@ from kragx.metrics import RankedList
 from kragx.plain import plain
 from kragx.report.html_page.packing import rounded_score, short
 
-Reasons = Mapping[tuple[str, str, str], tuple[int | None, str]]
+Reasons = Mapping[tuple[str, str, str], tuple[float | None, str]]
 """What a judge said: for (query id, document text, gold text) its grade and its reason."""
 
 

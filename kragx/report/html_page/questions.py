@@ -173,5 +173,5 @@ class Questions:
             return dict(enumerate(decisions.of(cell.evaluation.name, items)))
 
 
-def _grade(reason: tuple[int | None, str]) -> int:
+def _grade(reason: tuple[float | None, str]) -> float:
     return -1 if reason[0] is None else reason[0]

@@ -1,0 +1,321 @@
+"""A panel: several judges, or one asked several times, whose votes decide together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Literal, Self
+
+from kragx.errors import UsageError
+from kragx.judging.budget import Budgets, Plan
+from kragx.judging.judge import Judge
+from kragx.judging.keys import canonical_json, essential
+from kragx.judging.loop import run_sync
+from kragx.judging.question import Judgement, Question
+from kragx.judging.rubric import Asks, Rubric
+from kragx.judging.runner import Judged
+from kragx.judging.tally import Tallies, Tally
+from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled
+from kragx.plain import plain
+from kragx.plugins import check_options
+
+OF_ONE = frozenset(
+    {
+        *("client", "repeat", "prices", "concurrency", "rpm", "timeout", "attempts", "patience"),
+        *("progress", "secrets", "outbox", "clock", "sleep"),
+    }
+)
+"""The options in which the judges of a panel may differ; the others belong to the panel."""
+
+
+def _judges(judges: Any) -> tuple[Judge, ...]:
+    if not isinstance(judges, (list, tuple)) or len(judges) < 2:
+        raise UsageError("a list of at least two judges is needed", field="panel")
+    for place, judge in enumerate(judges):
+        if not isinstance(judge, Judge):
+            problem = f"{type(judge).__name__} is no Judge"
+            raise UsageError(problem, field=f"panel[{place}]")
+    # Copies: what a panel's judges have used is counted together, and apart from anybody else's.
+    return tuple(replace(judge) for judge in judges)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Several judges that are asked one after the other; their votes decide together.
+
+    Each vote is a judgement as of one judge: under its own key, stored, priced, resumed. What the
+    votes come to (`Verdict`) is reckoned anew each time. Budgets of a run are the panel's.
+
+    Attributes:
+        judges: at least two, each another one, or another `repeat`; in the order in which they are
+            asked. They share all options but those of `OF_ONE`.
+        decide: ``median`` (the lower of two: a match is what more than half call one), ``majority``
+            (the most frequent grade, of several the median of these) or ``mean``.
+        ask: ``all`` of them, or those after the first ones only where ``needed``: where the votes
+            before can still be outvoted.
+
+    Raises:
+        UsageError: an option is wrong, or a judge stands twice.
+    """
+
+    judges: Annotated[Any, _judges]
+    decide: Decide = "median"
+    ask: Literal["all", "needed"] = "all"
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if self.decide == "mean" and self.ask == "needed":
+            raise UsageError("judge.ask: a mean needs every vote; use all, or decide: median")
+        own: Sequence[Judge] = self.judges
+        for name in (field.name for field in fields(Judge) if field.name not in OF_ONE):
+            if any(getattr(judge, name) != getattr(own[0], name) for judge in own):
+                raise UsageError(f"judge.{name}: the judges of a panel share it; give it once")
+        keys = [canonical_json([essential(j.client.settings), j.repeat]) for j in own]
+        for place, key in enumerate(keys):
+            if key in keys[:place]:
+                raise UsageError(
+                    f"judge.panel[{place}]: {own[place].model!r} stands there twice, and would be "
+                    "given its first answer once more",
+                    remedy="give it another 'repeat' ({model: ..., repeat: 1}), or 'repeats'",
+                )
+        for judge in own:
+            judge.ledger.fellows = tuple(other.ledger for other in own if other is not judge)
+            judge.plan.fellows = tuple(other.plan for other in own if other is not judge)
+            judge.plan.is_told_with = judge is not own[-1]
+        for judge in own[self._n_everywhere :]:
+            judge.plan.at_most = True
+
+    # -- what is common to its judges ----------------------------------------------------------
+
+    @property
+    def members(self) -> tuple[Judge, ...]:
+        """Its judges."""
+        judges: tuple[Judge, ...] = self.judges
+        return judges
+
+    @property
+    def model(self) -> str:
+        """What decides, in a few words."""
+        if self._is_repeats:
+            return f"{self.decide} of {len(self.judges)} repeats of {self.judges[0].model}"
+        return f"{self.decide} of {', '.join(self.names)}"
+
+    @property
+    def _is_repeats(self) -> bool:
+        """Whether all its judges are one."""
+        return len({canonical_json(essential(own.client.settings)) for own in self.members}) == 1
+
+    @property
+    def names(self) -> list[str]:
+        """Of the judges: their models, numbered where one stands there several times."""
+        models = [judge.model for judge in self.members]
+        return [
+            model if models.count(model) == 1 else f"{model} #{models[:place].count(model) + 1}"
+            for place, model in enumerate(models)
+        ]
+
+    @property
+    def store(self) -> Any:
+        """Where the votes are."""
+        return self.judges[0].store
+
+    @property
+    def rubric(self) -> Rubric | None:
+        """One of the user's own."""
+        rubric: Rubric | None = self.judges[0].rubric
+        return rubric
+
+    @property
+    def language(self) -> str:
+        """Of the built-in rubrics."""
+        return str(self.judges[0].language)
+
+    @property
+    def max_missing(self) -> float:
+        """The share of the panel's grades that may be missing."""
+        return float(self.judges[0].max_missing)
+
+    @property
+    def budget(self) -> Budgets:
+        """Of all its judges together."""
+        budget: Budgets = self.judges[0].budget
+        return budget
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether calls are counted instead of made."""
+        return bool(self.judges[0].dry_run)
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """What dry runs would have asked, by judge."""
+        return tuple(judge.plan for judge in self.members)
+
+    @property
+    def _n_everywhere(self) -> int:
+        """How many judges are asked everything."""
+        n = len(self.judges)
+        return n if self.ask == "all" else n_needed(n, self.decide)
+
+    def rubric_for(self, asks: Asks, text: str) -> Rubric:
+        """As `JudgeSettings.rubric_for`."""
+        return self.members[0].rubric_for(asks, text)
+
+    def waiting(self) -> str:
+        """As `Judge.waiting`."""
+        return self.members[0].waiting()
+
+    def with_options(self, **options: Any) -> Self:
+        """The same with these options of each judge; itself where all have them, to share it."""
+        judges = tuple(judge.with_options(**options) for judge in self.members)
+        same = all(own is other for own, other in zip(judges, self.members))
+        return self if same else replace(self, judges=judges)
+
+    # -- judging -------------------------------------------------------------------------------
+
+    def judge(self, questions: Sequence[Question]) -> Judged:
+        """`ajudge` for synchronous code; works inside a running event loop (a notebook) too."""
+        return run_sync(lambda: self.ajudge(questions))
+
+    async def ajudge(self, questions: Sequence[Question]) -> Judged:
+        """Have each question judged by the panel, by one judge after the other.
+
+        Raises:
+            JudgingError, DataError: as of `Judge.ajudge`.
+        """
+        votes: list[list[Judgement | None]] = [[] for _ in questions]
+        tally = Tally()
+        for place, (name, judge) in enumerate(zip(self.names, self.members)):
+            rows = [
+                row
+                for row, question in enumerate(questions)
+                if place < self._n_everywhere or self._is_open(question, votes[row])
+            ]
+            judged = Judged((), Tally())
+            if rows:
+                judged = await judge.ajudge([questions[row] for row in rows])
+            answers = dict(zip(rows, judged.judgements, strict=True))
+            for row, of_question in enumerate(votes):
+                of_question.append(answers.get(row))
+            tally.add(judged.tally.calls())
+            tally.judges += Tallies({name: judged.tally})
+        verdicts = [self._verdict(*entry) for entry in zip(questions, votes, strict=True)]
+        tally.count(questions, verdicts)
+        distinct = {verdict.key: verdict for verdict in verdicts if isinstance(verdict, Verdict)}
+        tally.votes = Counter(verdict.votes for verdict in distinct.values())
+        return Judged(tuple(verdicts), tally)
+
+    def stored(self, questions: Sequence[Question]) -> list[Judgement | None]:
+        """As `Judge.stored`: what the votes in the store come to."""
+        votes = zip(*(judge.stored(questions) for judge in self.members), strict=True)
+        return [
+            self._verdict(question, own) if any(vote is not None for vote in own) else None
+            for question, own in zip(questions, votes, strict=True)
+        ]
+
+    def _is_open(self, question: Question, votes: Sequence[Judgement | None]) -> bool:
+        """Whether further votes are needed, and can be asked for yet."""
+        answered = [vote for vote in votes if vote is not None]
+        if any(vote.source == "human" or vote.failure == "pending" for vote in answered):
+            return False
+        n_open = len(self.judges) - len(_grades(answered))
+        return settled(_grades(answered), n_open, self.decide, question.rubric.top) is None
+
+    def _verdict(self, question: Question, votes: Sequence[Judgement | None]) -> Judgement:
+        answered = [vote for vote in votes if vote is not None]
+        for vote in answered:
+            if vote.source == "human":
+                return replace(vote, key=answered[0].key)
+        grades, failed = _grades(answered), [vote for vote in answered if vote.failure is not None]
+        n_open = len(self.judges) - len(grades)
+        grade = settled(grades, n_open, self.decide, question.rubric.top)
+        shown = ", ".join(
+            f"{name} {vote.failure or vote.grade}" if vote else f"{name} not needed"
+            for name, vote in zip(self.names, votes)
+        )
+        verdict = Verdict(
+            answered[0].key,
+            source=answered[0].source,
+            low=min(grades, default=None),
+            high=max(grades, default=None),
+            votes=tuple(_vote(vote) for vote in votes),
+        )
+        if grade is None:
+            if not failed:  # of a store that lacks votes
+                return replace(verdict, failure="not_asked", detail=f"undecided ({shown})")
+            pending = (vote for vote in failed if vote.failure == "pending")
+            failure = next(pending, failed[0])
+            detail = f"undecided ({shown}): {failure.detail or failure.failure}"
+            return replace(verdict, failure=failure.failure, detail=detail)
+        share = (
+            f"mean {grade:.2f}"
+            if self.decide == "mean"
+            else f"{grades.count(int(grade))} of {len(grades)} said {grade:g}"
+        )
+        name, nearest = min(
+            ((name, vote) for name, vote in zip(self.names, votes) if vote and not vote.failure),
+            key=lambda entry: abs(entry[1].score - grade),
+        )
+        why = f" {name}: {nearest.reason}" if nearest.reason else ""
+        return replace(verdict, grade=grade, reason=f"{share} ({shown}).{why}")
+
+    # -- what results record -------------------------------------------------------------------
+
+    def summary(self, tally: Tally) -> dict[str, Any]:
+        """What judging took, for a result, how the judges voted, and how far they agree."""
+        names, first = self.names, self.members[0]
+        costs = {
+            name: judge.summary(tally.judges.get(name, Tally()))
+            for name, judge in zip(names, self.members)
+        }
+        priced = all(judge.price is not None for judge in self.members)
+        summary = {
+            **plain(tally),
+            "cost": sum(own["cost"] for own in costs.values()) if priced else None,
+            "currency": first.currency if priced else None,
+            "model": self.model,
+            "store": str(self.store),
+            "panel": {
+                "decide": self.decide,
+                "ask": self.ask,
+                "judges": [
+                    {
+                        "name": name,
+                        **{entry: own[entry] for entry in ("n_calls", "n_stored", "cost")},
+                    }
+                    for name, own in costs.items()
+                ],
+                "temperature_0": self._is_repeats and _is_at_0(first.client.settings),
+                **agreement(tally.votes, names, self._n_everywhere),
+            },
+        }
+        if self.dry_run:
+            plans = [own["plan"] for own in costs.values()]
+            summary["plan"] = {
+                name: None if name.endswith("cost") and not priced else sum(p[name] for p in plans)
+                for name in plans[0]
+            }
+        return summary
+
+
+def repeated(judge: Judge, n: int, **options: Any) -> Panel:
+    """A judge that is asked everything several times: as its repeats from `repeat` on."""
+    judges = tuple(replace(judge, repeat=judge.repeat + number) for number in range(n))
+    return Panel(judges, **options)
+
+
+def _grades(votes: Sequence[Judgement]) -> list[int]:
+    return [int(vote.grade) for vote in votes if vote.grade is not None]
+
+
+def _is_at_0(settings: Mapping[str, Any]) -> bool:
+    args = settings.get("args")
+    named = (settings, args if isinstance(args, Mapping) else {})
+    return any(own.get("temperature") == 0 for own in named)
+
+
+def _vote(vote: Judgement | None) -> int | str | None:
+    if vote is None:
+        return None
+    return vote.failure if vote.grade is None else int(vote.grade)

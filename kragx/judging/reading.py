@@ -1,0 +1,156 @@
+"""What stands for a judge: a model's name, a client, a mapping of options, a panel of these."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from kragx import plugins
+from kragx.errors import UsageError, inside, nearest
+from kragx.judging.client import Client
+from kragx.judging.clients.langchain import LangChainClient
+from kragx.judging.clients.openai import OpenAIClient
+from kragx.judging.judge import Grader, Judge
+from kragx.judging.panel import OF_ONE, Panel, repeated
+
+_CLIENT = tuple(field.name for field in fields(OpenAIClient) if field.init)
+_INNER = ("client", "secrets", "outbox", "clock", "sleep")
+_JUDGE = tuple(field.name for field in fields(Judge) if field.name not in _INNER)
+_VOTING = ("decide", "ask")
+_PANEL = ("panel", "repeats", *_VOTING)
+JUDGE_FIELDS = ("client", "args", *_CLIENT, *_JUDGE, *_PANEL)
+"""What a mapping for `judge` may hold."""
+
+HOW = """no judge is named. Name one, in Python:
+
+    from kragx.judging import Judge, OpenAIClient
+    ...(match_method="llm", judge=Judge(OpenAIClient("gpt-4.1-mini")))
+
+in a config file:
+
+    judge: {model: gpt-4.1-mini}
+
+or in the environment:
+
+    export KRAGX_JUDGE_MODEL=gpt-4.1-mini OPENAI_API_KEY=...   # and OPENAI_BASE_URL, if need be"""
+
+
+def read_judge(value: object = None) -> Grader:
+    """The judge, or the panel, that a value stands for.
+
+    Args:
+        value: a `Judge` or `Panel`; a client; a LangChain chat model; a model's name; a mapping of
+            the options of `OpenAIClient` and `Judge` (or ``client``, an import path, with
+            ``args``), with ``repeats``, or with ``panel``, a list of any of these, in place of a
+            client; None for the environment's KRAGX_JUDGE_MODEL.
+
+    Raises:
+        UsageError: it is none of these, or an option is wrong.
+    """
+    match value:
+        case None:
+            return Judge(OpenAIClient(_model_of_environment("judge")))
+        case Judge() | Panel():
+            return value
+        case str():
+            return Judge(OpenAIClient(value))
+        case Mapping():
+            return _of_mapping({str(name): option for name, option in value.items()})
+        case Client():
+            return Judge(value)
+        case _ if hasattr(value, "with_structured_output"):
+            return Judge(LangChainClient(value))
+    raise UsageError(
+        f"judge: {type(value).__name__} is no judge; pass a Judge, a client, a LangChain chat "
+        "model, or a model's name"
+    )
+
+
+def _of_mapping(options: Mapping[str, Any]) -> Grader:
+    for name in options:
+        if name not in JUDGE_FIELDS:
+            hint = nearest(name, JUDGE_FIELDS)
+            raise UsageError(f"judge.{name}: unknown option; {hint}")
+    own = {name: option for name, option in options.items() if name in _JUDGE}
+    voting = {name: options[name] for name in _VOTING if name in options}
+    if "panel" in options:
+        return _panel(options, own, voting)
+    judge, repeats = Judge(_client(options), **own), options.get("repeats", 1)
+    with inside("judge"), inside("repeats"):
+        repeats = plugins.whole(1)(repeats)
+    if repeats > 1:
+        with inside("judge"):
+            return repeated(judge, repeats, **voting)
+    for name in voting:
+        raise UsageError(f"judge.{name}: belongs to several votes: 'panel' or 'repeats'")
+    return judge
+
+
+def _panel(options: Mapping[str, Any], own: Mapping[str, Any], voting: Mapping[str, Any]) -> Panel:
+    """A panel of what a mapping lists, each with the mapping's own options besides its own."""
+    for name in ("repeats", "repeat", "client", "args", *_CLIENT):
+        if name in options:
+            raise UsageError(
+                f"judge.{name}: belongs to a judge of the panel",
+                remedy=f"panel: [{{model: ..., {name}: ...}}, ...]",
+            )
+    listed = options["panel"]
+    if not isinstance(listed, (list, tuple)):
+        raise UsageError("judge.panel: a list of at least two judges is needed")
+    judges = [_member(place, entry, own) for place, entry in enumerate(listed)]
+    with inside("judge"):
+        return Panel(judges, **voting)
+
+
+def _member(place: int, entry: object, common: Mapping[str, Any]) -> Judge:
+    with inside(f"judge.panel[{place}]"):
+        if isinstance(entry, Mapping):
+            for name in entry:
+                if name in _PANEL or (name in _JUDGE and name not in OF_ONE):
+                    raise UsageError(
+                        f"judge.{name}: belongs to the panel, beside 'panel'; its judges share it"
+                    )
+            judge = read_judge({**common, **entry})
+        elif isinstance(entry, (Judge, Panel)):
+            judge = entry
+            if common:
+                judge = judge.with_options(**common)
+        elif isinstance(entry, str):
+            judge = read_judge({**common, "model": entry})
+        else:
+            judge = read_judge({**common, "client": entry})
+        if not isinstance(judge, Judge):
+            raise UsageError("judge: a panel within a panel", remedy="list its judges")
+        return judge
+
+
+def _model_of_environment(field: str) -> str:
+    model = os.environ.get("KRAGX_JUDGE_MODEL")
+    if not model:
+        raise UsageError(HOW, field=field)
+    return model
+
+
+def _client(options: Mapping[str, Any]) -> Any:
+    named = options.get("client", "openai")
+    if named == "openai":
+        if "args" in options:
+            raise UsageError("judge.args: belongs to a client with an import path")
+        own = {name: options[name] for name in _CLIENT if name in options}
+        if "model" not in own:
+            own["model"] = _model_of_environment("judge.model")
+        return OpenAIClient(**own)
+    for name in _CLIENT:
+        if name in options:
+            raise UsageError(f"judge.{name}: what {named!r} takes belongs under 'args'")
+    if not isinstance(named, str):
+        return named if isinstance(named, Client) else LangChainClient(named)
+    args = options.get("args") or {}
+    client = plugins.build(named, args)
+    return client if isinstance(client, Client) else LangChainClient(client, args=args)
+
+
+def adjusted(judge: Grader, **options: Any) -> Grader:
+    """The judge with the options that are not None; its client and store stay the same."""
+    changes = {name: value for name, value in options.items() if value is not None}
+    return judge.with_options(**changes) if changes else judge

@@ -1,0 +1,184 @@
+"""Several judges' votes on one question: what they decide, and how far judges agree."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal
+
+from kragx.judging.question import Judgement
+from kragx.judging.tally import Pattern
+
+if TYPE_CHECKING:
+    from kragx.metrics import Floats
+
+Decide = Literal["median", "majority", "mean"]
+
+
+def decided(grades: Sequence[int], rule: Decide) -> float:
+    """What some grades (at least one) come to.
+
+    ``median``: the middle one, the lower of two; so it is a match, at whatever cut, exactly where
+    more than half of the grades are. ``majority``: the most frequent one; of several equally
+    frequent ones the median. ``mean``: their mean.
+    """
+    if rule == "mean":
+        return sum(grades) / len(grades)
+    ordered = sorted(grades)
+    if rule == "majority":
+        counts = Counter(ordered)
+        most = max(counts.values())
+        ordered = [grade for grade, count in counts.items() if count == most]
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def settled(grades: Sequence[int], n_open: int, rule: Decide, top: int) -> float | None:
+    """What grades come to whatever further ones will be; None if these can change it.
+
+    Args:
+        grades: that are known.
+        n_open: how many are not.
+        rule: how they are decided.
+        top: the highest grade there is.
+    """
+    if not grades:
+        return None
+    if not n_open:
+        return decided(grades, rule)
+    if rule == "majority":  # the next can at best all be for the second
+        (first, most), *others = Counter(grades).most_common(2)
+        second = others[0][1] if others else 0
+        return first if most - second > n_open else None
+    low, high = (decided([*grades, *[grade] * n_open], rule) for grade in (0, top))
+    return low if low == high else None
+
+
+def n_needed(n_judges: int, rule: Decide) -> int:
+    """How many judges must be asked in any case; that many of one mind decide."""
+    return n_judges if rule == "mean" else n_judges // 2 + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Judgement):
+    """What the votes of several judges came to; no row of a store, as its votes are.
+
+    Attributes:
+        low, high: the least and the greatest grade that a judge gave; None without any.
+        votes: of each judge, in their order.
+    """
+
+    low: int | None = None
+    high: int | None = None
+    votes: Pattern = ()
+
+
+def ordinal_alpha(coincidences: Floats) -> Floats:
+    """Krippendorff's alpha for ordered labels, from (..., l, l) symmetric coincidences.
+
+    NaN where only one label occurs.
+
+    Source: K. Krippendorff, Computing Krippendorff's alpha-reliability, 2011.
+    """
+    import numpy as np  # commands that judge nothing do without
+
+    values = coincidences.sum(-1)
+    total = values.sum(-1)
+    # Labels are as far apart as there are values between them, half of either end counted.
+    place = np.cumsum(values, -1) - values / 2
+    apart = (place[..., :, None] - place[..., None, :]) ** 2
+    observed = (coincidences * apart).sum((-1, -2)) * (total - 1)
+    expected = np.einsum("...i,...ij,...j->...", values, apart, values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return 1 - np.where(expected > 0, observed / expected, np.nan)
+
+
+def alpha(patterns: Mapping[Pattern, int]) -> float | None:
+    """Krippendorff's ordinal alpha among judges; None where nothing could disagree.
+
+    Args:
+        patterns: how many questions got each row of votes; what is no grade is a missing value.
+    """
+    import numpy as np
+
+    graded = [
+        ([vote for vote in votes if isinstance(vote, int)], n) for votes, n in patterns.items()
+    ]
+    size = max((max(grades, default=0) for grades, _ in graded), default=0) + 1
+    coincidences = np.zeros((size, size))
+    for grades, n in graded:
+        # Of m grades each stands beside m - 1 others, and counts once in all.
+        for one, other in combinations(grades, 2):
+            coincidences[one, other] += n / (len(grades) - 1)
+            coincidences[other, one] += n / (len(grades) - 1)
+    value = float(ordinal_alpha(coincidences))
+    return None if math.isnan(value) else value
+
+
+def agreement(
+    patterns: Mapping[Pattern, int], names: Sequence[str], n_everywhere: int
+) -> dict[str, Any]:
+    """How far judges agree, as results record it.
+
+    Args:
+        patterns: how many questions got each row of votes.
+        names: of the judges.
+        n_everywhere: how many of them, the first, were asked everything: whoever is asked only
+            where others differ cannot be said to agree or not.
+    """
+    first: Counter[Pattern] = Counter()
+    for votes, n in patterns.items():
+        first[votes[:n_everywhere]] += n
+    return {
+        "n_questions": sum(patterns.values()),
+        "n_disputed": sum(n for votes, n in patterns.items() if len(_grades(votes)) > 1),
+        "alpha": alpha(first),
+        "alpha_of": list(names[:n_everywhere]),
+        "pairs": [
+            {
+                "judges": [names[one], names[other]],
+                "n": sum(both.values()),
+                "same": sum(n for votes, n in both.items() if votes[0] == votes[1]),
+                "alpha": alpha(both),
+            }
+            for one, other in combinations(range(n_everywhere), 2)
+            for both in [_of_two(first, one, other)]
+        ],
+        "votes": [
+            {
+                "judge": name,
+                "n": sum(grades.values()),
+                "n_failed": sum(
+                    n for votes, n in patterns.items() if isinstance(votes[place], str)
+                ),
+                "mean": sum(grade * n for grade, n in grades.items()) / sum(grades.values())
+                if grades
+                else None,
+            }
+            for place, name in enumerate(names)
+            for grades in [_votes_of(patterns, place)]
+        ],
+    }
+
+
+def _grades(votes: Pattern) -> set[int]:
+    return {vote for vote in votes if isinstance(vote, int)}
+
+
+def _votes_of(patterns: Mapping[Pattern, int], place: int) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for votes, n in patterns.items():
+        if isinstance(vote := votes[place], int):
+            counts[vote] += n
+    return counts
+
+
+def _of_two(patterns: Mapping[Pattern, int], one: int, other: int) -> Counter[Pattern]:
+    both: Counter[Pattern] = Counter()
+    for votes, n in patterns.items():
+        pair = votes[one], votes[other]
+        if all(isinstance(vote, int) for vote in pair):
+            both[pair] += n
+    return both

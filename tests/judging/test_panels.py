@@ -1,0 +1,383 @@
+"""Panels: several judges' votes on one question, what they decide, and how far judges agree."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import re
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx import GoldDataset, evaluate
+from kragx.app.commands.main import main
+from kragx.errors import JudgingError, UsageError
+from kragx.evaluation.evaluate import pooled
+from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, read_judge
+from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.votes import alpha, decided, n_needed, settled
+from kragx.krag.rag_evaluator import RAGEvaluator
+from tests.judging.support import ask, judge_of
+from tests.thoroughness import examples
+
+RULES = ("median", "majority", "mean")
+GRADES = st.lists(st.integers(0, 3), min_size=1, max_size=5)
+
+
+def voter(name, place):
+    """A client that gives a document the grade at its place in ``grades-310``; x is a refusal."""
+
+    def grade(request):
+        letter = request.messages[1][1].rsplit("grades-", 1)[1][place]
+        return Failure("refusal") if letter == "x" else int(letter)
+
+    return ScriptedClient(grade, model=name)
+
+
+def panel_of(store, n=3, names="abcde", **options):
+    """A panel of so many voters."""
+    clients = [voter(names[place], place) for place in range(n)]
+    given = {"panel": clients, "store": store, "progress": False, "attempts": 1, **options}
+    return read_judge(given), clients
+
+
+def grades(judged):
+    """The grades alone."""
+    return [judgement.grade for judgement in judged.judgements]
+
+
+# -- what votes decide -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("votes", "median", "majority", "mean"),
+    [
+        ([3, 3, 1], 3, 3, 7 / 3),
+        ([0, 2, 3], 2, 2, 5 / 3),
+        ([0, 0, 3, 3], 0, 0, 1.5),
+        ([1, 1, 2, 3, 3], 2, 1, 2.0),
+        ([2, 3], 2, 2, 2.5),
+        ([1], 1, 1, 1),
+    ],
+)
+def test_by_hand(votes, median, majority, mean):
+    """The lower middle; the most frequent, of several the median of these; the mean."""
+    assert [decided(votes, rule) for rule in RULES] == [median, majority, pytest.approx(mean)]
+
+
+@examples(200)
+@given(votes=GRADES, cut=st.integers(1, 3))
+def test_the_median_is_a_match_where_more_than_half_of_the_votes_are(votes, cut):
+    """At whatever cut, also for an even number."""
+    share = sum(vote >= cut for vote in votes) / len(votes)
+    assert (decided(votes, "median") >= cut) == (share > 0.5)
+
+
+@examples(200)
+@given(votes=GRADES, n_open=st.integers(0, 3), rule=st.sampled_from(RULES))
+def test_what_is_settled_no_further_vote_changes(votes, n_open, rule):
+    """Against all votes that there may be; a median is settled exactly where none changes it."""
+    further = itertools.product(range(4), repeat=n_open)
+    possible = {decided([*votes, *more], rule) for more in further}
+    grade = settled(votes, n_open, rule, 3)
+    if grade is not None:
+        assert possible == {grade}
+    elif rule != "majority":
+        assert len(possible) > 1
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("n", range(2, 7))
+def test_how_many_are_needed(rule, n):
+    """So many of one mind decide, whichever grade they give, and no fewer do for all of them."""
+    enough = n_needed(n, rule)
+    assert all(settled([grade] * enough, n - enough, rule, 3) == grade for grade in range(4))
+    fewer = [settled([grade] * (enough - 1), n - enough + 1, rule, 3) for grade in range(4)]
+    assert None in fewer
+
+
+@examples(100)
+@given(
+    rows=st.lists(
+        st.lists(st.sampled_from([None, "refusal", 0, 1, 2, 3]), min_size=3, max_size=3),
+        min_size=2,
+        max_size=12,
+    )
+)
+def test_alpha_is_krippendorffs(rows):
+    """As the package has it, with missing votes; None where it has no value."""
+    krippendorff = pytest.importorskip("krippendorff")
+    counts = {}
+    for row in rows:
+        counts[tuple(row)] = counts.get(tuple(row), 0) + 1
+    data = np.array(
+        [[vote if isinstance(vote, int) else np.nan for vote in row] for row in rows], float
+    ).T
+    compared = data[:, (~np.isnan(data)).sum(0) > 1]
+    if len(np.unique(compared[~np.isnan(compared)])) < 2:
+        assert alpha(counts) is None
+    else:
+        expected = krippendorff.alpha(data, level_of_measurement="ordinal")
+        assert alpha(counts) == pytest.approx(expected)
+
+
+# -- being asked -------------------------------------------------------------------------------
+
+
+def test_votes_are_kept_and_shown(store):
+    """Each vote is a stored judgement; the verdict says who voted how, and a second run is free."""
+    panel, clients = panel_of(store)
+    questions = [ask("grades-331"), ask("grades-000")]
+    judged = panel.judge(questions)
+    assert grades(judged) == [3, 0]
+    first = judged.judgements[0]
+    assert first.reason == "2 of 3 said 3 (a 3, b 3, c 1). a: as scripted"
+    assert (first.low, first.high, first.votes) == (1, 3, (3, 3, 1))
+    assert judged.tally.n_calls == 6
+    assert judged.tally.votes == {(3, 3, 1): 1, (0, 0, 0): 1}
+    with Store(store) as opened:
+        models = sorted(record["question"]["client"]["model"] for record in opened.records())
+    assert models == ["a", "a", "b", "b", "c", "c"]
+    again, _ = panel_of(store)
+    assert [own.reason for own in again.stored(questions)] == [
+        own.reason for own in judged.judgements
+    ]
+    assert again.judge(questions).tally.n_calls == 0
+    assert len(clients[0].requests) == 2
+
+
+def test_the_third_only_where_two_differ(store):
+    """The cheapest order: whoever cannot change what is decided is not asked."""
+    panel, clients = panel_of(store, ask="needed")
+    judged = panel.judge([ask("grades-330"), ask("grades-203"), ask("grades-111")])
+    assert [len(client.requests) for client in clients] == [3, 3, 1]
+    assert grades(judged) == [3, 2, 1]
+    assert judged.judgements[0].reason.startswith("2 of 2 said 3 (a 3, b 3, c not needed)")
+    summary = panel.summary(judged.tally)["panel"]
+    assert summary["alpha_of"] == ["a", "b"]  # c was asked where they differ: no fair sample
+    everywhere, _ = panel_of(store.with_name("all.sqlite"))
+    assert grades(everywhere.judge([ask("grades-331"), ask("grades-203"), ask("grades-111")])) == [
+        *grades(judged)
+    ]
+
+
+def test_of_five_the_fourth_and_fifth_only_while_undecided(store):
+    """Three of one mind decide; else the fourth, and the fifth if that is not enough."""
+    panel, clients = panel_of(store, 5, ask="needed")
+    assert grades(panel.judge([ask("grades-22200"), ask("grades-33130"), ask("grades-01230")])) == [
+        *(2, 3, 1)
+    ]
+    assert [len(client.requests) for client in clients] == [3, 3, 3, 2, 1]
+
+
+def test_a_vote_that_failed_is_no_grade(store):
+    """It is never 0: where it could change the verdict there is none, elsewhere it does not matter.
+
+    A mean needs every vote.
+    """
+    panel, _ = panel_of(store)
+    judged = panel.judge([ask("grades-33x"), ask("grades-30x")])
+    assert grades(judged) == [3, None]
+    assert judged.judgements[0].reason.startswith("2 of 2 said 3 (a 3, b 3, c refusal)")
+    assert judged.judgements[1].failure == "refusal"
+    assert judged.judgements[1].detail.startswith("undecided (a 3, b 0, c refusal)")
+    assert (judged.tally.n_judgements, judged.tally.n_missing) == (2, 1)
+    mean, _ = panel_of(store, decide="mean")
+    assert grades(mean.judge([ask("grades-33x"), ask("grades-30x")])) == [None, None]
+    votes = panel.summary(judged.tally)["panel"]["votes"]
+    assert [own["n_failed"] for own in votes] == [0, 0, 2]
+
+
+def test_repeats(store):
+    """One judge asked three times: the first vote has the key of old, and serves its old grade."""
+    judge_of(ScriptedClient([3]), store).judge([ask("x")])
+    client = ScriptedClient([0, 0])
+    panel = read_judge({"client": client, "store": store, "progress": False, "repeats": 3})
+    judged = panel.judge([ask("x")])
+    assert (grades(judged), judged.judgements[0].votes) == ([0], (3, 0, 0))
+    assert panel.model == "median of 3 repeats of scripted"
+    with Store(store) as opened:
+        assert [record["question"]["repeat"] for record in opened.records()] == [0, 1, 2]
+    assert read_judge({"client": client, "repeats": 1}) == Judge(client)
+
+
+def test_human_labels_win_and_are_no_votes(store):
+    """A person's label decides, counts once, and raises no agreement among the judges."""
+    panel, clients = panel_of(store)
+    with Store(store) as opened:
+        opened.add_labels([("q1", "d1", 0)], "labels")
+    labelled, other = (
+        Question(RUBRICS["relevance-en-1"], text, query="q", query_id="q1", document_id=name)
+        for text, name in (("grades-333", "d1"), ("grades-312", "d2"))
+    )
+    judged = panel.judge([labelled, other])
+    assert grades(judged) == [0, 2]
+    assert judged.tally.n_human == 1
+    assert judged.tally.votes == {(3, 1, 2): 1}
+    assert [len(client.requests) for client in clients] == [1, 1, 1]
+
+
+def test_one_budget_for_all(store):
+    """Five calls are five of the panel, not of each of its judges, and a new run goes on."""
+    panel, clients = panel_of(store, budget={"calls": 5})
+    questions = [ask(f"grades-{n}{n}{n}") for n in range(4)]
+    with pytest.raises(JudgingError, match="5 of 5 calls are used"):
+        panel.judge(questions)
+    assert sum(len(client.requests) for client in clients) == 5
+    more, _ = panel_of(store, budget={"calls": 7})
+    assert grades(more.judge(questions)) == [0, 1, 2, 3]
+
+
+def test_a_dry_run(store):
+    """Calls of each judge, of the later ones at most; one budget for all of them."""
+    panel, _ = panel_of(store, ask="needed", dry_run=True, budget={"calls": 5})
+    judged = panel.judge([ask("grades-331"), ask("grades-000")])
+    assert [plan.about.n_calls for plan in panel.plans] == [2, 2, 2]
+    assert [plan.at_most for plan in panel.plans] == [False, False, True]
+    said = [text for plan in panel.plans for text in plan.says_of_limits()]
+    assert said == ["0 of 5 calls are used; the rest may not be enough"]
+    assert panel.summary(judged.tally)["plan"]["n_calls"] == 6
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"panel": ["a"]}, "judge.panel: a list of at least two judges is needed"),
+        ({"panel": "a"}, "judge.panel: a list of at least two judges is needed"),
+        ({"panel": ["a", "a"]}, r"judge.panel\[1\]: 'a' stands there twice"),
+        (
+            {"panel": ["a", {"model": "b", "budget": 3}]},
+            r"\[1\]: judge.budget: belongs to the",
+        ),
+        ({"panel": ["a", "b"], "model": "c"}, "judge.model: belongs to a judge of the panel"),
+        ({"panel": ["a", "b"], "repeats": 2}, "judge.repeats: belongs to a judge of the panel"),
+        ({"panel": ["a", "b"], "decide": "best"}, "judge.decide: "),
+        ({"panel": ["a", "b"], "decide": "mean", "ask": "needed"}, "judge.ask: a mean needs every"),
+        ({"model": "a", "decide": "mean"}, "judge.decide: belongs to several votes"),
+        ({"model": "a", "repeats": 0}, "judge.repeats: "),
+        (
+            {"panel": ["a", {"model": "b", "temprature": 1}]},
+            r"\[1\]: judge.temprature: unknown",
+        ),
+        (
+            {"panel": ["a", "b"], "budget": 3, "prices": {"a": {"input": 1, "output": 1}}},
+            r"panel\[1\]: judge.budget: no price of 'b'",
+        ),
+    ],
+)
+def test_wrong_options(options, problem):
+    """What cannot be is said with its place."""
+    with pytest.raises(UsageError, match=problem):
+        read_judge(options)
+
+
+def test_judges_that_differ_in_what_they_share(store):
+    """In Python as well: one store, one rubric, one budget."""
+    judges = [judge_of(voter("a", 0), store), judge_of(voter("b", 1), store.with_name("b.sqlite"))]
+    with pytest.raises(UsageError, match=r"judge\.store: the judges of a panel share it"):
+        Panel(judges)
+
+
+# -- in use ------------------------------------------------------------------------------------
+
+GOLD = [["the cat sat on the mat"], ["a dog in the fog"]]
+FOUND = [["grades-331 one", "grades-100 two"], ["grades-000 three", "grades-023 four"]]
+
+
+@pytest.mark.parametrize(("rule", "mrr"), [("median", 0.75), ("mean", 0.5), ("majority", 0.75)])
+def test_evaluate(rule, mrr, store):
+    """The verdicts decide, in a matcher, in a combination and in K-RAG's evaluator."""
+    panel, _ = panel_of(store, decide=rule)
+    spec = {"method": "llm", "judge": panel}
+    result = evaluate(GOLD, FOUND, match=spec, metrics=["mrr@5"])
+    assert result["mrr@5"] == mrr  # 0, 2, 3: a mean of 1.67 is no match
+    assert result.settings["match"]["model"] == f"{rule} of a, b, c"
+    assert result.counts["judging"]["panel"]["n_disputed"] == 3
+    mixed = evaluate(GOLD, FOUND, match={"any": ["text", spec]}, metrics=["mrr@5"])
+    assert mixed["mrr@5"] == mrr
+    krag = RAGEvaluator(match_method="llm", judge=panel, profile="kragx")
+    assert krag.evaluate_all(GOLD, FOUND, k=5)["mrr"]["mrr"] == mrr
+
+
+def test_a_pool(store):
+    """Without gold the verdicts on relevance are the gold."""
+    panel, clients = panel_of(store, ask="needed")
+    spec = {"method": "llm", "judge": panel}
+    queries = GoldDataset.from_documents([[], []], queries=["where is it?", "who is it?"])
+    deciding = pooled(queries, [FOUND], match=spec)
+    result = evaluate(queries, FOUND, match=deciding, metrics=["mrr@5", "ndcg@2"])
+    assert result["mrr@5"] == 0.75
+    assert len(clients[2].requests) == 2
+
+
+def content(page):
+    """What the blocks of a page hold, as one text."""
+    blocks = re.findall(r'<script[^>]*type="[^"]*"[^>]*>([A-Za-z0-9+/=]{20,})</script>', page)
+    return "".join(zlib.decompress(base64.b64decode(block)).decode() for block in blocks)
+
+
+CONFIG = """
+dataset: {path: gold.jsonl}
+retrievers:
+  one: {results: one.jsonl}
+match: llm
+judge:
+  panel:
+    - {client: "tests.judging.test_panels:client_of", args: {name: a, place: 0}}
+    - {client: "tests.judging.test_panels:client_of", args: {name: b, place: 1}}
+    - {client: "tests.judging.test_panels:client_of", args: {name: c, place: 2}}
+  ask: needed
+  store: store.sqlite
+metrics: [mrr@5, recall@2]
+output: out
+"""
+
+
+def client_of(name, place):
+    """A voter for a config."""
+    return voter(name, place)
+
+
+@pytest.fixture
+def config(tmp_path, monkeypatch):
+    """A folder with a config of a panel, its gold set and what a retriever found."""
+    monkeypatch.chdir(tmp_path)
+    gold = [
+        {"query_id": f"q{n}", "query": f"question {n}", "gold": [{"text": texts[0]}]}
+        for n, texts in enumerate(GOLD)
+    ]
+    found = [
+        {**query, "retrieved": [{"id": text[-3:], "text": text} for text in texts]}
+        for query, texts in zip(gold, FOUND)
+    ]
+    for name, rows in (("gold", gold), ("one", found)):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    (tmp_path / "kragx.yaml").write_text(CONFIG)
+    return tmp_path
+
+
+def test_the_command(config, capsys, monkeypatch):
+    """`kragx run`: alpha in the terminal, on the page, in Markdown and JSON; a dry run counts."""
+
+    def run(*options):
+        monkeypatch.setattr("sys.argv", ["kragx", "run", "kragx.yaml", *options])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code == 0
+
+    run("--dry-run")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "in all 4 calls to a" in shown
+    assert "in all at most 4 calls to c" in shown
+    run("--full")
+    words = "alpha (ordinal) among a and b: 0.5565"
+    assert words in " ".join(capsys.readouterr().out.split())
+    page = content((config / "out" / "report.html").read_text())
+    assert words in page
+    assert "2 of 2 said 3 (a 3, b 3, c not needed)" in page
+    assert words in (config / "out" / "report.md").read_text()
+    assert '"alpha": 0.5565' in (config / "out" / "report.json").read_text()
