@@ -49,6 +49,11 @@ class Grader(Protocol):
         ...
 
     @property
+    def examples(self) -> Any:
+        """What is shown with each question; None for nothing."""
+        ...
+
+    @property
     def language(self) -> str:
         """Of the built-in rubrics."""
         ...

@@ -127,6 +127,11 @@ class Panel:
         return rubric
 
     @property
+    def examples(self) -> Any:
+        """What is shown with each question."""
+        return self.judges[0].examples
+
+    @property
     def language(self) -> str:
         """Of the built-in rubrics."""
         return str(self.judges[0].language)
