@@ -1,7 +1,11 @@
 """What is refused, or said, before the first question is asked, lest all be done for nothing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import compress
 from pathlib import Path
+
+import numpy as np
 
 from kragx.app.config import RunConfig
 from kragx.app.folder.opened import Earlier, read_earlier
@@ -23,15 +27,20 @@ from kragx.metrics import parse_all
 def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     """What so few questions cannot decide, whatever retrievers answer; a line for each."""
     specs = parse_all(config.metrics, config.resolved_profile)
-    skips = (config.no_gold or config.resolved_profile.no_gold) == "skip"
+    profile = config.resolved_profile
+    skips = replace(profile, no_gold=config.no_gold or profile.no_gold).leaves_out_no_gold
     scored = [q for q in dataset if not skips or any(gold.grade > 0 for gold in q.gold)]
+    of_specs = {str(spec): spec.metric for spec in specs}
+    unanswerable = np.array([query.answerable is False for query in dataset])
     statistics = config.comparing
     compared = len(config.retrievers) > 1 and any(spec.metric.is_mean for spec in specs)
-    of_matches = {str(spec) for spec in specs if spec.metric.from_matches is not None}
     if compared and (problem := undecidable_differences(len(scored), statistics)):
         yield str(problem)
     for gate in config.parsed_gates:
-        queries = scored if gate.metric in of_matches else list(dataset)
+        queries = list(dataset)
+        if (metric := of_specs.get(gate.metric)) is not None:
+            of_matches = metric.from_matches is not None
+            queries = scored if of_matches else [*compress(queries, metric.concerns(unanswerable))]
         if gate.field is not None:
             rows = {
                 NO_VALUE if value is None else value: rows

@@ -183,6 +183,7 @@ def _saturated(comparison: Comparison) -> Iterator[Recommendation]:
         for metric in comparison.metrics
         if (known := known_metric(metric)) is not None
         and known.is_share
+        and known.of != "unanswerable"
         and all((means[metric].value or 0) >= _FULL for means in comparison.overall.means.values())
     ]
     if full and len(comparison.retrievers) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
@@ -128,6 +128,7 @@ class GoldDataset:
         gold: Sequence[Sequence[object]] | Mapping[str, Sequence[object] | Mapping[str, float]],
         *,
         queries: Sequence[str] | None = None,
+        unanswerable: Collection[str] = (),
         name: str = "gold",
     ) -> GoldDataset:
         """Make a gold set from Python values; they are not changed.
@@ -137,6 +138,7 @@ class GoldDataset:
                 file, strings or `Gold`); or a mapping from query id to such a list, or to
                 ``{document id: grade}``. Queries in a plain list are named q1, q2, ...
             queries: the questions, in the order of `gold`.
+            unanswerable: ids of the queries that nothing answers; they have no gold.
             name: names the set in results.
         """
         mender = Mender()
@@ -148,10 +150,24 @@ class GoldDataset:
             )
         texts = clean_each(queries or (), lambda text: clean_text(text, mender), field="queries")
         own_queries = tuple(
-            Query(query_id, text, as_golds(items, mender, f"query {query_id!r}"))
+            Query(
+                query_id,
+                text,
+                as_golds(items, mender, f"query {query_id!r}"),
+                answerable=False if query_id in unanswerable else None,
+            )
             for (query_id, items), text in zip_longest(by_id, texts)
         )
+        _check_unanswerable(own_queries, unanswerable)
         return cls(own_queries, name=name, n_replaced_surrogates=mender.surrogates)
+
+
+def _check_unanswerable(queries: Sequence[Query], ids: Collection[str]) -> None:
+    if unknown := set(ids) - {query.id for query in queries}:
+        raise UsageError(f"unanswerable: no query has the id {min(unknown)!r}")
+    for query in queries:
+        if query.id in ids and any(gold.grade > 0 for gold in query.gold):
+            raise UsageError(f"unanswerable: query {query.id!r} has gold; keep one of the two")
 
 
 def numbered(values: Sequence[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -182,7 +182,7 @@ def target_problems(targets: Mapping[str, Mapping[str, float]]) -> Iterator[str]
 def _check_gold(query: Query, report: _Report, kind: str) -> None:
     if any(gold.grade > 0 for gold in query.gold):
         return
-    if kind in ("qrels", "llamaindex"):  # neither has a word for what cannot be answered
+    if kind == "qrels":  # which have no word for what cannot be answered
         message = "nothing is relevant, so it is not scored; add gold, or leave the query out"
         report("gold", message, "warning")
     elif query.answerable is not False:

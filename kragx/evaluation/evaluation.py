@@ -16,7 +16,12 @@ from kragx.errors import UsageError, nearest, needing
 from kragx.evaluation.evidence import GatheredEvidence
 from kragx.evaluation.inputs import judged_share
 from kragx.evaluation.other_thresholds import NEIGHBOURHOOD, Means, Nearby, means_at, neighbours
-from kragx.evaluation.wording import failure_remarks, further_remarks, match_label
+from kragx.evaluation.wording import (
+    abstention_remarks,
+    failure_remarks,
+    further_remarks,
+    match_label,
+)
 from kragx.matchers import check_threshold
 from kragx.metrics import (
     MatchTable,
@@ -256,7 +261,10 @@ class Evaluation(Result):
     @property
     def further_remarks(self) -> tuple[str, ...]:
         """The same but for failures, where a comparison says what these mean."""
-        return tuple(further_remarks(self.counts, self.settings, self.profile))
+        return (
+            *further_remarks(self.counts, self.settings, self.profile),
+            *abstention_remarks(self.specs, self.evidence),
+        )
 
     def mean_cell(self, metric: str) -> str:
         """A mean as people read it, with what missing judgements leave open."""

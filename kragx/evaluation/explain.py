@@ -92,14 +92,16 @@ def explain(
     query = (source.name, item.query.id, item.query.text, item.status)
     if matcher.needs_pool([item]):
         judge = {**matcher.settings, "judges": "relevance"}
-        return Explanation(*query, judge, gold=(), retrieved=_graded_docs(item, matcher), pairs=())
+        docs = _graded_docs(item, matcher)
+        return Explanation(*query, judge, (), docs, (), item.query.answerable)
     matcher = matcher.against_gold()
     specs = standard_panel(matcher) if panel is None else panel
     others = {
         name: matchers.matcher(spec, defaults).for_run(source.name) for name, spec in specs.items()
     }
     pairs = _pairs(item, matcher, others, near)
-    return Explanation(*query, matcher.settings, *_found(item, pairs), pairs)
+    found = _found(item, pairs)
+    return Explanation(*query, matcher.settings, *found, pairs, item.query.answerable)
 
 
 def _item(source: Source, query_id: str) -> MatchItem:
@@ -145,7 +147,7 @@ def standard_panel(matcher: BaseMatcher) -> dict[str, BaseMatcher]:
 def _graded_docs(item: MatchItem, matcher: BaseMatcher) -> tuple[ExplainedDoc, ...]:
     """Without gold: the judge's grade of each document's relevance, as the store has it."""
     pool = matcher.offline().pooled([[item]]).pool
-    judgements = {} if pool is None else pool.judgements[item.query.id]
+    judgements = {} if pool is None else pool.judgements.get(item.query.id, {})
     docs = [(doc, judgements.get(normalise(doc.text or ""))) for doc in _docs(item)]
     return tuple(
         doc if judged is None else replace(doc, grade=judged.grade, reason=judged.text or None)

@@ -115,6 +115,7 @@ class Explanation(Result):
         gold: as the gold set has it; texts in NFC.
         retrieved: the documents as they were retrieved; texts in NFC.
         pairs: of every document with every gold item, by rank, then gold.
+        answerable: what the gold set says of it.
     """
 
     retriever: str
@@ -125,6 +126,7 @@ class Explanation(Result):
     gold: tuple[ExplainedGold, ...]
     retrieved: tuple[ExplainedDoc, ...]
     pairs: tuple[Pair, ...]
+    answerable: bool | None = None
 
     def pair(self, rank: int, gold: int) -> Pair:
         """The pair of a rank and a gold item, both from 1."""
@@ -151,7 +153,11 @@ class Explanation(Result):
             grade = "" if gold.grade == 1.0 else f", grade {gold.grade:g}"
             yield Line(f"\ngold {gold.number}{_id(gold.id)}{grade}: {where}", "bold")
             yield from _text(gold.text, (), full=full)
-        if not self.gold:
+        if self.answerable is False:
+            yield Line(
+                "this query is marked unanswerable: what is retrieved for it answers nothing"
+            )
+        elif not self.gold:
             yield Line("this query has no gold")
         if not self.retrieved:
             yield Line("\nnothing was retrieved")

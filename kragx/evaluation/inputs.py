@@ -87,8 +87,29 @@ def first_failure(failures: Mapping[str, str]) -> str:
 
 
 def judged_share(table: MatchTable) -> float | None:
-    """The share of retrieved documents whose relevance is known; None without any."""
-    return float(table.judged.mean()) if len(table.repeated) else None
+    """The share of retrieved documents whose relevance is known; None without any.
+
+    Nothing need be known of those that were retrieved where nothing answers.
+    """
+    judged = table.judged[~np.repeat(table.unanswerable, table.n_docs)]
+    return float(judged.mean()) if judged.size else None
+
+
+def unanswerable_counts(table: MatchTable) -> dict[str, Any]:
+    """What was retrieved where nothing answers: ``{"unanswerable": {...}}``, if that is anywhere.
+
+    The questions; those answered with an empty list, and those not answered at all; the documents.
+    """
+    rows = table.unanswerable
+    if not rows.any():
+        return {}
+    counts = {
+        "n_queries": rows,
+        "n_empty": rows & table.answered & (table.n_docs == 0),
+        "n_unanswered": rows & ~table.answered,
+        "n_documents": table.n_docs[rows],
+    }
+    return {"unanswerable": {name: int(value.sum()) for name, value in counts.items()}}
 
 
 @dataclass
@@ -152,7 +173,7 @@ class Source:
         n_with_gold = len(np.unique(table.gold_query[table.grade > 0]))
         return {
             "n_queries": table.n_queries,
-            "n_scored": n_with_gold if profile.no_gold == "skip" else table.n_queries,
+            "n_scored": n_with_gold if profile.leaves_out_no_gold else table.n_queries,
             "n_no_gold": table.n_queries - n_with_gold,
             "n_missing": self.statuses["missing"],
             "n_extra": self.n_extra,
@@ -162,6 +183,7 @@ class Source:
             "judged_share": judged_share(table),
             "n_replaced_surrogates": self.mender.surrogates,
             "n_longer_lines": self.n_longer_lines,
+            **unanswerable_counts(table),
             **notes,
             **({"first_failure": first_failure(self.failures)} if self.failures else {}),
         }

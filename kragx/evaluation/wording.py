@@ -1,11 +1,12 @@
 """In words what an evaluation records: its matcher, its profile, and all that was left out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kragx.matchers.batches import DOCS_LOST, GOLD_LOST, SHORT_GOLD
 from kragx.matchers.ids import ALIKE
-from kragx.metrics import Profile
+from kragx.metrics import Evidence, MetricSpec, Profile, known_metric
+from kragx.metrics.abstention import ABSTENTION, price
 from kragx.printing import number, percent
 
 _NO_GOLD = {
@@ -64,6 +65,13 @@ def further_remarks(
         settings: of an evaluation.
         profile: what its numbers mean, with the rule for queries without gold.
     """
+    unanswerable = counts.get("unanswerable", {})
+    yield from _unanswerable(unanswerable, profile)
+    # Of these it is said already, and an empty list is right.
+    rest = {
+        "n_no_gold": counts["n_no_gold"] - unanswerable.get("n_queries", 0),
+        "n_empty": counts["n_empty"] - unanswerable.get("n_empty", 0),
+    }
     treated = {
         "n_no_gold": ("queries without gold", _NO_GOLD[profile.no_gold]),
         "n_missing": ("queries missing in the run", _MISSING[profile.missing]),
@@ -84,13 +92,18 @@ def further_remarks(
         DOCS_LOST: ("questions with retrieved texts that can match nothing", "no match"),
     }
     for name, (noun, treatment) in treated.items():
-        if counts.get(name):
-            yield f"{noun}: {counts[name]} ({treatment})"
+        if count := rest.get(name, counts.get(name)):
+            yield f"{noun}: {count} ({treatment})"
     unanswered = 0 < counts["n_failed"] == counts["n_queries"] - counts["n_missing"]
     for name, own in {} if unanswered else counts.get("metrics", {}).items():
         # What looks at documents or times may have a value without gold; a run's has none a query.
         by_gold = "n_no_gold" in own
         n_possible, n_scored = counts["n_scored" if by_gold else "n_queries"], own["n_scored"]
+        metric = known_metric(name)
+        if unanswerable and not by_gold and metric is not None and metric.of != "all":
+            n_unanswerable = unanswerable["n_queries"]
+            is_of_them = metric.of == "unanswerable"
+            n_possible = n_unanswerable if is_of_them else n_possible - n_unanswerable
         if n_scored < n_possible and (by_gold or n_scored):
             yield f"{name}: no value for {n_possible - n_scored} of {n_possible} queries"
     for reading in settings.get("spans", ()):
@@ -101,6 +114,32 @@ def further_remarks(
             )
     if "judging" in counts:
         yield from _judging(counts["judging"], settings.get("pool"))
+
+
+def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:
+    """What abstaining below a score would cost: at a high one every retriever abstains."""
+    for spec in specs:
+        if spec.metric == ABSTENTION and spec["score"] is not None and evidence is not None:
+            n_lost, n_answerable = price(evidence, spec)
+            yield (
+                f"{spec}: that score would leave nothing for {n_lost} of {n_answerable} answerable "
+                "questions either; no other metric leaves out what is below it"
+            )
+
+
+def _unanswerable(counts: Mapping[str, int], profile: Profile) -> Iterator[str]:
+    """What was retrieved where nothing answers, and what that does to the numbers."""
+    if not counts:
+        return
+    left_out = profile.leaves_out_no_gold
+    treated = "left out" if left_out else f"in metrics of gold {_NO_GOLD[profile.no_gold]}"
+    n_rest = counts["n_queries"] - counts["n_empty"] - counts["n_unanswered"]
+    parts = [
+        f"nothing retrieved for {counts['n_empty']}",
+        *([f"no answer for {counts['n_unanswered']}"] if counts["n_unanswered"] else []),
+        *([f"{counts['n_documents']} documents for {n_rest}"] if n_rest else []),
+    ]
+    yield f"unanswerable questions: {counts['n_queries']} ({treated}); {', '.join(parts)}"
 
 
 def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:

@@ -267,7 +267,8 @@ class JudgeMatcher(BaseMatcher):
 
         places: dict[tuple[str, str], Question] = {}
         judgements: dict[str, dict[str, Judgement]] = {}
-        items = [item for of_run in runs for item in of_run]
+        # Whoever says that nothing answers has judged every document.
+        items = [item for of_run in runs for item in of_run if item.query.answerable is not False]
         try:
             for item in items:
                 judgements[item.query.id] = {}
@@ -318,8 +319,10 @@ class PoolMatcher(BaseMatcher):
 
     def with_gold(self, item: MatchItem) -> MatchItem:
         """The query with the pool's documents as its gold."""
-        judgements = self.pool.judgements.get(item.query.id, {})
         docs = item.docs[: self.pool.depth]
+        if item.query.answerable is False:
+            return replace(item, query=replace(item.query, gold=()), docs=docs)
+        judgements = self.pool.judgements.get(item.query.id, {})
         outside = {normalise(doc.text or "") for doc in docs} - judgements.keys()
         if outside:
             raise UsageError(
@@ -337,6 +340,7 @@ class PoolMatcher(BaseMatcher):
         grades = [
             judgement.score
             for item in items
+            if item.query.answerable is not False
             for judgement in self.pool.judgements.get(item.query.id, {}).values()
         ]
         return replace(table, grade=np.array(grades, np.float64))
@@ -348,7 +352,8 @@ class PoolMatcher(BaseMatcher):
             judgements = self.pool.judgements[item.query.id] if item.targets else {}
             columns = {text: column for column, text in enumerate(judgements)}
             grid = np.zeros(item.shape)
-            for row, text in enumerate(map(normalise, item.doc_texts("llm"))):
+            texts = item.doc_texts("llm") if item.targets else ()
+            for row, text in enumerate(map(normalise, texts)):
                 grid[row, columns[text]] = np.nan if judgements[text].grade is None else 1.0
             yield grid
 

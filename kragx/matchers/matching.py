@@ -44,6 +44,7 @@ def match(
     grades: list[list[float]] = []
     repeated: list[list[bool]] = []
     answered: list[bool] = []
+    unanswerable: list[bool] = []
     waiting: deque[MatchItem] = deque()  # handed to the matcher, not yet answered
 
     def handed_out() -> Iterator[MatchItem]:
@@ -52,6 +53,7 @@ def match(
             grades.append([gold.grade for gold in item.query.gold])
             repeated.append(repeats(item.docs))
             answered.append(item.status == "answered")
+            unanswerable.append(item.query.answerable is False)
             waiting.append(item)
             yield item
 
@@ -100,6 +102,7 @@ def match(
         pair_score=np.asarray(pair_score),
         threshold=matcher.threshold,
         top=1.0 if matcher.top is None else float(matcher.top),
+        unanswerable=np.array(unanswerable, bool),
     )
 
 

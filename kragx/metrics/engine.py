@@ -91,8 +91,13 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
         nothing = np.full(evidence.table.n_queries, np.nan)
         return MetricScores(spec, nothing, metric.from_run(evidence))
     assert metric.from_evidence is not None  # one of the three is given
-    values = metric.from_evidence(evidence, spec)
-    most = None if metric.maximum is None else metric.maximum(evidence, spec)
+    concerned = metric.concerns(evidence.table.unanswerable)
+
+    def own(of_queries: Floats) -> Floats:
+        return of_queries if concerned.all() else np.where(concerned, of_queries, np.nan)
+
+    values = own(metric.from_evidence(evidence, spec))
+    most = None if metric.maximum is None else own(metric.maximum(evidence, spec))
     maximum = None if most is None or not defined(most).size else float(defined(most).mean())
     known = defined(values)
     return MetricScores(spec, values, metric.number(known) if known.size else None, maximum=maximum)
@@ -132,7 +137,7 @@ def _known(table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> 
 
     @cache
     def pooled(rel: float | None) -> list[PooledCounts]:
-        return _pooled(view(rel), skip_no_gold=profile.no_gold == "skip")
+        return _pooled(view(rel), skip_no_gold=profile.leaves_out_no_gold)
 
     def score(spec: MetricSpec) -> MetricScores:
         metric, rel, row = spec.metric, spec["rel"], cuts.index(_cut(spec))
@@ -195,12 +200,13 @@ def _apply_no_gold(
     if not empty.any():
         return values
     match profile.no_gold:
-        case "error":
+        case "error" if (forgotten := empty & ~table.unanswerable).any():
             raise DataError(
-                f"{spec}: {int(empty.sum())} queries have no gold (the first is number "
-                f"{int(np.flatnonzero(empty)[0]) + 1}); add gold, or choose no_gold: skip"
+                f"{spec}: {int(forgotten.sum())} queries have no gold (the first is number "
+                f"{int(np.flatnonzero(forgotten)[0]) + 1}); add gold, mark those that nothing "
+                "answers with answerable: false, or choose no_gold: skip"
             )
-        case "skip":
+        case "skip" | "error":
             return np.where(empty, np.nan, values)
         case "zero":
             # Every metric is 0 without gold, or undefined without a relevant document.

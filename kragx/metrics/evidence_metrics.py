@@ -119,6 +119,7 @@ def _percentile(percent: int, en: str, ko: str) -> Metric:
         unit="seconds",
         better="lower",
         cuts=False,
+        of="all",
         aliases=(f"p{percent}_seconds",),
     )
 
@@ -136,6 +137,7 @@ SECONDS_MEAN = Metric(
     unit="seconds",
     better="lower",
     cuts=False,
+    of="all",
     aliases=("mean_seconds",),
 )
 SECONDS_P50 = _percentile(50, "Half of the questions are", "질문의 절반이")
@@ -154,6 +156,7 @@ THROUGHPUT = Metric(
     range=(0.0, None),
     unit="queries a second",
     cuts=False,
+    of="all",
 )
 
 

@@ -6,7 +6,7 @@ of one kind stands in one flat array, and the `*_start` arrays say where each qu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ class MatchTable:
             failed), which never matches and is never taken for 0: metrics then come with bounds.
         threshold: the least score that is a match.
         top: the highest score or grade there is, which what is not known may have.
+        unanswerable: (q) whether the gold set says that nothing answers the query; none if not
+            given.
     """
 
     doc_start: Ints
@@ -48,6 +50,11 @@ class MatchTable:
     pair_score: Floats
     threshold: float
     top: float = 1.0
+    unanswerable: Bools = field(default_factory=lambda: np.zeros(0, bool))
+
+    def __post_init__(self) -> None:
+        if not self.unanswerable.size:
+            object.__setattr__(self, "unanswerable", np.zeros(self.n_queries, bool))
 
     @property
     def n_queries(self) -> int:

@@ -57,6 +57,11 @@ class Profile:
     no_gold_hits: bool = False
     missing: Literal["empty", "left_out"] = "empty"
 
+    @property
+    def leaves_out_no_gold(self) -> bool:
+        """Whether queries without gold have no value; ``error`` admits those without an answer."""
+        return self.no_gold in ("skip", "error")
+
     def for_scores(self, *, filtered: bool = False) -> Profile:
         """This profile for matches that come from graded scores."""
         return replace(self, **(self.filtered if filtered else self.scored))  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ import numpy as np
 from kragx.data import plain_number
 from kragx.errors import UsageError, nearest
 from kragx.metrics.evidence import Cut, Evidence, TextBudget
-from kragx.metrics.match_table import Floats
+from kragx.metrics.match_table import Bools, Floats
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.table_view import PooledCounts, TableView
 
@@ -86,6 +86,9 @@ class Metric:
         cuts_budgets: whether it cuts a budget itself, within a document; others see the list of
             the documents that fit whole.
         reads_facts: whether it asks which facts the documents hold, which are matched apart.
+        of: whether it is of the questions that can be answered, of those that cannot
+            (``answerable: false``), or of all; others have no value. What is made of matches alone
+            follows the profile's rule for queries without gold instead.
         pooled: its micro average from the pooled counts, if it has one.
         number: how the queries' values make its number.
         maximum: (q) the greatest value that could have been reached, where the data decide it.
@@ -113,6 +116,7 @@ class Metric:
     cuts: bool = True
     cuts_budgets: bool = False
     reads_facts: bool = False
+    of: Literal["answerable", "unanswerable", "all"] = "answerable"
     pooled: Callable[[PooledCounts], float] | None = None
     number: Callable[[Floats], float] = _mean
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
@@ -149,6 +153,12 @@ class Metric:
     def is_mean(self) -> bool:
         """Whether its queries' values, where they have any, make its number by their mean."""
         return self.number is _mean
+
+    def concerns(self, unanswerable: Bools) -> Bools:
+        """(q) of which queries it is, by whether they cannot be answered."""
+        if self.of == "all":
+            return np.ones_like(unanswerable)
+        return unanswerable if self.of == "unanswerable" else ~unanswerable
 
     @property
     def limits(self) -> tuple[float, float] | None:

@@ -96,6 +96,7 @@ def query_rows(evaluations: Iterable[Evaluation]) -> Iterator[dict[str, Any]]:
 
 QUESTION_COLUMNS: Mapping[str, Callable[[Query], object]] = {
     "query_type": lambda query: query.query_type,
+    "answerable": lambda query: query.answerable,
     # Hangul of a Mac's file names is in pieces, and Excel shows the pieces.
     "query": lambda query: normalize("NFC", query.text or ""),
 }

@@ -7,7 +7,7 @@ ragas' rows are ``{"user_input", "reference_contexts", "retrieved_contexts", "re
 
 LlamaIndex's sets are one JSON object ``{"queries", "corpus", "relevant_docs"}``, which
 `EmbeddingQAFinetuneDataset.save_json` writes: the questions by id, the texts by id, and for each
-question the ids of the texts that answer it.
+question the ids of the texts that answer it; ``"answerable": {id: false}`` may stand beside them.
 
 A submission to the competition is JSON Lines, whatever its ending, with ``eval_id`` and ``topk``
 (ids) a line; the gold is JSON Lines of ``{"eval_id", "refs": [ids]}``, or one JSON object
@@ -139,10 +139,11 @@ def _llamaindex(fields: Fields) -> Read:
         if not isinstance(part, Mapping):
             report(f"must be an object by id, not {shorten(part)}", name)
             parts[name] = {}
-    questions, corpus, relevant = parts.values()
-    for query_id in relevant:
-        if query_id not in questions:
-            report("no question has this id", "relevant_docs", query_id)
+    questions, corpus, relevant, answerable = parts.values()
+    for name, part in (("relevant_docs", relevant), ("answerable", answerable)):
+        for query_id in part:
+            if query_id not in questions:
+                report("no question has this id", name, query_id)
     for query_id, text in questions.items():
         if not isinstance(text, str):
             report(f"must be a text, not {shorten(text)}", "queries", query_id)
@@ -157,13 +158,17 @@ def _llamaindex(fields: Fields) -> Read:
                 report(f"id {doc_id!r} is not in the corpus", "relevant_docs", query_id)
             known = corpus.get(doc_id)
             gold.append(Gold(doc_id, fields.mender.mend(known) if isinstance(known, str) else None))
+        flag = answerable.get(query_id)
+        if not isinstance(flag, bool | None):
+            report(f"must be true or false, not {shorten(flag)}", "answerable", query_id)
         fields.line = fields.lines.get(("queries", query_id))
-        yield Query(str(query_id), fields.mender.mend(text), tuple(gold)), None
+        own = fields.mender.mend(text)
+        yield Query(str(query_id), own, tuple(gold), answerable=flag), None
 
 
 LLAMAINDEX = Format(
     "llamaindex",
-    fields=dict.fromkeys(("queries", "corpus", "relevant_docs"), "json"),
+    fields=dict.fromkeys(("queries", "corpus", "relevant_docs", "answerable"), "json"),
     marks=("relevant_docs",),
     read=_llamaindex,
 )

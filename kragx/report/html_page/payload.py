@@ -62,7 +62,11 @@ def payload(
         ],
         "retrievers": retrievers,
         "metrics": list(map(_metric, metric_names(evaluations))),
-        "queries": {"ids": grid.query_ids, "texts": [query.text for query in queries]},
+        "queries": {
+            "ids": grid.query_ids,
+            "texts": [query.text for query in queries],
+            "unanswerable": [row for row, own in enumerate(queries) if own.answerable is False],
+        },
         "cells": [
             [
                 cell_values(of_match[name], by_id, origins) if name in of_match else None

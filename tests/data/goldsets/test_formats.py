@@ -294,6 +294,22 @@ def test_rows_of_other_tools_may_be_marked(row):
     assert "answerable" not in query.metadata
 
 
+def test_llamaindex_marks_beside_its_parts(tmp_path):
+    """`answerable` by id; of no question, or no flag, it is an error that names the id."""
+    whole = (
+        '{"queries": {"q1": "who?", "q2": "why?"}, "corpus": {}, "relevant_docs": {"q2": ["a"]}%s}'
+    )
+    path = tmp_path / "set.json"
+    for flags, answerable in (("", None), (', "answerable": {"q1": false}', False)):
+        path.write_text(whole % flags, encoding="utf-8")
+        dataset = read_dataset(path)
+        assert [query.answerable for query in dataset] == [answerable, None]
+    for flags in ('{"q1": "no"}', '{"q7": false}', '{"q2": false}'):
+        path.write_text(whole % f', "answerable": {flags}', encoding="utf-8")
+        with pytest.raises(DataError, match="answerable"):
+            read_dataset(path)
+
+
 def test_the_competitions_questions_without_gold(tmp_path):
     """Empty refs are the competition's way to say that nothing should be found: no mistake."""
     (tmp_path / "refs.jsonl").write_text(

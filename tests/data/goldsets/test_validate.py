@@ -118,18 +118,14 @@ def test_unanswerable(problems):
     assert problems(row(1, relevant_chunk_ids=[], answerable=False)) == []
 
 
-def test_formats_that_cannot_mark(tmp_path):
-    """Where a format has no word for the unanswerable, that is no remedy; in qrels it is usual."""
+def test_qrels_cannot_mark(tmp_path):
+    """Qrels have no word for the unanswerable, so that is no remedy; there it is usual."""
     (tmp_path / "set.qrels").write_text("q1 0 d1 0\n", encoding="utf-8")
-    (tmp_path / "set.json").write_text(
-        '{"queries": {"q1": "who?"}, "corpus": {}, "relevant_docs": {}}', encoding="utf-8"
-    )
-    for name in ("set.qrels", "set.json"):
-        found = validate(str(tmp_path / name))
-        assert found.n_errors == 0
-        assert [each.message for each in found.problems if each.field == "gold"] == [
-            "nothing is relevant, so it is not scored; add gold, or leave the query out"
-        ]
+    found = validate(str(tmp_path / "set.qrels"))
+    assert found.n_errors == 0
+    assert [each.message for each in found.problems if each.field == "gold"] == [
+        "nothing is relevant, so it is not scored; add gold, or leave the query out"
+    ]
 
 
 def test_questions_that_stand_twice(problems):

@@ -785,3 +785,35 @@ def test_the_report_of_the_consumer_config(opened, tmp_path, monkeypatch):
     page.wait_for_selector("dialog .card")
     assert page.locator(".all-retrievers button").count() == 6
     assert page.locator("dialog .gold mark").count() > 0
+
+
+@pytest.mark.parametrize(
+    ("language", "said", "chip"),
+    [
+        (
+            "en-US",
+            "Questions marked unanswerable: 3; always retrieves something for 2",
+            "none the less",
+        ),
+        ("ko-KR", "답이 없다고 표시된 질문: 3개. always: 그 가운데 2개", "문서를 가져옴"),
+    ],
+)
+def test_what_is_retrieved_where_nothing_answers(opened, tmp_path, language, said, chip):
+    """The page counts it, leads to those questions, and says so beside what was retrieved."""
+    gold = {f"q{at}": [f"a text {at} to be found"] for at in range(4)}
+    unanswerable = ["u0", "u1", "u2"]
+    dataset = GoldDataset.from_documents(
+        gold | {name: [] for name in unanswerable}, unanswerable=unanswerable
+    )
+    lists = gold | {"u0": ["beside the point"], "u1": [], "u2": ["beside the point too"]}
+    run = Run.from_documents(lists, name="always")
+    path = tmp_path / "report.html"
+    write_html(
+        [evaluate(dataset, run, metrics=["recall@3", "abstention"])], path, runs={"always": run}
+    )
+    page = opened(path=path, language=language)
+    told = page.locator("p", has_text=said)
+    told.get_by_role("button").click()
+    assert ids(page) == ["u0", "u2"]
+    page.click("#rows tr:has-text('u0')")
+    assert chip in page.inner_text(".why-line")

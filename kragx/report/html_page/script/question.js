@@ -168,7 +168,7 @@ function goldSide(question) {
   const { query, items, relevant, texts } = question, pooled = Boolean(match().pool);
   const others = pooled ? [] : items.filter((item) => !item.relevant);
   return el("section.side.gold", { "aria-labelledby": "gold-title" }, el("h3", { id: "gold-title" }, t(pooled ? "relevantPool" : "golds"), help(t("help_grade"))),
-    relevant.length ? null : el("p.muted", {}, t(reason(present()[0], query) === "nogold" ? "noGold" : "texts")),
+    relevant.length ? null : el("p.muted", {}, t(isUnanswerable(query) ? "unanswerable" : reason(present()[0], query) === "nogold" ? "noGold" : "texts")),
     relevant.map((item) => goldCard(question, item)),
     others.length ? el("details", {}, el("summary", {}, t("notGoldItem"), ` (${others.length})`), others.map((item) =>
       el("article.card", {}, el("div.card-head", {}, gradeChip(item), idOf(item)), textBlock(item.text, texts, null, t("textUnknown"))))) : null);

@@ -1,7 +1,8 @@
 // Why a retriever finds no gold where the metric looks: a key of the words "why_...", and in words.
 
 // From the best to what concerns no retriever; the order of sorting and of the filter.
-const REASONS = ["ok", "late", "near", "alike", "kin", "similar", "nothing", "notgold", "empty", "failed", "missing", "unknown", "nogold"];
+const REASONS = ["ok", "late", "near", "alike", "kin", "similar", "nothing", "notgold", "empty", "failed", "missing", "unknown", "abstained", "anyway", "nogold"];
+const WITHOUT_GOLD = ["", "abstained", "anyway", "nogold"];
 
 const known = new Map();
 
@@ -13,14 +14,14 @@ function reason(retriever, query) {
   return known.get(key)[query];
 }
 
-const hasGold = (retriever, query) => !["", "nogold"].includes(reason(retriever, query));
+const hasGold = (retriever, query) => !WITHOUT_GOLD.includes(reason(retriever, query));
 const failed = (retriever, query) => hasGold(retriever, query) && reason(retriever, query) !== "ok";
 
 function reasonAt(retriever, query, k) {
   const result = cell(retriever);
   if (!result || !result.first[query]) return "";
   const gold = [...result.first[query].keys()].filter((item) => result.first[query][item] !== -1);
-  if (!gold.length) return "nogold";
+  if (!gold.length) return (isUnanswerable(query) && { e: "abstained", a: "anyway" }[result.status[query]]) || "nogold";
   const status = { m: "missing", f: "failed", e: "empty" }[result.status[query]];
   if (status) return status;
   const rank = firstRank(retriever, query);

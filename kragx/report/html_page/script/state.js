@@ -13,6 +13,7 @@ const metric = () => data.metrics.find(({ name: metricName }) => metricName === 
 const standing = () => data.standings[match().name];
 const size = () => data.queries.ids.length;
 const questions = () => data.queries.ids.keys();
+const isUnanswerable = (query) => (data.marked ??= new Set(data.queries.unanswerable)).has(query);
 const retrieverName = (retriever) => data.retrievers[retriever];
 const positionOf = (named) => data.retrievers.indexOf(named);
 const fieldName = (path) => path.replace(/^metadata\./, "");

@@ -124,8 +124,8 @@ function failures(best) {
   const lost = withGold.filter((query) => failed(best, query)), within = reach(), winner = strong(retrieverName(best));
   const box = el("div.panel", {}, el("h3", {}, t("fails")));
   if (!withGold.length) return add(box, [el("p", {}, t("noGold"))]);
-  const bare = [...questions()].filter((query) => reason(best, query) === "nogold").length;
-  const without = bare ? el("p.muted", {}, t(bare === 1 ? "withoutGold1" : "withoutGold", grouped(bare))) : null;
+  const bare = [...questions()].filter((query) => !isUnanswerable(query) && reason(best, query) === "nogold").length;
+  const without = [bare ? el("p.muted", {}, t(bare === 1 ? "withoutGold1" : "withoutGold", grouped(bare))) : null, unanswerable(best)];
   if (!lost.length) return add(box, [el("p", {}, phrase(within ? "failsNoneK" : "failsNone", winner, grouped(withGold.length), within)), without]);
   const worst = hardest(lost, withGold);
   const reasons = [...counts(lost.map((query) => reason(best, query)))].sort((one, other) => other[1] - one[1]);
@@ -141,6 +141,14 @@ function failures(best) {
     worst ? el("p.muted", {}, phrase("failsWhere", el("button.link", { onclick: () => showing({ result: "failedA", a: best, slice: worst.key }) }, worst.label), grouped(worst.lost), grouped(worst.n))) : null,
     without,
   ]);
+}
+
+/** For how many questions that nothing answers it retrieves something none the less. */
+function unanswerable(best) {
+  const all = data.queries.unanswerable, anyway = all.filter((query) => reason(best, query) === "anyway");
+  if (!all.length) return null;
+  return el("p.muted", {}, phrase("unanswerables", grouped(all.length), strong(retrieverName(best)), grouped(anyway.length)), " ",
+    anyway.length ? el("button.link", { onclick: () => showing({ why: "anyway", a: best }) }, t("show")) : null);
 }
 
 const EXAMPLES = 4;

@@ -1,0 +1,110 @@
+"""Abstention: whether nothing is retrieved, where nothing answers and where something would."""
+
+from math import isfinite
+
+import numpy as np
+
+from kragx.data import Query
+from kragx.errors import DataError, UsageError
+from kragx.metrics.evidence import Evidence, RankedList
+from kragx.metrics.match_table import Bools, Floats
+from kragx.metrics.spec import Metric, MetricSpec, Option, defined
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = np.inf
+    if not isfinite(number):
+        raise UsageError(f"must be a number, not {text!r}")
+    return number
+
+
+SCORE = Option(None, read=_number)
+"""The least score of the retriever's own at which a document counts as retrieved; None: any."""
+
+
+def _abstention(evidence: Evidence, spec: MetricSpec) -> Floats:
+    return (_answered(evidence) & _nothing(evidence, spec)).astype(np.float64)
+
+
+def _false_abstention(evidence: Evidence, spec: MetricSpec) -> Floats:
+    lost = ~_answered(evidence) | _nothing(evidence, spec)
+    return np.where([_has_answer(ranked.query) for ranked in evidence.lists], lost, np.nan)
+
+
+def _has_answer(query: Query) -> bool:
+    """Whether something answers a query for sure: of one without gold nobody may have looked."""
+    return query.answerable is True or any(gold.grade > 0 for gold in query.gold)
+
+
+def _answered(evidence: Evidence) -> Bools:
+    return np.array([ranked.status == "answered" for ranked in evidence.lists], bool)
+
+
+def _nothing(evidence: Evidence, spec: MetricSpec) -> Bools:
+    """(q) whether no document is retrieved, or none has the score that it takes."""
+    least = spec["score"]
+    if least is None:
+        return np.array([not ranked.docs for ranked in evidence.lists], bool)
+    scores = [*map(_scores, evidence.lists)]
+    steps = [np.diff(of_list) for of_list in scores if np.isfinite(of_list).all()]
+    changes = np.concatenate([np.zeros(0), *steps])
+    if (changes >= 0).all() and (changes > 0).any():
+        raise DataError(
+            f"{spec}: scores rise down every list, as distances do; give scores of which a higher "
+            "one is better"
+        )
+    return np.array([not (of_list >= least).any() for of_list in scores], bool)
+
+
+def _scores(ranked: RankedList) -> Floats:
+    for rank, doc in enumerate(ranked.docs, start=1):
+        if doc.score is None:
+            raise DataError(
+                f"query {ranked.query.id!r}, rank {rank}: document {doc.id!r} has no score, and "
+                "abstention below a score needs one; retrievers give it in (document, score) pairs"
+            )
+    return np.array([doc.score for doc in ranked.docs], np.float64)
+
+
+ABSTENTION = Metric(
+    name="abstention",
+    question="Is nothing retrieved where nothing answers?",
+    formula="of questions with answerable: false: 1 if the answer is an empty list (score=x: no "
+    "document has a score of x or more), else 0; undefined for others",
+    meaning={
+        "en": "The share of the unanswerable questions for which nothing is retrieved.",
+        "ko": "답이 없는 질문 가운데 아무것도 가져오지 않은 비율입니다.",
+    },
+    from_evidence=_abstention,
+    options={"score": SCORE},
+    cuts=False,
+    of="unanswerable",
+)
+FALSE_ABSTENTION = Metric(
+    name="false_abstention",
+    question="Is nothing retrieved where something would answer?",
+    formula="of questions with gold or answerable: true: 1 if nothing is retrieved (score=x: no "
+    "document has a score of x or more), else 0; undefined for others",
+    meaning={
+        "en": "The share of the answerable questions for which nothing is retrieved.",
+        "ko": "답이 있는 질문 가운데 아무것도 가져오지 않은 비율입니다.",
+    },
+    from_evidence=_false_abstention,
+    options={"score": SCORE},
+    better="lower",
+    cuts=False,
+)
+
+
+def price(evidence: Evidence, spec: MetricSpec) -> tuple[int, int]:
+    """Of how many answerable questions nothing is left at the score of an abstention, of how many.
+
+    Args:
+        evidence: of the evaluation.
+        spec: of `ABSTENTION`.
+    """
+    lost = defined(_false_abstention(evidence, spec))
+    return int(lost.sum()), len(lost)
