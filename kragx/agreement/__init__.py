@@ -7,6 +7,7 @@
 See docs/agreement.md.
 """
 
+from kragx.agreement.calibrated_means import CalibratedMean
 from kragx.agreement.corrected_means import (
     LEAST_QUERIES,
     Corrected,
@@ -15,6 +16,7 @@ from kragx.agreement.corrected_means import (
     prediction_powered,
 )
 from kragx.agreement.filled_labels import Filled, fill
+from kragx.agreement.grade_calibration import GradeCalibration, calibrate_grades
 from kragx.agreement.gullibility import Probe, probe
 from kragx.agreement.label_agreement import Agreement, agree
 from kragx.agreement.label_files import Label
@@ -27,9 +29,11 @@ from kragx.agreement.scoring import SystemAgreement, kendall_tau_b
 __all__ = [
     "LEAST_QUERIES",
     "Agreement",
+    "CalibratedMean",
     "Corrected",
     "CorrectedMean",
     "Filled",
+    "GradeCalibration",
     "Label",
     "LabelFile",
     "Labels",
@@ -39,6 +43,7 @@ __all__ = [
     "Scale",
     "SystemAgreement",
     "agree",
+    "calibrate_grades",
     "correct",
     "draw",
     "families",

@@ -269,8 +269,8 @@ def correct(
     corrected = {}
     for run in runs:
         by_judge = scoring.scored_by(gold, run, metrics)
-        depth = _depth(by_judge)
-        whole, n_part = _labelled(people, labels, queries, run, depth)
+        depth = depth_of(by_judge)
+        whole, n_part = labelled_whole(people, labels, queries, run, depth)
         if len(whole) < least:
             raise DataError(
                 f"{run.name}: people have labelled {len(whole)} queries down to rank {depth} "
@@ -315,7 +315,7 @@ def correct(
     )
 
 
-def _depth(evaluation: Evaluation) -> int:
+def depth_of(evaluation: Evaluation) -> int:
     """The deepest cut; a `UsageError` where a metric has none, or no value for some query."""
     for score in evaluation.scores:
         if not isinstance(score.spec.k, int):
@@ -331,7 +331,7 @@ def _depth(evaluation: Evaluation) -> int:
     return scoring.deepest(evaluation) or 0
 
 
-def _labelled(
+def labelled_whole(
     human: Labels, scale: Scale, queries: Sequence[str], run: Run, depth: int
 ) -> tuple[list[str], int]:
     """The queries whose top documents all have a human label, and how many have some."""

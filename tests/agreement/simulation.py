@@ -1,19 +1,24 @@
 """How often intervals hold the truth, in simulated data whose truth is known.
 
-python -m tests.agreement.simulation        # the table of docs/agreement.md, in minutes
+python -m tests.agreement.simulation        # the tables of docs/agreement.md, in minutes
+python -m tests.agreement.simulation probabilities         # the one of metrics by probabilities
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
+from kragx import Run
 from kragx.agreement import prediction_powered
+from kragx.agreement.calibrated_means import JudgedDocuments
 from kragx.agreement.coefficients import statistics
-from kragx.agreement.labels import Scale
+from kragx.agreement.labels import Labels, Scale
+from kragx.agreement.scoring import as_gold, scored_by
 from kragx.agreement.threshold_choice import AGREEMENTS, Chooser, Trial
 from kragx.comparison.statistics import expanded, resampled
 
@@ -136,6 +141,83 @@ def pair_coverage(labelled, queries, count=SIMULATED):
     return held / count
 
 
+CUTS = (0.2, 0.9, 1.6)
+JUDGES = {
+    "lenient": (1.0, 0.6, 0.8, 0.3),
+    "strict": (1.0, 0.6, -0.8, 0.3),
+    "noisy": (1.0, 1.5, 0.0, 0.3),
+    "perfect": (1.0, 0.0, 0.0, 0.0),
+    "guessing": (0.0, 1.0, 0.5, 0.3),
+    "the wrong way": (-1.0, 0.6, 1.0, 0.3),
+    "always 3": (0.0, 0.0, 9.0, 0.0),
+}
+"""Simulated judges: how much of the truth they see, their noise, and how they lean: always, and by
+query."""
+
+
+def graded(rng, queries, kind, documents=5):
+    """(q, d) labels from 0 to 3 of people, and of a judge; deeper documents are less relevant."""
+    sees, noise, lean, by_query = JUDGES[kind]
+    ease = rng.normal(0.5, 0.8, (queries, 1)) - 0.08 * np.arange(documents)
+    latent = ease + rng.normal(0, 1, (queries, documents))
+    judged = sees * latent + noise * rng.normal(0, 1, latent.shape)
+    judged += lean + by_query * rng.normal(0, 1, (queries, 1))
+    return np.searchsorted(CUTS, latent), np.searchsorted(CUTS, judged)
+
+
+BY_PROBABILITIES = {"precision@5(rel=2)": METRICS["precision@10"], "mrr@5(rel=2)": METRICS["MRR"]}
+"""Metrics of five documents, and how they follow from whether each is relevant."""
+
+
+def judged_documents(queries, documents=5):
+    """A run whose documents all have a grade and a label, to be filled in; and its metrics."""
+    names = {f"q{query}": [{"id": f"d{at}"} for at in range(documents)] for query in range(queries)}
+    labels = Labels({(query, doc["id"]): 0.0 for query, docs in names.items() for doc in docs})
+    evaluation = scored_by(
+        as_gold(labels, SCALE, list(names)), Run.from_documents(names), list(BY_PROBABILITIES)
+    )
+    nothing = np.zeros(queries * documents)
+    return JudgedDocuments(evaluation, nothing, nothing, SCALE, 0.95, draws=4)
+
+
+def probability_coverage(kind, labelled, queries, metric, count=2_000, design="queries"):
+    """How often a mean by probabilities holds the truth, and the means: its, judge's, true.
+
+    Args:
+        kind: one of `JUDGES`.
+        labelled: how many queries, or with design ``random`` pairs, people have labelled.
+        queries: of how many.
+        metric: one of `BY_PROBABILITIES`.
+        count: of data sets.
+        design: what was drawn at random.
+    """
+    value = BY_PROBABILITIES[metric]
+    truth = value(graded(np.random.default_rng(0), 400_000, kind)[0] >= 2).mean()
+    rng, blank, known = np.random.default_rng(1), judged_documents(queries), np.arange(queries)
+    spec = next(spec for spec in blank.evaluation.specs if str(spec) == metric)
+    held, estimates, plain = 0, np.empty(count), np.empty(count)
+    for number in range(count):
+        people, judge = graded(rng, queries, kind)
+        label = np.full(people.shape, np.nan)
+        if design == "queries":
+            label[:labelled] = people[:labelled]
+        else:
+            drawn = rng.choice(people.size, labelled, replace=False)
+            label.flat[drawn] = people.flat[drawn]
+        documents = replace(blank, grade=judge.ravel().astype(float), label=label.ravel())
+        if spec.name == "precision":
+            mean = documents.precision(spec)
+        else:
+            (values,) = documents.drawn([spec], known < labelled, 5, number)
+            mean = prediction_powered(
+                value(people[:labelled] >= 2), values[:labelled], values[labelled:], bounds=(0, 1)
+            )
+        low, high = mean.interval
+        held += low <= truth <= high
+        estimates[number], plain[number] = mean.value, value(judge >= 2).mean()
+    return held / count, estimates.mean(), plain.mean(), truth
+
+
 NOISE = {"clear": 0.15, "middling": 0.5, "poor": 1.2}
 """How far the scores of a simulated matcher are from the truth."""
 
@@ -191,6 +273,23 @@ def usual_width(queries, pairs):
     return {name: float(np.median(high - low)) for name, (low, high) in ends.items()}
 
 
+def probabilities():
+    """Print the table of metrics by probabilities."""
+    precision, mrr = BY_PROBABILITIES
+    for kind in JUDGES:
+        cells = []
+        for metric, labelled_, design in (
+            (precision, 30, "queries"),
+            (precision, 100, "random"),
+            (mrr, 30, "queries"),
+        ):
+            share, mean, plain, _ = probability_coverage(
+                kind, labelled_, 180, metric, design=design
+            )
+            cells.append(f"{share:.1%} ({mean:.3f}; {plain:.3f})")
+        sys.stdout.write(f"| {' | '.join([kind, *cells])} |\n")
+
+
 def main():
     """Print the tables."""
     truth = true_values()
@@ -223,4 +322,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    probabilities() if "probabilities" in sys.argv else main()

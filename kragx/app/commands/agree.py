@@ -1,4 +1,4 @@
-"""`kragx agree`, `judge corrected` and `judge fill`: a judge's labels, and people's."""
+"""`kragx agree`, `judge calibrate`, `corrected` and `fill`: a judge's labels, and people's."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,6 +52,47 @@ def agree(
         confidence=confidence,
         resamples=resamples,
         seed=seed,
+    )
+    show(format, result.describe, result.to_dict)
+
+
+def calibrate(
+    human: opt.HumanLabels,
+    judge: opt.JudgeLabels,
+    more: opt.MoreRuns = None,
+    runs: opt.Runs = None,
+    metric: opt.Metrics = None,
+    relevant: Annotated[
+        int | None,
+        typer.Option(help="The least label that is relevant (default: 2 above the lowest)."),
+    ] = None,
+    scale: opt.ScaleOfLabels = None,
+    asks: opt.Asks = None,
+    model: opt.Model = None,
+    rubric: opt.RubricId = None,
+    confidence: opt.Confidence = 0.95,
+    seed: opt.Seed = 0,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Say how probable relevance is at each of a judge's grades.
+
+    And from which grade on its word should count; with --runs, metrics by these probabilities.
+    """
+    systems = _systems(runs, more)
+    if metric and not systems:
+        raise UsageError("--metric: there are no systems to score; name their runs with --runs")
+    result = agreement.calibrate_grades(
+        human,
+        judge,
+        systems,
+        metrics=metric or (),
+        relevant=relevant,
+        scale=scale,
+        confidence=confidence,
+        seed=seed,
+        asks=asks,
+        model=model,
+        rubric=rubric,
     )
     show(format, result.describe, result.to_dict)
 

@@ -1,4 +1,4 @@
-"""The LLM judge: label, corrected, fill, probe, store, and batches: submit, status, collect."""
+"""The LLM judge: label, calibrate, corrected, fill, probe, store; submit, status, collect."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +23,7 @@ from kragx.printing import put, show as show_parts
 judge = opt.group("judge", __doc__)
 _COMMANDS: tuple[Callable[..., Any], ...] = (
     label,
+    agree.calibrate,
     agree.corrected,
     agree.fill,
     batches.submit,
