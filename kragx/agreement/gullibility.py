@@ -174,7 +174,7 @@ def probe(
     """
     check_confidence(confidence)
     check_whole("passages", passages)
-    asks = asks or (judge.rubric.asks if judge.rubric is not None else "relevance")
+    asks = asks or judge.asks or "relevance"
     drawn = irrelevant(dataset, passages, seed, support=asks == "support")
     questions = [_question(judge, passage.query, asks) for passage in drawn]
     judged = judge.judge(
@@ -205,7 +205,7 @@ def probe(
         settings={
             "model": judge.model,
             "asks": asks,
-            "rubric": judge.rubric.id if judge.rubric else f"{asks}-{judge.language}-1",
+            "rubric": judge.rubric_id(asks),
             "top": questions[0].rubric.top,
             "n_passages": len(drawn),
             "n_queries": len(set(query_ids)),

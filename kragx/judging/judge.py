@@ -54,8 +54,8 @@ class Grader(Protocol):
         ...
 
     @property
-    def language(self) -> str:
-        """Of the built-in rubrics."""
+    def asks(self) -> Asks | None:
+        """The one question that its rubric or prompt is for; None if it has neither."""
         ...
 
     @property
@@ -75,6 +75,10 @@ class Grader(Protocol):
 
     def rubric_for(self, asks: Asks, text: str) -> Rubric:
         """The rubric of a question about a text."""
+        ...
+
+    def rubric_id(self, asks: str) -> str:
+        """What names the wording of a question in results."""
         ...
 
     def judge(self, questions: Sequence[Question]) -> Judged:

@@ -86,7 +86,8 @@ def digest(rubric: Rubric) -> dict[str, str]:
 
     A user may change a rubric's words and forget its id; the digest does not.
     """
-    content = canonical_json([rubric.instruction, sorted(rubric.grades.items())])
+    prompt = [] if rubric.prompt is None else [rubric.prompt]
+    content = canonical_json([rubric.instruction, sorted(rubric.grades.items()), *prompt])
     return {"id": rubric.id, "language": rubric.language, "digest": key_of(content)[:16]}
 
 

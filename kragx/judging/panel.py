@@ -132,9 +132,9 @@ class Panel:
         return self.judges[0].examples
 
     @property
-    def language(self) -> str:
-        """Of the built-in rubrics."""
-        return str(self.judges[0].language)
+    def asks(self) -> Asks | None:
+        """As `JudgeSettings.asks`."""
+        return self.members[0].asks
 
     @property
     def max_missing(self) -> float:
@@ -166,6 +166,10 @@ class Panel:
     def rubric_for(self, asks: Asks, text: str) -> Rubric:
         """As `JudgeSettings.rubric_for`."""
         return self.members[0].rubric_for(asks, text)
+
+    def rubric_id(self, asks: str) -> str:
+        """As `JudgeSettings.rubric_id`."""
+        return self.members[0].rubric_id(asks)
 
     def waiting(self) -> str:
         """As `Judge.waiting`."""

@@ -7,7 +7,7 @@ same, it is broken up first. No grade is ever read out of prose: the answer is a
 fits the schema, or the judgement failed.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
@@ -17,6 +17,7 @@ from kragx.judging.keys import digest_of_example, key_of
 from kragx.judging.neutralise import neutralise
 from kragx.judging.question import Example, Question
 from kragx.judging.rubric import words_around
+from kragx.judging.template import parts
 
 
 def request_for(question: Question, key: str, timeout: float) -> Request:
@@ -26,22 +27,20 @@ def request_for(question: Question, key: str, timeout: float) -> Request:
 
 
 def messages(question: Question, key: str) -> tuple[Message, ...]:
-    """The system message (rubric and rules) and the user message (the fenced texts)."""
-    words = words_around(question.rubric)
-    token = key[:16]
-    grades = "\n".join(
-        f"{grade}: {meaning}" for grade, meaning in sorted(question.rubric.grades.items())
-    )
-    system = "\n\n".join(
-        (
-            question.rubric.instruction.strip(),
-            f"{words['grades']}\n{grades}",
-            words["rules_with_examples" if question.examples else "rules"].format(token=token),
-        )
-    )
-    user = "\n\n".join(
-        f"{words[name]}:\n{fenced(name, text, token)}" for name, text in question.texts.items()
-    )
+    """The system message (rubric and rules) and the user message (the fenced texts).
+
+    Under a prompt of the user's own that is the user message, and the rules are the system's.
+    """
+    rubric, token = question.rubric, key[:16]
+    words, own = words_around(rubric), rubric.words
+    rules = words["rules_with_examples" if question.examples else "rules"].format(token=token)
+    blocks = {name: fenced(name, text, token) for name, text in question.texts.items()}
+    if rubric.prompt is None:
+        system = "\n\n".join((own["instruction"], f"{words['grades']}\n{own['grades']}", rules))
+        user = "\n\n".join(f"{words[name]}:\n{block}" for name, block in blocks.items())
+    else:
+        system = rules
+        user = _on_lines(parts(rubric.prompt, tuple(own.items()), tuple(blocks)), blocks)
     if question.examples:
         # What is the same for all questions comes first: providers charge less for it, or nothing.
         mark = words["to_grade"].format(token=token)
@@ -49,17 +48,30 @@ def messages(question: Question, key: str) -> tuple[Message, ...]:
     return ("system", system), ("user", user)
 
 
+def _on_lines(shown: Iterable[tuple[str, str]], blocks: Mapping[str, str]) -> str:
+    """Words with the blocks that come after them, each block on lines of its own."""
+    written = ""
+    for words, name in shown:
+        # What touches a block, but for spaces, goes to a line of its own.
+        after_block = words.lstrip(" ") if written else words
+        written += f"\n{after_block}" if written and after_block[:1] not in "\n" else after_block
+        if name:
+            written = written.rstrip(" ")
+            written += f"\n{blocks[name]}" if written[-1:] not in "\n" else blocks[name]
+    return written.strip()
+
+
 def _graded(examples: Sequence[Example], words: Mapping[str, str]) -> str:
     """Pairs with the grades that people gave them, their texts as data like any others."""
     token = key_of("\n".join(map(digest_of_example, examples)))[:16]
-    parts = [words["examples"].format(token=token)]
+    shown = [words["examples"].format(token=token)]
     for number, example in enumerate(examples, start=1):
-        parts.append(words["example"].format(number=number))
+        shown.append(words["example"].format(number=number))
         for name, text in example.texts.items():
             called = words["example_document" if name == "document" else name]
-            parts.append(f"{called}:\n{fenced(name, text, token)}")
-        parts.append(f"{words['example_grade']}: {example.grade}")
-    return "\n\n".join(parts)
+            shown.append(f"{called}:\n{fenced(name, text, token)}")
+        shown.append(f"{words['example_grade']}: {example.grade}")
+    return "\n\n".join(shown)
 
 
 def fenced(name: str, text: str, token: str) -> str:

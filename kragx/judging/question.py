@@ -7,6 +7,7 @@ from typing import Literal
 from kragx.data.text import Mender
 from kragx.judging.client import FailureKind
 from kragx.judging.rubric import Rubric
+from kragx.judging.template import shows
 
 Counting = Literal["estimate", "most"]
 
@@ -51,7 +52,8 @@ class Question:
         document: the retrieved text.
         query: the query's text (relevance).
         gold: the gold text (support).
-        reference: a reference answer, if there is one (relevance).
+        reference: a reference answer, if there is one (relevance), and the rubric's prompt shows
+            it: what is not shown is nothing that a judgement depends on.
         query_id, document_id: where it came from; recorded, but no part of the key.
         examples: what the judge is shown before it, and the name of the set they are of.
     """
@@ -67,6 +69,9 @@ class Question:
     examples_name: str | None = None
 
     def __post_init__(self) -> None:
+        prompt = self.rubric.prompt
+        if prompt is not None and not shows(prompt, "reference"):
+            object.__setattr__(self, "reference", None)
         _mend(self)
 
     @property

@@ -8,7 +8,7 @@ changed wording gets a new id, so that grades of different wordings are never mi
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,24 +16,30 @@ import yaml
 
 from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
-from kragx.errors import DataError, UsageError, inside
-from kragx.plugins import check_options, fitting, from_options, is_text
+from kragx.errors import DataError, UsageError, inside, shorten
+from kragx.judging.template import check_prompt, prompt_name, read_prompt
+from kragx.plugins import check_options, fitting, from_options, is_text, optional
 
 Asks = Literal["relevance", "support"]
 Language = Literal["en", "ko"]
 
+_MOST = 101  # grades of a scale: 0 to 100
+
 
 def _scale(grades: Any) -> dict[int, str]:
+    if isinstance(grades, str) and (ends := re.fullmatch(r"(\d{1,3})-(\d{1,3})", grades.strip())):
+        grades = dict.fromkeys(range(int(ends[1]), int(ends[2]) + 1), "")
     if not isinstance(grades, Mapping):
         raise UsageError("a mapping {0: meaning, 1: meaning, ...} is needed")
     try:
-        scale = {int(grade): str(words) for grade, words in grades.items()}
+        scale = {int(grade): "" if words is None else str(words) for grade, words in grades.items()}
     except (TypeError, ValueError):
         raise UsageError("every grade must be a whole number") from None
-    if len(scale) < 2 or sorted(scale) != list(range(len(scale))):
+    whole = range(min(scale, default=0), max(scale, default=0) + 1)
+    if not 2 <= len(scale) <= _MOST or whole.start != 0 or sorted(scale) != list(whole):
         raise UsageError(
-            f"{sorted(scale)} is no scale",
-            remedy="explain every whole number from 0 to the top grade, at least 0 and 1",
+            f"{shorten(sorted(scale))} is no scale",
+            remedy=f"explain every whole number from 0 to the top grade, 2 to {_MOST} of them",
         )
     return scale
 
@@ -45,10 +51,14 @@ class Rubric:
     Attributes:
         id: names this wording, for example ``support-en-1``; part of every judgement's key.
         asks: ``relevance`` (query, document) or ``support`` (gold text, document).
-        instruction: what the judge is told to do.
-        grades: what each grade means; whole numbers from 0 to the top, none left out.
-        cut: the least grade that is a match; None for 2, or the top of a shorter scale.
+        instruction: what the judge is told to do; empty where the prompt says it.
+        grades: what each grade means; whole numbers from the lowest to the top, none left out.
+            ``"0-3"`` where the prompt says what they mean.
+        cut: the least grade that is a match; None for 2 of 0 to 3, and for the upper of two.
+            Any other scale names its own.
         language: of the words around the texts: ``en`` or ``ko``.
+        prompt: a Jinja2 template of the user's message instead of kragx's own, or the path of one;
+            see `kragx.judging.template`.
 
     Raises:
         UsageError: a field is wrong.
@@ -56,15 +66,43 @@ class Rubric:
 
     id: Annotated[str, fitting(is_text, "a rubric needs an id that names its wording")]
     asks: Asks
-    instruction: Annotated[str, fitting(is_text, "say what is to be judged")]
+    instruction: str
     grades: Annotated[Mapping[int, str], _scale]
     cut: int | None = None
     language: Language = "en"
+    prompt: Annotated[str | None, optional(read_prompt)] = None
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.cut is not None and self.cut not in range(1, self.top + 1):
-            raise UsageError(f"{self.cut!r} must be a grade from 1 to {self.top}", field="cut")
+        if not isinstance(self.instruction, str) or not (self.prompt or self.instruction.strip()):
+            raise UsageError("say what is to be judged", field="instruction")
+        low, top = self.low, self.top
+        if self.cut is None and top - low > 1 and (low, top) != (0, 3):
+            raise UsageError(
+                f"missing; a scale of {low} to {top} has no usual one",
+                field="cut",
+                remedy="name the least grade that is a match",
+            )
+        if self.cut is not None and self.cut not in range(low + 1, top + 1):
+            raise UsageError(f"{self.cut!r} must be a grade from {low + 1} to {top}", field="cut")
+        if self.prompt is not None:
+            with inside("prompt"):
+                check_prompt(self.prompt, self.asks, self.words)
+        elif not all(self.grades.values()):
+            raise UsageError("say what each grade means, or in a 'prompt'", field="grades")
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What the judge is told of the rubric: the ``instruction``, and a line for each grade."""
+        explained = any(self.grades.values())
+        lines = (f"{grade}: {meaning}" for grade, meaning in sorted(self.grades.items()))
+        grades = "\n".join(lines) if explained else ""
+        return {"instruction": self.instruction.strip(), "grades": grades}
+
+    @property
+    def low(self) -> int:
+        """The lowest grade: nothing at all."""
+        return min(self.grades)
 
     @property
     def top(self) -> int:
@@ -74,14 +112,26 @@ class Rubric:
     @property
     def match_from(self) -> int:
         """The least grade that is a match."""
-        return min(2, self.top) if self.cut is None else self.cut
+        usual = self.top if self.top - self.low == 1 else 2
+        return usual if self.cut is None else self.cut
+
+    def with_prompt(self, prompt: str) -> "Rubric":
+        """The same put by another prompt, which its id then tells.
+
+        Raises:
+            UsageError: it has a prompt of its own, or this one does not fit.
+        """
+        if self.prompt is not None:
+            problem = f"{self.id!r} has a prompt of its own"
+            raise UsageError(problem, field="prompt", remedy="name one of the two")
+        return replace(self, id=f"{self.id}+{prompt_name(prompt)}", prompt=prompt)
 
 
 def read_rubric(source: object) -> Rubric:
     """A rubric from a mapping or a YAML file; a `Rubric` is returned as it is.
 
     The file holds ``id``, ``asks``, ``instruction``, ``grades`` (``{0: ..., 1: ...}``) and, if
-    wanted, ``cut`` and ``language``.
+    wanted, ``cut``, ``language`` and ``prompt``, whose path is relative to the file.
 
     Raises:
         DataError: the file cannot be read.
@@ -95,11 +145,33 @@ def read_rubric(source: object) -> Rubric:
             source = yaml.load(read_text(path), Loader)
         except yaml.YAMLError as error:
             raise DataError(yaml_problem(error), path=path) from None
+        if isinstance(source, Mapping):
+            source = _with_prompt_beside(source, Path(path))
     with inside("rubric", path=path):
         if isinstance(source, Mapping):
-            return from_options(Rubric, source)
+            said_by_prompt = {"instruction": ""} if source.get("prompt") else {}
+            return from_options(Rubric, {**said_by_prompt, **source})
         remedy = "pass a Rubric, a mapping, or the path of a YAML file"
         raise UsageError(f"{type(source).__name__} is no rubric", remedy=remedy)
+
+
+def _with_prompt_beside(options: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """The options of a rubric's file with the prompt that stands in a file beside it."""
+    prompt = options.get("prompt")
+    if not isinstance(prompt, str) or "{{" in prompt:
+        return options
+    with inside("rubric.prompt"):
+        return {**options, "prompt": read_prompt(path.parent / prompt)}
+
+
+def as_asked(rubric: Mapping[str, Any]) -> Rubric:
+    """A rubric that was asked by before, as its answers are read: by its scale.
+
+    Its words may be those of somebody else's store, and are neither checked nor rendered.
+    """
+    words = "as it was asked"
+    grades = dict.fromkeys(map(int, rubric["grades"]), words)
+    return Rubric(rubric["id"], rubric["asks"], words, grades, max(grades), rubric["language"])
 
 
 RUBRICS: Mapping[str, Rubric] = {

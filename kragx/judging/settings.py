@@ -15,8 +15,9 @@ from kragx.judging.examples import read_examples
 from kragx.judging.keys import output_limit
 from kragx.judging.ledger import Ledger
 from kragx.judging.pace import Pace
-from kragx.judging.rubric import Asks, Rubric, built_in, read_rubric
+from kragx.judging.rubric import RUBRICS, Asks, Rubric, built_in, read_rubric
 from kragx.judging.store import Address
+from kragx.judging.template import asks_of, prompt_name, read_prompt
 from kragx.plugins import above_zero, check_options, number, optional, whole
 from kragx.secrets import Secrets
 
@@ -32,6 +33,8 @@ class JudgeSettings:
         client: asks the model.
         store: the SQLite file that keeps every attempt, or the URL of a PostgreSQL database.
         rubric: one of the user's own (`Rubric`, mapping or YAML file) instead of the built-in ones.
+        prompt: a Jinja2 template, or the path of one, that puts the question instead of kragx's
+            own prompt, by the built-in rubrics or by `rubric`.
         language: of the built-in rubrics: ``en``, ``ko``, or ``auto`` by what is asked.
         concurrency: how many requests at once, at most; fewer where the server has no room.
         rpm: the most requests a minute; None for no limit.
@@ -64,6 +67,7 @@ class JudgeSettings:
     client: Client
     store: Annotated[Any, Address.of] = DEFAULT_STORE
     rubric: Annotated[Any, optional(read_rubric)] = None
+    prompt: Annotated[str | None, optional(read_prompt)] = None
     language: Literal["auto", "en", "ko"] = "auto"
     concurrency: Annotated[int, whole(1)] = 8
     rpm: Annotated[float | None, optional(above_zero)] = None
@@ -95,6 +99,7 @@ class JudgeSettings:
             )
         with inside("judge"):
             check_options(self)
+            self._check_prompt()
         if self.outbox is not None:
             self.outbox.check(self.client)
         if self.budget.cost is not None and self.price is None:
@@ -127,14 +132,45 @@ class JudgeSettings:
             UsageError: the judge's own rubric asks something else.
         """
         own: Rubric | None = self.rubric
-        if own is None:
-            return built_in(asks, text, self.language)
-        if own.asks != asks:
+        if self.asks not in (None, asks):
+            name, which = ("prompt", "it") if own is None else ("rubric", repr(own.id))
             raise UsageError(
-                f"judge.rubric: {own.id!r} asks for {own.asks}, and here {asks} is judged; use "
-                f"another rubric, or mode {own.asks!r}"
+                f"judge.{name}: {which} asks for {self.asks}, and here {asks} is judged; use "
+                f"another {name}, or mode {self.asks!r}"
             )
-        return own
+        return self._put(built_in(asks, text, self.language) if own is None else own)
+
+    def _put(self, rubric: Rubric) -> Rubric:
+        """A rubric as it is put: by the judge's prompt, if it has one."""
+        if self.prompt is not None and rubric.id not in self._under_prompt:
+            self._under_prompt[rubric.id] = rubric.with_prompt(self.prompt)
+        return self._under_prompt.get(rubric.id, rubric)
+
+    @cached_property
+    def _under_prompt(self) -> dict[str, Rubric]:
+        return {}
+
+    def _check_prompt(self) -> None:
+        if self.prompt is None:
+            return
+        with inside("prompt"):
+            asks = asks_of(self.prompt)
+        built_ins = (rubric for rubric in RUBRICS.values() if rubric.asks == asks)
+        for rubric in built_ins if self.rubric is None else [self.rubric]:
+            self._put(rubric)
+
+    @property
+    def asks(self) -> Asks | None:
+        """The one question that its rubric or prompt is for; None if it has neither."""
+        if self.rubric is None:
+            return None if self.prompt is None else asks_of(self.prompt)
+        return self.rubric.asks  # type: ignore[no-any-return]
+
+    def rubric_id(self, asks: str) -> str:
+        """What names the wording of a question in results, whatever the texts' language."""
+        prompt = "" if self.prompt is None else f"+{prompt_name(self.prompt)}"
+        own: Rubric | None = self.rubric
+        return f"{f'{asks}-{self.language}-1' if own is None else own.id}{prompt}"
 
     @cached_property
     def output_limit(self) -> int | None:

@@ -64,14 +64,16 @@ class JudgeMatcher(BaseMatcher):
         super().__post_init__()
         judge = read_judge(self.judge)
         rubric = judge.rubric
-        mode = rubric.asks if self.mode == "auto" and rubric is not None else self.mode
-        top, default = (3, 2) if rubric is None else (rubric.top, rubric.match_from)
+        mode = (judge.asks or "auto") if self.mode == "auto" else self.mode
+        low, top, default = (
+            (0, 3, 2) if rubric is None else (rubric.low, rubric.top, rubric.match_from)
+        )
         cut = default if self.threshold is None else self.threshold
-        if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 0 < cut <= top:
+        if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not low < cut <= top:
             raise UsageError(
                 f"{cut!r} is no grade of the rubric",
                 field="threshold",
-                remedy=f"give one from 1 to {top}",
+                remedy=f"give one from {low + 1} to {top}",
             )
         self._set(judge=judge, mode=mode, top=top, threshold=float(cut))
         self._set(uses_gold=mode != "relevance")
@@ -84,7 +86,7 @@ class JudgeMatcher(BaseMatcher):
             "method": self.name,
             "judges": self.mode,
             "model": judge.model,
-            "rubric": judge.rubric.id if judge.rubric else f"{self.mode}-{judge.language}-1",
+            "rubric": judge.rubric_id(self.mode),
             "threshold": self.threshold,
             "top": self.top,
             **({} if judge.examples is None else {"examples": judge.examples.settings}),

@@ -110,9 +110,10 @@ def parse_config(
     secrets = Secrets.of(raw) if trust else Secrets()
     raw = _renewed(fill(raw, here, "", unset, late=not trust), name)
     if isinstance(judge := raw.get("judge"), dict):
-        for key in ("store", "rubric"):
-            if isinstance(judge.get(key), str) and not is_url(judge[key]):
-                judge[key] = str(anchored(judge[key], here))
+        for key in ("store", "rubric", "prompt"):
+            value = judge.get(key)
+            if isinstance(value, str) and "{{" not in value and not is_url(value):
+                judge[key] = str(anchored(value, here))
         if judge.get("examples"):
             judge["examples"] = _examples(judge["examples"], raw.get("dataset"), here)
     problems = [*(unset if needs_env and trust else []), *semantic(raw, trust=trust)]

@@ -23,7 +23,7 @@ from kragx.judging.counting import counted
 from kragx.judging.keys import output_limit, question_of
 from kragx.judging.question import Judgement
 from kragx.judging.remedies import remedy
-from kragx.judging.rubric import read_rubric
+from kragx.judging.rubric import as_asked
 from kragx.judging.store import Address, NoStoreError, Store
 from kragx.judging.store.batch import Batch
 from kragx.judging.tally import Spent
@@ -324,7 +324,7 @@ def _stored(
     secrets: Secrets,
 ) -> Collected:
     """Store the answers; those that an interrupted collect has stored are not stored twice."""
-    rubrics = {name: read_rubric(rubric) for name, rubric in batch.about["rubrics"].items()}
+    rubrics = {name: as_asked(rubric) for name, rubric in batch.about["rubrics"].items()}
     client, dialect = batch.about["client"], str(batch.about.get("dialect", ""))
     limit, model = output_limit(client), str(client.get("model"))
     has_tool = Dialect.of(dialect).answer_format == "tool"

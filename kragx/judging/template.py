@@ -1,0 +1,167 @@
+"""A prompt of the user's own: a Jinja2 template around the texts that are judged.
+
+The template never sees a text. It is rendered with a mark in the place of each one, and the fenced
+texts take the place of the marks. So no template opens a fence, cuts a text or decides by what it
+says, and nothing in a text is read as a template. It is rendered in Jinja2's sandbox, as it may be
+somebody else's.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from kragx.data.formats.jsonl import read_text
+from kragx.errors import UsageError, nearest
+
+Put = Literal["relevance", "support"]
+"""The questions that a prompt of the user's own can put."""
+TEXTS: Mapping[Put, tuple[str, ...]] = {
+    "relevance": ("query", "document", "reference"),
+    "support": ("gold", "document"),
+}
+"""The texts that a prompt for a question shows; all of them but `MAY`."""
+MAY = frozenset({"reference"})
+"""What a question may have, and a prompt may show."""
+_WORDS = ("instruction", "grades")
+_MARK = "\0"
+
+
+def read_prompt(source: object) -> str:
+    """A template: a text with ``{{`` in it is one, any other names the file that holds it.
+
+    Raises:
+        DataError: the file cannot be read.
+        UsageError: there is no template.
+    """
+    if not isinstance(source, (str, Path)) or not str(source).strip():
+        raise UsageError(f"{source!r} is no prompt", remedy="name a file with a Jinja2 template")
+    if isinstance(source, str) and "{{" in source:
+        return source
+    text = read_text(source)
+    if "{{" not in text:
+        remedy = "write {{ document }} and the like where the texts belong"
+        raise UsageError("a prompt that shows no text", path=str(source), remedy=remedy)
+    return text
+
+
+def asks_of(prompt: str) -> Put:
+    """Which question a template puts, by the texts it shows.
+
+    Raises:
+        UsageError: it is no Jinja2, or shows the texts of no question.
+    """
+    names = _names(prompt)
+    kinds = [asks for asks, (own, *_) in TEXTS.items() if own in names]
+    if len(kinds) != 1:
+        both = "'query' belongs to relevance and 'gold' to support; " if kinds else ""
+        raise UsageError(
+            f"{both}shows {', '.join(map(repr, sorted(names))) or 'nothing'}",
+            remedy="show 'query' and 'document', or 'gold' and 'document'",
+        )
+    return kinds[0]
+
+
+def shows(prompt: str, name: str) -> bool:
+    """Whether a template shows a text."""
+    return name in _names(prompt)
+
+
+def prompt_name(prompt: str) -> str:
+    """What a template is called by: the start of a hash of it."""
+    return hashlib.sha256(prompt.encode()).hexdigest()[:8]
+
+
+def check_prompt(prompt: str, asks: str, words: Mapping[str, str]) -> None:
+    """Raise a `UsageError` unless a template shows what its question is made of, and as it is.
+
+    Args:
+        prompt: the template.
+        asks: the question.
+        words: ``instruction`` and ``grades`` as the rubric has them; empty where it leaves them to
+            the prompt.
+    """
+    texts = {str(kind): names for kind, names in TEXTS.items()}.get(asks)
+    if texts is None:
+        problem = f"{asks} are asked for in kragx's own words alone"
+        raise UsageError(problem, remedy=f"leave it out, or ask for {' or '.join(TEXTS)}")
+    names = _names(prompt)
+    for name in sorted(names.difference(texts, _WORDS)):
+        others = [kind for kind, theirs in TEXTS.items() if name in theirs]
+        hint = f"it belongs to {others[0]}" if others else nearest(name, [*texts, *_WORDS])
+        raise UsageError(f"{name!r} is nothing that {asks} has; {hint}")
+    for name in texts:
+        if name not in names | MAY:
+            raise UsageError(f"{name!r} is not shown", remedy=f"write {{{{ {name} }}}} in it")
+    for name in _WORDS:
+        if words[name] and name not in names:
+            raise UsageError(
+                f"{name!r} of the rubric is not shown",
+                remedy=f"write {{{{ {name} }}}} in it; or, if it says so in its own words, name a "
+                "rubric of your own without an instruction and with grades: 0-3",
+            )
+        if not words[name] and name in names:
+            raise UsageError(f"shows {name!r}, and the rubric has none")
+    # What depends on `MAY` is all that a template can decide by.
+    for absent in (frozenset[str](), MAY):
+        parts(prompt, tuple(sorted(words.items())), tuple(n for n in texts if n not in absent))
+
+
+@lru_cache(maxsize=64)
+def parts(
+    prompt: str, words: tuple[tuple[str, str], ...], texts: tuple[str, ...]
+) -> tuple[tuple[str, str], ...]:
+    """A rendered template: words, and the name of the text that comes after them (or nothing).
+
+    Args:
+        prompt: the template.
+        words: ``instruction`` and ``grades``.
+        texts: the names of those that a question has.
+
+    Raises:
+        UsageError: it cannot be rendered, or does not show a text as it is.
+    """
+    marks = {name: _Mark(name) for name in texts}
+    absent = dict.fromkeys(MAY.difference(texts), "")
+    try:
+        rendered = _environment().from_string(prompt).render({**dict(words), **absent, **marks})
+    except Exception as error:  # whatever the expressions of a template may raise
+        raise UsageError(f"cannot be rendered: {error}") from None
+    pieces = rendered.split(_MARK)
+    shown = pieces[1::2]
+    for name in texts:
+        if name in _names(prompt) and (name not in shown or not marks.keys() >= set(shown)):
+            problem = f"{name!r} is used, but is not shown as it is"
+            raise UsageError(problem, remedy=f"write {{{{ {name} }}}}, without a filter")
+    return tuple(zip(pieces[::2], [*pieces[1::2], ""], strict=True))
+
+
+class _Mark:
+    """What a template has in the place of a text: it can be written, and nothing else."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, name: str) -> None:
+        self._text = f"{_MARK}{name}{_MARK}"
+
+    def __str__(self) -> str:
+        return self._text
+
+
+@lru_cache(maxsize=64)
+def _names(prompt: str) -> frozenset[str]:
+    """The names that a template takes from outside."""
+    from jinja2 import TemplateSyntaxError, meta
+
+    try:
+        return frozenset(meta.find_undeclared_variables(_environment().parse(prompt)))
+    except TemplateSyntaxError as error:
+        raise UsageError(f"line {error.lineno}: {error.message}") from None
+
+
+def _environment() -> Any:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    return ImmutableSandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
