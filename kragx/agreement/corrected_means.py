@@ -237,6 +237,7 @@ def correct(
     asks: str | None = None,
     model: str | None = None,
     rubric: str | None = None,
+    examples: str | None = None,
 ) -> Corrected:
     """Correct the means that a judge's labels give by people's labels of some queries.
 
@@ -255,6 +256,7 @@ def correct(
         asks: of a judge's store, as for `agree`.
         model: the same.
         rubric: the same.
+        examples: the same.
 
     Raises:
         DataError: too few queries are labelled, or the judge has labels for none of a run's.
@@ -263,7 +265,7 @@ def correct(
     if isinstance(least, bool) or least < 3:
         raise UsageError(f"least: {least!r} is below 3, and two queries have hardly a spread")
     runs = scoring.systems(runs)
-    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric)
+    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric, examples)
     queries = list(machine.queries)
     gold = scoring.as_gold(machine, labels, queries)
     corrected = {}

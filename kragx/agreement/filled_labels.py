@@ -119,6 +119,7 @@ def fill(
     asks: str | None = None,
     model: str | None = None,
     rubric: str | None = None,
+    examples: str | None = None,
 ) -> Filled:
     """Score runs by human labels, and by human labels with the judge's where there are none.
 
@@ -134,13 +135,14 @@ def fill(
         asks: of a judge's store, as for `agree`.
         model: the same.
         rubric: the same.
+        examples: the same.
 
     Raises:
         DataError: a source of labels is broken, or no run has a query of theirs.
         UsageError: an argument is wrong.
     """
     runs = scoring.systems(runs)
-    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric)
+    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric, examples)
     by_people, by_judge = (
         {pair: grade for pair, grade in side.grades.items() if grade in labels}
         for side in (people, machine)

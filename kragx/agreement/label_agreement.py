@@ -7,9 +7,10 @@ from unicodedata import normalize
 
 import numpy as np
 
+from kragx.agreement.before_after import FEW_QUERIES, Change, changed
 from kragx.agreement.coefficients import resting_on, statistics, title, why_undefined
 from kragx.agreement.label_files import Pair, Side
-from kragx.agreement.labels import Labels, Scale, read_sides
+from kragx.agreement.labels import Labels, Scale, examples_shown, read_labels, read_sides
 from kragx.agreement.scoring import (
     METRIC,
     SystemAgreement,
@@ -28,11 +29,10 @@ from kragx.comparison.statistics import (
 )
 from kragx.data import Run
 from kragx.errors import DataError
+from kragx.judging.examples import is_held_out
+from kragx.judging.store.qrels import NO_EXAMPLES
 from kragx.metrics import Floats
 from kragx.printing import Line, Part, Result, Table, number, percent, warning
-
-FEW_QUERIES = 10
-"""An interval that rests on fewer queries than this is said to be a rough one."""
 
 _LISTED = 10
 
@@ -66,7 +66,10 @@ class Agreement(Result):
         n_repeated: for each side, how many pairs stood there again with the same label.
         notes: what a reader must know.
         systems: with runs, how alike both sides rank them.
-        settings: confidence, resamples, seed and method of the intervals.
+        change: from labels before to these, if there are any.
+        settings: confidence, resamples, seed and method of the intervals; ``examples``, the name of
+            those that the judge was shown; ``held_out``, whether only queries count whose labels
+            are never examples.
     """
 
     scale: Scale
@@ -81,6 +84,7 @@ class Agreement(Result):
     n_repeated: Mapping[Side, int]
     notes: tuple[str, ...]
     systems: SystemAgreement | None
+    change: Change | None
     settings: Mapping[str, Any]
 
     also_plain = ("base_rates",)
@@ -102,9 +106,11 @@ class Agreement(Result):
         """The statistics with intervals, the confusion matrix, and what was left out."""
         settings = self.settings
         inferred = " (as the human labels have them)" if self.scale.inferred else ""
+        shown = f" with examples {settings['examples']}" if settings["examples"] else ""
+        half = "held-out " if settings["held_out"] else ""
         yield Line(
-            f"{settings['judge']} against {settings['human']}: {self.pairs} pairs of "
-            f"{self.queries} queries, labels {self.scale}{inferred}"
+            f"{settings['judge']}{shown} against {settings['human']}: {self.pairs} pairs of "
+            f"{self.queries} {half}queries, labels {self.scale}{inferred}"
         )
         yield Table(
             ("statistic", "value", level(settings["confidence"])),
@@ -114,6 +120,8 @@ class Agreement(Result):
             ],
         )
         yield self._confusion_table()
+        if self.change is not None:
+            yield from self.change.describe(self.values, settings["confidence"])
         for name, reason in self.undefined.items():
             yield warning(f"{name}: no value: {reason}")
         if self.systems is not None:
@@ -175,6 +183,9 @@ def agree(
     asks: str | None = None,
     model: str | None = None,
     rubric: str | None = None,
+    examples: str | None = None,
+    before: object = None,
+    held_out: bool | None = None,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
     seed: int = SEED,
@@ -192,6 +203,12 @@ def agree(
         asks: of a judge's store, ``relevance`` or ``support``; None for what it was asked.
         model: of a judge's store, only this model's grades.
         rubric: of a judge's store, only grades by this rubric.
+        examples: of a judge's store, only grades with the examples of this name, or ``none``; None
+            for those with examples, if there are any.
+        before: the judge's labels before something was changed, to compare with; None for the
+            grades without examples in the same store, if these are with some.
+        held_out: whether to count only the half of the queries whose labels are never examples;
+            None for just where the judge's grades are known to be with examples.
         confidence: of the intervals.
         resamples: of the bootstrap over queries.
         seed: the same seed gives the same intervals.
@@ -202,7 +219,20 @@ def agree(
         UsageError: an argument is wrong.
     """
     check_confidence(confidence)
-    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric)
+    which = {"asks": asks, "model": model, "rubric": rubric}
+    names = examples_shown(judge, **which)
+    if examples is None and len(names - {NO_EXAMPLES}) == 1:
+        (examples,) = names - {NO_EXAMPLES}
+    with_examples = examples not in (None, NO_EXAMPLES)
+    people, machine, labels = read_sides(human, judge, scale, examples=examples, **which)
+    earlier = None
+    if before is not None:
+        earlier = read_labels(before, "judge", **which)
+    elif with_examples and NO_EXAMPLES in names:
+        earlier = read_labels(judge, "judge", examples=NO_EXAMPLES, **which)
+        earlier = replace(earlier, name=f"{earlier.name} without examples")
+    if held_out := with_examples if held_out is None else held_out:
+        people, machine = map(_held_out, (people, machine))
     sides: dict[Side, Labels] = {"human": people, "judge": machine}
     out_of_scale = tuple(
         OutOfScale(side, *pair, grade)
@@ -219,17 +249,27 @@ def agree(
         for pair, grade in people.grades.items()
         if grade in labels and machine.grades.get(pair) in labels
     ]
+    if held_out and not common:
+        raise DataError(
+            "no pair of the held-out half of the queries has a label from both sides",
+            remedy="label more queries (kragx judge label), and let the judge grade them; or count "
+            "all (--all-queries)",
+        )
     if not common:
         off = f"; {len(out_of_scale)} labels are not on the scale of {labels}"
-        examples = [
+        firsts = [
             "{} has query {!r}, document {!r}".format(side.name, *next(iter(side.grades)))
             for side in (people, machine)
         ]
         raise DataError(
             f"no pair has a label from both sides{off if out_of_scale else ''}. "
-            f"{', '.join(examples)}: pairs are joined by query id and document id",
+            f"{', '.join(firsts)}: pairs are joined by query id and document id",
             remedy="; ".join(_other_forms(missing)),
         )
+    both = [] if earlier is None else [p for p in common if earlier.grades.get(p) in labels]
+    if before is not None and not both:
+        raise DataError(f"no pair that is compared has a label in {earlier and earlier.name}")
+    n_without, common = len(common) - len(both), both or common
     counts = _counts(common, people, machine, labels)
     matrix = counts.sum(0)
     values = {
@@ -243,6 +283,13 @@ def agree(
         count=resamples,
         seed=seed,
     )
+    drawing: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
+    change = None
+    if earlier is not None and both:
+        first = _counts(common, people, earlier, labels)
+        change = changed(
+            first, counts, labels.labels, judge=earlier.name, n_without=n_without, **drawing
+        )
     agreement = Agreement(
         scale=labels,
         pairs=len(common),
@@ -266,17 +313,24 @@ def agree(
             if runs
             else None
         ),
+        change=change,
         settings={
             "human": people.name,
             "judge": machine.name,
-            "confidence": confidence,
-            "resamples": resamples,
-            "seed": seed,
+            **drawing,
             "unit": "query",
             "method": "expanded percentile bootstrap",
+            "examples": examples if with_examples else None,
+            "held_out": held_out,
         },
     )
     return replace(agreement, notes=tuple(_notes(agreement, counts)))
+
+
+def _held_out(labels: Labels) -> Labels:
+    """The labels of the queries whose labels are never examples."""
+    own = {pair: grade for pair, grade in labels.grades.items() if is_held_out(pair[0])}
+    return replace(labels, grades=own)
 
 
 def _counts(pairs: Sequence[Pair], human: Labels, judge: Labels, scale: Scale) -> Floats:
@@ -326,6 +380,18 @@ def _notes(agreement: Agreement, counts: Floats) -> Iterator[str]:
             f"{', '.join(rough)}"
         )
     yield from _other_forms(agreement.missing)
+    if agreement.settings["held_out"]:
+        yield "of all labels only those of the held-out half of the queries, never examples, count"
+    if agreement.change is not None and agreement.change.n_without:
+        yield (
+            f"not compared, as {agreement.change.judge} has no label of them: "
+            f"{agreement.change.n_without} pairs"
+        )
+    if agreement.settings["examples"] and agreement.change is None:
+        yield (
+            "how the judge agreed without examples is not in the store: a run without "
+            "judge.examples puts it there"
+        )
     if agreement.systems is not None:
         yield from scale_notes(scale)
 

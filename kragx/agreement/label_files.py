@@ -30,7 +30,7 @@ from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.keys import key_of
 from kragx.judging.store import Address
-from kragx.judging.store.qrels import grades, one_judge
+from kragx.judging.store.qrels import examples_of, grades, one_judge
 
 Pair = tuple[str, str]
 """A query id and a document id."""
@@ -273,7 +273,12 @@ def of_mapping(source: Mapping[Any, Any]) -> Iterator[Label]:
 
 
 def of_store(
-    address: Address, side: Side | None, asks: str | None, model: str | None, rubric: str | None
+    address: Address,
+    side: Side | None,
+    asks: str | None,
+    model: str | None,
+    rubric: str | None,
+    examples: str | None = None,
 ) -> Iterator[Label]:
     """People's labels in a store, or its judge's grades, or whatever calibrates a match.
 
@@ -284,10 +289,11 @@ def of_store(
     """
     with Store(address, make=False) as store:
         if side is None:
-            yield from _of_judge_and_people(store, asks, model, rubric)
+            yield from _of_judge_and_people(store, asks, model, rubric, examples)
         elif side == "judge":
             asks = asks or asked_in(store)
-            yield from _of_pairs(grades(store, asks=asks, model=model, rubric=rubric, human=False))
+            own = {"model": model, "rubric": rubric, "examples": examples}
+            yield from _of_pairs(grades(store, asks=asks, human=False, **own))
         elif people := store.labels():
             yield from _of_pairs(people)
         else:
@@ -317,12 +323,27 @@ def asked_in(store: Store) -> str:
     return str(next(iter(kinds), "relevance"))
 
 
+def examples_in(store: Store, asks: str | None, model: str | None, rubric: str | None) -> set[str]:
+    """The names of the examples that grades of a judge were given with; `NO_EXAMPLES` for none."""
+    asks = asks or asked_in(store)
+    return {
+        examples_of(question)
+        for record in store.records()
+        if (question := record["question"]) is not None
+        and record["pairs"]
+        and "grade" in record
+        and question["asks"] == asks
+        and model in (None, question["client"].get("model"))
+        and rubric in (None, question["rubric"]["id"])
+    }
+
+
 def _of_judge_and_people(
-    store: Store, asks: str | None, model: str | None, rubric: str | None
+    store: Store, asks: str | None, model: str | None, rubric: str | None, examples: str | None
 ) -> Iterator[Label]:
     """Grades of support, which are of a document and a gold text; without any, of relevance."""
     kinds = ("support", "relevance") if asks is None else (asks,)
-    judged = (one_judge(store, kind, model, rubric) for kind in kinds)
+    judged = (one_judge(store, kind, model, rubric, examples) for kind in kinds)
     records = _once(next(filter(None, judged), {}))
     support = any(record["question"]["asks"] == "support" for record in records.values())
     people = {} if support else store.labels()

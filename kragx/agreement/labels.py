@@ -14,6 +14,7 @@ from kragx.agreement.label_files import (
     Label,
     Pair,
     Side,
+    examples_in,
     of_dataset,
     of_mapping,
     of_store,
@@ -23,6 +24,7 @@ from kragx.agreement.label_files import (
 from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, nearest, shorten
+from kragx.judging import Store
 from kragx.judging.store import Address, is_url
 from kragx.matchers import MatchItem
 
@@ -147,6 +149,7 @@ def read_labels(
     asks: str | None = None,
     model: str | None = None,
     rubric: str | None = None,
+    examples: str | None = None,
 ) -> Labels:
     """Read labels.
 
@@ -162,6 +165,8 @@ def read_labels(
             the query's gold texts; None for what the judge was asked.
         model: of a store: only the grades of this model.
         rubric: of a store: only the grades by this rubric.
+        examples: of a store: only the grades with the examples of this name; ``none`` for those
+            without any.
 
     Raises:
         DataError: the file is broken or holds no label, or a pair has two different labels: all
@@ -180,7 +185,7 @@ def read_labels(
             format = "store" if is_url(source) else format or recognised(path)  # noqa: A001
             if format == "store":  # its judge's rubrics have a scale on which 1 is not enough
                 address = Address.of(source)
-                rows = of_store(address, side, asks, model, rubric)
+                rows = of_store(address, side, asks, model, rubric, examples)
                 labels = replace(collected(rows, str(address)), positive=2.0)
             elif format in READERS:
                 labels = collected(READERS[format](path), str(path))
@@ -205,6 +210,18 @@ def read_labels(
     return labels
 
 
+def examples_shown(
+    source: object, asks: str | None, model: str | None, rubric: str | None
+) -> set[str]:
+    """The names of the examples with which a store's judge graded; none of any other source."""
+    if not isinstance(source, (str, Path)):
+        return set()
+    if not is_url(source) and recognised(Path(source)) != "store":
+        return set()
+    with Store(source, make=False) as store:
+        return examples_in(store, asks, model, rubric)
+
+
 def read_sides(
     human: object,
     judge: object,
@@ -212,10 +229,12 @@ def read_sides(
     asks: str | None,
     model: str | None,
     rubric: str | None,
+    examples: str | None = None,
 ) -> tuple[Labels, Labels, Scale]:
     """The human labels, the judge's, and their scale; arguments as of `read_labels`."""
     people = read_labels(human, "human")
-    machine = read_labels(judge, "judge", asks=asks, model=model, rubric=rubric)
+    which = {"asks": asks, "model": model, "rubric": rubric, "examples": examples}
+    machine = read_labels(judge, "judge", **which)
     return people, machine, read_scale(scale, people)
 
 

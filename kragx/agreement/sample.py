@@ -241,6 +241,7 @@ def from_store(
     asks: str | None = None,
     model: str | None = None,
     rubric: str | None = None,
+    examples: str | None = None,
 ) -> list[PairToLabel]:
     """What a judge was asked, with its grade; what failed has none and may be drawn all the same.
 
@@ -252,7 +253,8 @@ def from_store(
     against: dict[Pair, dict[str, None]] = {}  # in order, each text once
     with Store(address, make=False) as store:
         asks = asks or asked_in(store)
-        known = grades(store, asks=asks, model=model, rubric=rubric, human=False)
+        own = {"model": model, "rubric": rubric, "examples": examples}
+        known = grades(store, asks=asks, human=False, **own)
         for record in store.records():
             question = record["question"]
             if question is None or question["asks"] != asks:

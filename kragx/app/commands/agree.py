@@ -30,6 +30,18 @@ def agree(
     asks: opt.Asks = None,
     model: opt.Model = None,
     rubric: opt.RubricId = None,
+    examples: opt.ExamplesName = None,
+    before: Annotated[
+        str | None, typer.Option(help="The judge's labels before a change, to compare with.")
+    ] = None,
+    held_out: Annotated[
+        bool | None,
+        typer.Option(
+            "--held-out/--all-queries",
+            help="Count only the half of the queries whose labels are never examples (default: "
+            "where the judge's grades are with examples).",
+        ),
+    ] = None,
     confidence: opt.Confidence = 0.95,
     resamples: opt.Resamples = 10_000,
     seed: opt.Seed = 0,
@@ -49,6 +61,9 @@ def agree(
         asks=asks,
         model=model,
         rubric=rubric,
+        examples=examples,
+        before=before,
+        held_out=held_out,
         confidence=confidence,
         resamples=resamples,
         seed=seed,
@@ -108,6 +123,7 @@ def corrected(
     asks: opt.Asks = None,
     model: opt.Model = None,
     rubric: opt.RubricId = None,
+    examples: opt.ExamplesName = None,
     confidence: opt.Confidence = 0.95,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
@@ -123,6 +139,7 @@ def corrected(
         asks=asks,
         model=model,
         rubric=rubric,
+        examples=examples,
     )
     show(format, result.describe, result.to_dict)
 
@@ -137,6 +154,7 @@ def fill(
     asks: opt.Asks = None,
     model: opt.Model = None,
     rubric: opt.RubricId = None,
+    examples: opt.ExamplesName = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -158,6 +176,7 @@ def fill(
         asks=asks,
         model=model,
         rubric=rubric,
+        examples=examples,
     )
     if out is not None:
         _write_labels(filled, out)

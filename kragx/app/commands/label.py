@@ -61,6 +61,7 @@ def label(
     asks: opt.Asks = None,
     model: opt.Model = None,
     rubric: opt.RubricId = None,
+    examples: opt.ExamplesName = None,
     seed: opt.Seed = 0,
 ) -> None:
     """Label a sample of pairs, blind to the judge's grades."""
@@ -83,7 +84,8 @@ def label(
     else:
         question = _question(asks, store)
         sources = _with_texts(results, run, dataset, corpus)
-        candidates = _candidates(sources, store, depth, asks=question, model=model, rubric=rubric)
+        own = {"model": model, "rubric": rubric, "examples": examples}
+        candidates = _candidates(sources, store, depth, question, **own)
         if store is not None and queries is None:
             # A label of what the judge has not graded says nothing about the judge.
             candidates = _graded(candidates, store)

@@ -105,6 +105,10 @@ Model = Annotated[str | None, typer.Option(help="Of a store: only this model's g
 RubricId = Annotated[
     str | None, typer.Option("--rubric", help="Of a store: only this rubric's grades.")
 ]
+ExamplesName = Annotated[
+    str | None,
+    typer.Option("--examples", help="Of a store: only grades with these examples; none: without."),
+]
 ScaleOfLabels = Annotated[
     str | None,
     typer.Option("--scale", help="The labels there are, as 0-3 (default: those people used)."),

@@ -42,16 +42,18 @@ def export(
     asks: opt.Asks = "relevance",
     model: opt.Model = None,
     rubric: opt.RubricId = None,
+    examples: opt.ExamplesName = None,
 ) -> None:
     """Write judgements as JSON Lines or as TREC qrels.
 
-    The last three options are of qrels.
+    The last four options are of qrels.
     """
     with Store(store, make=False) as opened:
         if out.suffix == ".jsonl":
             write_records(opened.records(), out)
             return
-        lines = qrels(opened, asks=asks or "relevance", model=model, rubric=rubric)
+        which = {"model": model, "rubric": rubric, "examples": examples}
+        lines = qrels(opened, asks=asks or "relevance", **which)
     write_text(out, "".join(lines))
 
 

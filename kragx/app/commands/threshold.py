@@ -196,6 +196,7 @@ def calibrate(
     ] = None,
     model: opt.Model = None,
     rubric: opt.RubricId = None,
+    examples: opt.ExamplesName = None,
     positive: Annotated[
         float | None,
         typer.Option(help="The least label that is a match (default: 1; of a store 2)."),
@@ -223,7 +224,10 @@ def calibrate(
     """Choose matcher and threshold by labelled pairs."""
     calibrated = calibration.calibrate(
         str(results),
-        labels and read_labels(labels, format=labels_format, model=model, rubric=rubric),
+        labels
+        and read_labels(
+            labels, format=labels_format, model=model, rubric=rubric, examples=examples
+        ),
         positive=positive,
         by=by,
         folds=folds,
