@@ -34,6 +34,7 @@ class EvaluationJson(TypedDict):
     micro: PerMetric
     bounds: NotRequired[Bounds]
     micro_bounds: NotRequired[Bounds]
+    vote_bounds: NotRequired[Bounds]
     maximum: NotRequired[PerMetric]
     queries: Mapping[str, PerMetric]
     nearby: Nearby | None

@@ -116,6 +116,11 @@ class Evaluation(Result):
         """The same for the micro averages."""
         return self._known("micro_bounds")
 
+    @cached_property
+    def vote_bounds(self) -> dict[str, tuple[float, float]]:
+        """[low, high] of each mean by several judges' votes; empty of one judge."""
+        return self._known("vote_bounds")
+
     def _known(self, name: str) -> dict[str, Any]:
         """What is known of each metric's scores under a name of `MetricScores`."""
         values = ((str(scores.spec), getattr(scores, name)) for scores in self.scores)
@@ -261,8 +266,9 @@ class Evaluation(Result):
     @property
     def further_remarks(self) -> tuple[str, ...]:
         """The same but for failures, where a comparison says what these mean."""
+        counts, settings = self.counts, self.settings
         return (
-            *further_remarks(self.counts, self.settings, self.profile),
+            *further_remarks(counts, settings, self.profile, self.vote_bounds),
             *abstention_remarks(self.specs, self.evidence),
         )
 
@@ -324,11 +330,13 @@ class Evaluation(Result):
     def to_dict(self, *, queries: bool = False, intervals: bool = True) -> dict[str, Any]:
         """Plain values for JSON: settings, counts, mean, micro and, if asked for, queries.
 
-        Bounds stand there where judgements are missing, maxima where there are any. Intervals may
+        Bounds stand there where judgements are missing, or several judges vote, maxima where there
+        are any. Intervals may
         be left out where those of a comparison stand beside.
         """
         names = ["settings", "counts", "mean", *(["intervals"] * intervals), "micro"]
-        names += [name for name in ("bounds", "micro_bounds", "maximum") if getattr(self, name)]
+        further = ("bounds", "micro_bounds", "vote_bounds", "maximum")
+        names += [name for name in further if getattr(self, name)]
         return {name: plain(getattr(self, name)) for name in [*names, *(["queries"] * queries)]}
 
     def to_pandas(self) -> pandas.DataFrame:

@@ -31,17 +31,13 @@ def means_at(
     # The same matches give the same values, unless facts are matched at the threshold as well.
     once = evidence is None or not evidence.follows
     before: tuple[int, Means] | None = None
+    table = replace(table, votes=None)  # of means alone
     for threshold in thresholds:
         table = replace(table, threshold=threshold)
         count = int(table.matched.sum())
         if prune:
             above = ~(table.pair_score < threshold)  # what is not known stays
-            table = replace(
-                table,
-                pair_doc=table.pair_doc[above],
-                pair_gold=table.pair_gold[above],
-                pair_score=table.pair_score[above],
-            )
+            table = table.of_pairs(above)
         if before is None or before[0] != count or not once:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", MetricWarning)  # evaluate says them

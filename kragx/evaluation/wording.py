@@ -56,7 +56,10 @@ def failure_remarks(counts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def further_remarks(
-    counts: Mapping[str, Any], settings: Mapping[str, Any], profile: Profile
+    counts: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    profile: Profile,
+    vote_bounds: Mapping[str, tuple[float, float]],
 ) -> Iterator[str]:
     """A line for each other thing that was left out, replaced or is not known.
 
@@ -64,6 +67,7 @@ def further_remarks(
         counts: of an evaluation.
         settings: of an evaluation.
         profile: what its numbers mean, with the rule for queries without gold.
+        vote_bounds: of each mean, by several judges' votes.
     """
     unanswerable = counts.get("unanswerable", {})
     yield from _unanswerable(unanswerable, profile)
@@ -113,7 +117,7 @@ def further_remarks(
                 f"texts for {reading['n_queries_by_text']}"
             )
     if "judging" in counts:
-        yield from _judging(counts["judging"], settings.get("pool"))
+        yield from _judging(counts["judging"], settings.get("pool"), vote_bounds)
 
 
 def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:
@@ -155,7 +159,9 @@ def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
         yield from failure_lines(judging)
 
 
-def panel_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
+def panel_remarks(
+    judging: Mapping[str, Any], vote_bounds: Mapping[str, tuple[float, float]]
+) -> Iterator[str]:
     """How far the judges of a panel agree, and how each of them votes; nothing of one judge."""
     panel = judging.get("panel")
     if not panel or not any(votes["n"] for votes in panel["votes"]):
@@ -169,6 +175,11 @@ def panel_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"votes differ on {panel['n_disputed']} of {panel['n_questions']} judged questions; {alpha}"
     )
+    if vote_bounds:
+        means = (
+            f"{name} {number(low)} to {number(high)}" for name, (low, high) in vote_bounds.items()
+        )
+        yield f"by the strictest and the most lenient vote on each pair: {', '.join(means)}"
     if len(panel["pairs"]) > 1:
         of_two = (f"{' and '.join(two['judges'])} {number(two['alpha'])}" for two in panel["pairs"])
         yield f"alpha of each two: {', '.join(of_two)}"
@@ -188,7 +199,11 @@ def panel_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iterator[str]:
+def _judging(
+    judging: Mapping[str, Any],
+    pool: Mapping[str, Any] | None,
+    vote_bounds: Mapping[str, tuple[float, float]],
+) -> Iterator[str]:
     """What judging took and what is missing."""
     n_missing, n_judgements = judging["n_missing"], judging["n_judgements"]
     # First, as a screen shows only the first remarks: what a number is of comes before its price.
@@ -202,7 +217,7 @@ def _judging(judging: Mapping[str, Any], pool: Mapping[str, Any] | None) -> Iter
         f"(coverage {percent(judging['coverage'])})"
     )
     yield from missing_remarks(judging)
-    yield from panel_remarks(judging)
+    yield from panel_remarks(judging, vote_bounds)
     if n_refused := judging.get("n_refused"):
         yield f"requests while the server had no room (429) or was away: {n_refused}, waited for"
     yield (

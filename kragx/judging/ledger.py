@@ -80,6 +80,7 @@ class Ledger:
         spent: what was used so far.
         unknown: the most that calls without an answer can have used.
         shortage: why there was no room for a call; None if there always was.
+        submitted: the most that may be used by what was submitted in batches.
         fellows: of the other judges of a panel, which share its budget of a run. They ask one after
             the other: nothing of theirs is on its way while this one asks.
     """
@@ -93,6 +94,7 @@ class Ledger:
     ) -> None:
         self.spent, self.unknown = Spent(), Spent()
         self.shortage: Shortage | None = None
+        self.submitted = Used()
         self.fellows: Sequence[Ledger] = ()
         self._limits = [
             (budget, Period(budget.per)) for budget in budgets.limits if not budget.is_boundless

@@ -24,6 +24,7 @@ class Pool:
         depth: how many documents of each list were pooled; None for all of them.
         cut: the least grade that binary metrics count as relevant.
         top: the highest grade of the scale.
+        votes: whether several judges have decided.
         tally: what judging took.
         hash: of the queries, documents and grades; two pools with the same hash are the same.
     """
@@ -32,6 +33,7 @@ class Pool:
     depth: int | None
     cut: int
     top: int
+    votes: bool = False
     tally: Tally = field(default_factory=Tally, compare=False)
     hash: str = field(init=False)
 

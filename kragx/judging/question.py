@@ -150,6 +150,11 @@ class Judgement:
         return math.nan if self.grade is None else self.grade
 
     @property
+    def reach(self) -> tuple[float, float]:
+        """The least and the greatest grade that a judge gave; of one judge it is the score."""
+        return self.score, self.score
+
+    @property
     def text(self) -> str:
         """The judge's reason; without a grade what went wrong."""
         return self.reason or self.detail or self.failure or ""

@@ -74,6 +74,13 @@ class Verdict(Judgement):
     high: int | None = None
     votes: Pattern = ()
 
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The least and the greatest vote; not known (NaN) where the grade is not."""
+        if self.grade is None or self.low is None or self.high is None:
+            return self.score, self.score
+        return self.low, self.high
+
 
 def ordinal_alpha(coincidences: Floats) -> Floats:
     """Krippendorff's alpha for ordered labels, from (..., l, l) symmetric coincidences.

@@ -174,6 +174,8 @@ class Trace:
         members: of a combination: what its members were asked, in order.
         pending: (n x t) the pairs whose scores are still to come, so that nobody else is asked
             for them; None if there are none.
+        reach: (n x t) the least and the greatest vote, of a matcher whose scores several judges
+            have decided; None of others.
     """
 
     matcher: BaseMatcher
@@ -182,6 +184,7 @@ class Trace:
     limits: tuple[float | None, float | None] | None = None
     members: tuple[Trace, ...] = ()
     pending: Bools | None = None
+    reach: tuple[Floats, Floats] | None = None
 
     def leaves(self, place: Place = ()) -> Iterator[tuple[Place, Trace]]:
         """Of a combination the traces of its members that are none, by where each stands."""
@@ -214,6 +217,7 @@ class BaseMatcher:
         asks: whether it asks a model or service, so that it is never used unasked.
         judges: whether its scores are judgements that are paid for: `scores_where` asks for the
             pairs of the mask alone, combinations ask it last, and results tell what it took.
+        votes: whether several judges decide its scores, so that `traces` tell how far they differ.
         uses_gold: whether the gold is what documents are matched with.
         pool: the judged documents that are the gold instead.
         tokenizer: what cuts texts into tokens, if anything does.
@@ -231,6 +235,7 @@ class BaseMatcher:
     may_not_know: bool = False
     asks: bool = False
     judges: bool = False
+    votes: bool = False
     uses_gold: bool = True
     pool: Pool | None = None
     tokenizer: Tokenizer | None = None

@@ -72,6 +72,7 @@ class CombinedMatcher(BaseMatcher):
             members=members,
             places=tuple(step.place for step in self.steps),
             judges=any(member.judges for member in members),
+            votes=any(member.votes for member in members),
             reads="texts" if any(member.reads == "texts" for member in members) else "ids",
             yes_or_no=not filters,
             threshold=members[-1].threshold if filters else 1.0,
@@ -145,6 +146,7 @@ class CombinedMatcher(BaseMatcher):
         scores = [np.zeros(item.shape) for item in items]
         unknown = [np.zeros(item.shape, bool) for item in items]
         pending = [np.zeros(item.shape, bool) for item in items]
+        disputed = [np.zeros(item.shape, bool) for item in items]
         logs: list[list[Trace]] = [[] for _ in batch]
         for step in self.steps:
             last = step is self.steps[-1]
@@ -169,6 +171,12 @@ class CombinedMatcher(BaseMatcher):
                     scores[query][match] = 1.0
                 if self.kind == "all":  # one that does not match decides
                     unknown[query] &= ~(rest & ~missing & ~match) if last else ~gone
+                if trace.reach is not None:
+                    low, high = trace.reach
+                    by_vote = ((low >= accept) != (high >= accept)) | (
+                        (low < reject) != (high < reject)
+                    )
+                    disputed[query] |= by_vote & rest
                 logs[query].append(replace(trace, limits=limits))
                 open_[query] = rest & ~match & ~gone
                 if trace.pending is not None:
@@ -179,8 +187,11 @@ class CombinedMatcher(BaseMatcher):
                 unknown[query] &= scores[query] == 0
             scores[query][unknown[query]] = np.nan
             waits = pending[query] if pending[query].any() else None
+            own, reach = scores[query], None
+            if self.votes:  # what hangs on a vote may become a match, or none
+                reach = np.where(disputed[query], 0.0, own), np.where(disputed[query], 1.0, own)
             yield Trace(
-                self, scores[query], wanted[query], members=tuple(logs[query]), pending=waits
+                self, own, wanted[query], members=tuple(logs[query]), pending=waits, reach=reach
             )
 
 

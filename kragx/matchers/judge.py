@@ -12,7 +12,7 @@ from kragx.data import Gold, normalise
 from kragx.errors import DataError, UsageError
 from kragx.matchers.base import BaseMatcher, MatchItem, Notes, TextlessError, Trace
 from kragx.matchers.matching import lacking
-from kragx.metrics import Bools, Floats, MatchTable
+from kragx.metrics import Bools, Floats, MatchTable, Votes
 from kragx.plain import plain
 from kragx.plugins import optional, whole
 
@@ -76,7 +76,7 @@ class JudgeMatcher(BaseMatcher):
                 remedy=f"give one from {low + 1} to {top}",
             )
         self._set(judge=judge, mode=mode, top=top, threshold=float(cut))
-        self._set(uses_gold=mode != "relevance")
+        self._set(uses_gold=mode != "relevance", votes=len(judge.members) > 1)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class JudgeMatcher(BaseMatcher):
         """
         stream = iter(items)
         while batch := list(_up_to(stream, _BATCH)):
-            grids = [np.zeros(item.shape) for item, _ in batch]
+            grids = [np.zeros((3, *item.shape)) for item, _ in batch]  # grade, least, greatest
             waits: list[Bools | None] = [None] * len(batch)
             places = [
                 (query, row, column, question)
@@ -136,14 +136,16 @@ class JudgeMatcher(BaseMatcher):
             ]
             judgements = self._judge([question for *_, question in places], notes.judging)
             for (query, row, column, _), judgement in zip(places, judgements, strict=True):
-                grids[query][row, column] = judgement.score
+                grids[query][:, row, column] = (judgement.score, *judgement.reach)
                 if judgement.failure == "pending":
                     if (wait := waits[query]) is None:
-                        wait = waits[query] = np.zeros(grids[query].shape, bool)
+                        wait = waits[query] = np.zeros(batch[query][0].shape, bool)
                     wait[row, column] = True
             for (_, mask), grid, wait in zip(batch, grids, waits):
-                open_ = np.ones(grid.shape, bool) if mask is None else mask
-                yield Trace(self, grid, open_, pending=wait)
+                grade, least, greatest = grid
+                open_ = np.ones(grade.shape, bool) if mask is None else mask
+                reach = (least, greatest) if self.votes else None
+                yield Trace(self, grade, open_, pending=wait, reach=reach)
         self._check_missing(notes.judging)
 
     def _support(self, item: MatchItem) -> Iterator[tuple[int, int, Question]]:
@@ -284,7 +286,7 @@ class JudgeMatcher(BaseMatcher):
         ):
             judgements[query_id][text] = judgement
         self._check_missing(tally)
-        pool = Pool(judgements, self.depth, int(self.threshold), self.top, tally)
+        pool = Pool(judgements, self.depth, int(self.threshold), self.top, self.votes, tally)
         return PoolMatcher(replace(self, mode="relevance"), pool)
 
 
@@ -339,13 +341,19 @@ class PoolMatcher(BaseMatcher):
 
         A gold item's own grade must be a number, so the grades come into the table at last.
         """
-        grades = [
-            judgement.score
-            for item in items
-            if item.query.answerable is not False
-            for judgement in self.pool.judgements.get(item.query.id, {}).values()
-        ]
-        return replace(table, grade=np.array(grades, np.float64))
+        grades = np.array(
+            [
+                (judgement.score, *judgement.reach)
+                for item in items
+                if item.query.answerable is not False
+                for judgement in self.pool.judgements.get(item.query.id, {}).values()
+            ],
+            np.float64,
+        ).reshape(-1, 3)
+        grade, least, greatest = grades.T
+        scores = table.pair_score
+        votes = Votes(scores, scores, least, greatest) if self.pool.votes else None
+        return replace(table, grade=grade, votes=votes)
 
     def scores(self, items: Iterable[MatchItem], notes: Notes) -> Iterator[Floats]:
         """Yield 1 for a document and its own judgement, NaN if that one is missing, else 0."""

@@ -2,7 +2,7 @@
 
 from array import array
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 import numpy as np
@@ -20,7 +20,7 @@ from kragx.matchers.base import (
     Trace,
     adapted,
 )
-from kragx.metrics import Floats, Ints, MatchTable
+from kragx.metrics import Floats, Ints, MatchTable, Votes
 from kragx.metrics.threshold import matches
 
 
@@ -59,27 +59,37 @@ def match(
 
     # Millions of pairs: buffers that grow in place, and that numpy reads without a copy.
     pair_doc, pair_gold, pair_score = array("i"), array("i"), array("d")
+    pair_low, pair_high = array("d"), array("d")
     doc_offset = gold_offset = 0
     if not 0 < matcher.threshold < np.inf:
         raise UsageError(
             f"{matcher.class_name}.threshold: {matcher.threshold!r} must be a number above 0"
         )
     stream = handed_out()
-    answers: Iterable[ArrayLike] = matcher.scores(stream, notes)
-    if heard is not None and matcher.members:
-        answers = _told(matcher.traces(((item, None) for item in stream), notes), waiting, heard)
-    for matrix in _counting(answers, chain(waiting, stream), matcher):
+    if matcher.votes or (heard is not None and matcher.members):
+        answers: Iterable[Answer] = (
+            (trace, trace.scores)
+            for trace in matcher.traces(((item, None) for item in stream), notes)
+        )
+    else:
+        answers = ((None, matrix) for matrix in matcher.scores(stream, notes))
+    for trace, matrix in _counting(answers, chain(waiting, stream), matcher):
         if not waiting:
             raise DataError(f"{matcher.class_name}.scores gave more answers than queries")
         item = waiting.popleft()
         of_targets = _checked(matrix, item, matcher)
-        if heard is not None and not matcher.members:
-            heard(item, Trace(matcher, of_targets, np.ones(item.shape, bool)))
-        scores = _by_gold(of_targets, item, matcher.threshold)
-        rows, columns = np.nonzero(scores)
+        if heard is not None:
+            heard(item, trace or Trace(matcher, of_targets, np.ones(item.shape, bool)))
+        scores = low = high = _by_gold(of_targets, item, matcher.threshold)
+        if trace is not None and trace.reach is not None:
+            low, high = (_by_gold(votes, item, matcher.threshold) for votes in trace.reach)
+        rows, columns = np.nonzero((scores != 0) | (high != 0))
         pair_doc.frombytes((rows + doc_offset).astype(np.intc).tobytes())
         pair_gold.frombytes((columns + gold_offset).astype(np.intc).tobytes())
         pair_score.frombytes(scores[rows, columns].tobytes())
+        if matcher.votes:
+            pair_low.frombytes(low[rows, columns].tobytes())
+            pair_high.frombytes(high[rows, columns].tobytes())
         doc_offset += scores.shape[0]
         gold_offset += scores.shape[1]
     for _ in stream:  # what a matcher that stopped early has not even asked for
@@ -91,10 +101,11 @@ def match(
         )
     if max(doc_offset, gold_offset) >= 2**31:
         raise DataError("more than 2,147,483,647 documents or gold items in one evaluation")
+    grade = np.array([grade for of_query in grades for grade in of_query], np.float64)
     return MatchTable(
         doc_start=starts(n_docs),
         gold_start=starts([len(of_query) for of_query in grades]),
-        grade=np.array([grade for of_query in grades for grade in of_query], np.float64),
+        grade=grade,
         answered=np.array(answered, bool),
         repeated=np.array([flag for of_query in repeated for flag in of_query], bool),
         pair_doc=np.asarray(pair_doc),
@@ -103,21 +114,19 @@ def match(
         threshold=matcher.threshold,
         top=1.0 if matcher.top is None else float(matcher.top),
         unanswerable=np.array(unanswerable, bool),
+        votes=Votes(np.asarray(pair_low), np.asarray(pair_high), grade, grade)
+        if matcher.votes
+        else None,
     )
 
 
-def _told(
-    traces: Iterable[Trace], waiting: Sequence[MatchItem], heard: Heard
-) -> Iterator[ArrayLike]:
-    """The scores in what the members of a combination were asked, of which somebody is told."""
-    for trace in traces:
-        heard(waiting[0], trace)
-        yield trace.scores
+Answer = tuple[Trace | None, ArrayLike]
+"""The scores of a query, and what was asked for them where that matters."""
 
 
 def _counting(
-    answers: Iterable[ArrayLike], unanswered: Iterable[MatchItem], matcher: BaseMatcher
-) -> Iterator[ArrayLike]:
+    answers: Iterable[Answer], unanswered: Iterable[MatchItem], matcher: BaseMatcher
+) -> Iterator[Answer]:
     """The answers; where a text is missing, an error that counts all ids without one."""
     try:
         yield from answers

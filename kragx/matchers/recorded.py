@@ -10,7 +10,7 @@ import numpy as np
 
 from kragx.data import normalise
 from kragx.errors import UntrustedError
-from kragx.matchers.base import BaseMatcher, MatchItem, Notes
+from kragx.matchers.base import BaseMatcher, MatchItem, Notes, Trace
 from kragx.matchers.judge import PoolMatcher
 from kragx.metrics import Bools, Floats, Profile
 from kragx.plain import plain
@@ -34,6 +34,7 @@ class Contract:
 
     Attributes:
         graded: whether a profile's numbers mean another thing for it (`BaseMatcher.profile_for`).
+        votes: whether several judges decided; no earlier version wrote that.
     """
 
     settings: Mapping[str, Any]
@@ -44,6 +45,7 @@ class Contract:
     may_not_know: bool
     judges: bool
     graded: bool
+    votes: bool = False
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -60,6 +62,7 @@ class Contract:
             may_not_know=matcher.may_not_know,
             judges=matcher.judges,
             graded=matcher.profile_for(profile) != profile,
+            votes=matcher.votes,
         )
 
 
@@ -70,10 +73,12 @@ class Answer:
     Attributes:
         scores: (n x t).
         said: by document and target, grade and reason of a judge.
+        votes: (n x t) the least and the greatest vote of several judges.
     """
 
     scores: Floats
     said: Mapping[tuple[int, int], tuple[float | None, str]] = field(default_factory=dict)
+    votes: tuple[Floats, Floats] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +105,7 @@ class RecordedMatcher(BaseMatcher):
         own = self.contract
         self._set(threshold=own.threshold, top=own.top, reads=own.reads, judges=own.judges)
         self._set(yes_or_no=own.yes_or_no, may_not_know=own.may_not_know)
-        self._set(uses_gold=self.judged is None)
+        self._set(uses_gold=self.judged is None, votes=own.votes)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -132,6 +137,17 @@ class RecordedMatcher(BaseMatcher):
             UntrustedError: there are none.
         """
         return (self._answer(item).scores[: len(item.docs)] for item, _ in items)
+
+    def traces(
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
+    ) -> Iterator[Trace]:
+        """The recorded scores, and the votes behind them."""
+        for item, mask in items:
+            answer, n = self._answer(item), len(item.docs)
+            votes = answer.votes
+            reach = None if votes is None else (votes[0][:n], votes[1][:n])
+            open_ = np.ones(item.shape, bool) if mask is None else mask
+            yield Trace(self, answer.scores[:n], open_, reach=reach)
 
     def _answer(self, item: MatchItem) -> Answer:
         if 0 in item.shape:

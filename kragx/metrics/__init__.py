@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kragx.metrics.engine import MetricWarning, compute
     from kragx.metrics.evidence import Cut, Evidence, RankedList, TextBudget
-    from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+    from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes
     from kragx.metrics.profiles import KRAGX, NO_GOLD, PROFILES, NoGold, Profile, profile
     from kragx.metrics.registry import (
         DEFAULT_METRICS,
@@ -46,6 +46,7 @@ __all__ = [
     "Profile",
     "RankedList",
     "TextBudget",
+    "Votes",
     "compute",
     "counted",
     "intervals_of",

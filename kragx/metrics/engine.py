@@ -12,7 +12,7 @@ from kragx.metrics.evidence import Evidence, TextBudget
 from kragx.metrics.match_table import Bools, Floats, MatchTable
 from kragx.metrics.profiles import KRAGX, Profile
 from kragx.metrics.ranking_metrics import PRECISION, RECALL
-from kragx.metrics.scores import MetricScores, Unknown, extremes
+from kragx.metrics.scores import MetricScores, Unknown, by_votes, extremes
 from kragx.metrics.spec import Metric, MetricSpec, Value, defined
 from kragx.metrics.table_view import PooledCounts, TableView, harmonic
 
@@ -108,9 +108,24 @@ def _from_matches(
 ) -> Sequence[MetricScores]:
     """Compute metrics of the match table alone, with bounds where not all of it is known."""
     if not table.has_unknown:
-        return _known(table, specs, profile)
-    unknown = Unknown.of(table, profile)
-    lows, highs = (_known(settled, specs, profile) for settled in extremes(table))
+        scores = _known(table, specs, profile)
+    else:
+        scores = _between(Unknown.of(table, profile), extremes(table), specs, profile)
+    if table.votes is None:
+        return scores
+    open_ = Unknown.of_votes(table, table.votes)
+    reach = _between(open_, by_votes(table, table.votes), specs, profile)
+    return [replace(own, vote_bounds=wide.bounds) for own, wide in zip(scores, reach, strict=True)]
+
+
+def _between(
+    unknown: Unknown,
+    extreme: tuple[MatchTable, MatchTable],
+    specs: Sequence[MetricSpec],
+    profile: Profile,
+) -> list[MetricScores]:
+    """The estimate of each metric with its bounds, of a table with both its extremes."""
+    lows, highs = (_known(settled, specs, profile) for settled in extreme)
     return [unknown.between(low, high) for low, high in zip(lows, highs, strict=True)]
 
 

@@ -20,6 +20,21 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
+class Votes:
+    """Where several judges have decided: the least and the greatest vote.
+
+    Attributes:
+        pair_low, pair_high: (p) of each pair; NaN where its score is not known.
+        grade_low, grade_high: (g) of each gold item's grade, which a pool's judges have given.
+    """
+
+    pair_low: Floats
+    pair_high: Floats
+    grade_low: Floats
+    grade_high: Floats
+
+
+@dataclass(frozen=True)
 class MatchTable:
     """Scores of (document, gold item) pairs, for q queries, d documents, g gold items, p pairs.
 
@@ -31,13 +46,15 @@ class MatchTable:
         answered: (q) whether the retriever answered at all (it is neither missing nor failed).
         repeated: (d) whether an earlier document of the same query is the same document.
         pair_doc, pair_gold: (p) the document and gold item of each pair, as flat positions, sorted
-            by document, then gold item. Pairs with score 0 are not stored.
-        pair_score: (p) the score of each pair, above 0; NaN if it is not known (a judgement that
+            by document, then gold item. Pairs with score 0 are not stored, but for those that
+            some judge has voted for.
+        pair_score: (p) the score of each pair; NaN if it is not known (a judgement that
             failed), which never matches and is never taken for 0: metrics then come with bounds.
         threshold: the least score that is a match.
         top: the highest score or grade there is, which what is not known may have.
         unanswerable: (q) whether the gold set says that nothing answers the query; none if not
             given.
+        votes: how far judges differ; None unless several have decided.
     """
 
     doc_start: Ints
@@ -51,6 +68,7 @@ class MatchTable:
     threshold: float
     top: float = 1.0
     unanswerable: Bools = field(default_factory=lambda: np.zeros(0, bool))
+    votes: Votes | None = None
 
     def __post_init__(self) -> None:
         if not self.unanswerable.size:
@@ -112,20 +130,30 @@ class MatchTable:
             raise UsageError(f"threshold: {threshold!r} would match everything; it must be above 0")
         return replace(self, threshold=threshold)
 
+    def of_pairs(self, pairs: Bools) -> MatchTable:
+        """The table with some of its pairs (p) alone."""
+        votes = self.votes
+        return replace(
+            self,
+            pair_doc=self.pair_doc[pairs],
+            pair_gold=self.pair_gold[pairs],
+            pair_score=self.pair_score[pairs],
+            votes=votes
+            and replace(votes, pair_low=votes.pair_low[pairs], pair_high=votes.pair_high[pairs]),
+        )
+
     def first(self, depths: Ints) -> MatchTable:
         """The table of the first ``depths[i]`` documents of each query i."""
         rank = np.arange(len(self.repeated)) - np.repeat(self.doc_start[:-1], self.n_docs)
         within = rank < np.repeat(depths, self.n_docs)
-        pairs = within[self.pair_doc]
         place = np.cumsum(within) - 1
         lengths = np.minimum(depths, self.n_docs)
+        cut = self.of_pairs(within[self.pair_doc])
         return replace(
-            self,
+            cut,
             doc_start=np.concatenate((self.doc_start[:1], np.cumsum(lengths))),
             repeated=self.repeated[within],
-            pair_doc=place[self.pair_doc[pairs]].astype(np.int32),
-            pair_gold=self.pair_gold[pairs],
-            pair_score=self.pair_score[pairs],
+            pair_doc=place[cut.pair_doc].astype(np.int32),
         )
 
     def dense(self, query: int) -> Floats:

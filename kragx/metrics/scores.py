@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from kragx.metrics.intervals import Interval, mean_intervals
-from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable
+from kragx.metrics.match_table import Bools, Floats, MatchTable, Votes
 from kragx.metrics.profiles import Profile
 from kragx.metrics.spec import Metric, MetricSpec, defined
 from kragx.metrics.table_view import PooledCounts
@@ -47,6 +47,9 @@ class MetricScores:
         micro: the micro average; None for a metric that has none.
         bounds: what `mean` can become once every score is known; None if all are.
         micro_bounds: the same for the micro average; None also where it is not known.
+        vote_bounds: what `mean` can become where several judges have decided, each pair by any of
+            their votes: nothing above the strictest, or all by the most lenient; what is not known
+            as in `bounds`. None of one judge.
         maximum: the greatest value that could have been reached, if that depends on the data.
     """
 
@@ -58,6 +61,7 @@ class MetricScores:
     micro: float | None = None
     bounds: tuple[float, float] | None = None
     micro_bounds: tuple[float, float] | None = None
+    vote_bounds: tuple[float, float] | None = None
     maximum: float | None = None
 
     @property
@@ -139,6 +143,13 @@ def extremes(table: MatchTable) -> tuple[MatchTable, MatchTable]:
     return _settled(table, 0.0, 0.0), _settled(table, max(table.top, table.threshold), table.top)
 
 
+def by_votes(table: MatchTable, votes: Votes) -> tuple[MatchTable, MatchTable]:
+    """`extremes` by the strictest, and by the most lenient of several judges' votes."""
+    low = replace(table, pair_score=votes.pair_low, grade=votes.grade_low, votes=None)
+    high = replace(table, pair_score=votes.pair_high, grade=votes.grade_high, votes=None)
+    return extremes(low)[0], extremes(high)[1]
+
+
 @dataclass(frozen=True)
 class Unknown:
     """What is not known of a match table, for q queries.
@@ -156,13 +167,18 @@ class Unknown:
     @classmethod
     def of(cls, table: MatchTable, profile: Profile) -> Unknown:
         """What a table with NaN among its scores or grades leaves open."""
-        unknown = np.isnan(table.pair_score)
-        of_doc = np.repeat(np.arange(table.n_queries), table.n_docs)
-        open_gold = np.zeros(table.n_queries, bool)
-        open_gold[table.gold_query[np.isnan(table.grade)]] = True
-        unsure = open_gold.copy()
-        unsure[of_doc[table.pair_doc[unknown]]] = True
-        return cls(_relevant_share(table, of_doc, unknown, profile), unsure, open_gold)
+        return cls(_relevant_share(table, profile), *_open_queries(table))
+
+    @classmethod
+    def of_votes(cls, table: MatchTable, votes: Votes) -> Unknown:
+        """What is open in a table while it is open which of several votes is right."""
+        disputed = replace(
+            table,
+            pair_score=np.where(votes.pair_low == votes.pair_high, table.pair_score, np.nan),
+            grade=np.where(votes.grade_low == votes.grade_high, table.grade, np.nan),
+        )
+        unsure, open_gold = _open_queries(disputed)
+        return cls(None, unsure, open_gold)
 
     def between(self, low: MetricScores, high: MetricScores) -> MetricScores:
         """The estimate of a metric with its bounds, from its scores at both extremes."""
@@ -218,12 +234,21 @@ def _extreme(values: Floats, in_mean: Bools, perhaps: Bools, sign: int) -> float
     return total / count
 
 
-def _relevant_share(
-    table: MatchTable, of_doc: Ints, unknown: Bools, profile: Profile
-) -> float | None:
+def _open_queries(table: MatchTable) -> tuple[Bools, Bools]:
+    """(q) of which queries anything is not known, and of which it is not known what is gold."""
+    open_gold = np.zeros(table.n_queries, bool)
+    open_gold[table.gold_query[np.isnan(table.grade)]] = True
+    unsure = open_gold.copy()
+    of_doc = np.repeat(np.arange(table.n_queries), table.n_docs)
+    unsure[of_doc[table.pair_doc[np.isnan(table.pair_score)]]] = True
+    return unsure, open_gold
+
+
+def _relevant_share(table: MatchTable, profile: Profile) -> float | None:
     """The relevant documents among those of which all is known, in queries with gold."""
+    of_doc = np.repeat(np.arange(table.n_queries), table.n_docs)
     in_question = np.isin(of_doc, table.gold_query)
-    in_question[table.pair_doc[unknown]] = False
+    in_question[table.pair_doc[np.isnan(table.pair_score)]] = False
     if not in_question.any():
         return None
     grade = table.grade[table.pair_gold]
@@ -234,11 +259,5 @@ def _relevant_share(
 def _settled(table: MatchTable, score: float, grade: float) -> MatchTable:
     """The table with every unknown score and grade replaced; a score of 0 is no pair."""
     scores = np.where(np.isnan(table.pair_score), score, table.pair_score)
-    is_pair = scores > 0
-    return replace(
-        table,
-        pair_doc=table.pair_doc[is_pair],
-        pair_gold=table.pair_gold[is_pair],
-        pair_score=scores[is_pair],
-        grade=np.where(np.isnan(table.grade), grade, table.grade),
-    )
+    grades = np.where(np.isnan(table.grade), grade, table.grade)
+    return replace(table, pair_score=scores, grade=grades, votes=None).of_pairs(scores > 0)

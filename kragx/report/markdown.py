@@ -90,7 +90,10 @@ def summary_markdown(
             judging = evaluation.counts.get("judging", {"n_missing": 0})
             missing = missing_remarks(judging)
             parts += [warning(f"{evaluation.name}: {remark}") for remark in missing]
-            parts += [Line(f"{evaluation.name}: {text}") for text in panel_remarks(judging)]
+            parts += [
+                Line(f"{evaluation.name}: {text}")
+                for text in panel_remarks(judging, evaluation.vote_bounds)
+            ]
     return as_markdown([*parts, *_changes(changes)])
 
 

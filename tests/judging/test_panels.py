@@ -14,12 +14,14 @@ from hypothesis import given, strategies as st
 
 from kragx import GoldDataset, evaluate
 from kragx.app.commands.main import main
+from kragx.app.pipeline import recompute
 from kragx.errors import JudgingError, UsageError
 from kragx.evaluation.evaluate import pooled
 from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.votes import alpha, decided, n_needed, settled
 from kragx.krag.rag_evaluator import RAGEvaluator
+from kragx.metrics import KRAGX, MatchTable, Votes, compute, parse_all
 from tests.judging.support import ask, judge_of
 from tests.thoroughness import examples
 
@@ -319,6 +321,74 @@ def content(page):
     return "".join(zlib.decompress(base64.b64decode(block)).decode() for block in blocks)
 
 
+def test_bounds_by_hand(store):
+    """A pair that some judge calls a match and another does not moves the metric, and no other.
+
+    Votes of 3, 3, 1 at rank 1 and of 0, 2, 3 at rank 2: MRR is (1 + 1/2) / 2 at most, 0 at least.
+    """
+    panel, _ = panel_of(store)
+    spec = {"method": "llm", "judge": panel}
+    result = evaluate(GOLD, FOUND, match=spec, metrics=["mrr@5", "precision@1"])
+    assert result.bounds == {}  # nothing is missing
+    assert result.vote_bounds == {"mrr@5": (0.0, 0.75), "precision@1": (0.0, 0.5)}
+    assert "by the strictest and the most lenient vote on each pair: mrr@5 0.0000 to 0.7500" in (
+        "\n".join(result.remarks)
+    )
+    assert result.to_dict()["vote_bounds"]["mrr@5"] == [0.0, 0.75]
+    agreed = evaluate(GOLD[:1], [["grades-333"]], match=spec, metrics=["mrr@5"])
+    assert agreed.vote_bounds == {"mrr@5": (1.0, 1.0)}
+    strict = evaluate(GOLD, FOUND, match={**spec, "threshold": 1}, metrics=["mrr@5"])
+    assert result.at_threshold(1).vote_bounds["mrr@5"] == strict.vote_bounds["mrr@5"]
+    mixed = evaluate(GOLD, FOUND, match={"any": ["text", spec]}, metrics=["mrr@5"])
+    assert mixed.vote_bounds == {"mrr@5": (0.0, 0.75)}
+    sure = [[FOUND[0][0]], [FOUND[1][1]]]
+    mixed = evaluate(sure, FOUND, match={"any": ["text", spec]}, metrics=["mrr@5"])
+    assert mixed.vote_bounds == {"mrr@5": (0.75, 0.75)}  # what `text` decides no vote can change
+
+
+@examples(60)
+@given(
+    votes=st.lists(st.tuples(*[st.integers(0, 3)] * 2), min_size=4, max_size=4),
+    lost=st.none() | st.integers(0, 3),
+)
+def test_bounds_hold_whoever_is_right(votes, lost):
+    """Against a table for each way to choose a vote for each pair; reached where a metric rises."""
+    specs = parse_all(["mrr", "recall@2", "precision", "map", "ndcg", "redundancy"], KRAGX)
+
+    def table(scores, **options):
+        return MatchTable(
+            doc_start=np.array([0, 2]),
+            gold_start=np.array([0, 2]),
+            grade=np.ones(2),
+            answered=np.ones(1, bool),
+            repeated=np.zeros(2, bool),
+            pair_doc=np.array([0, 0, 1, 1], np.int32),
+            pair_gold=np.array([0, 1, 0, 1], np.int32),
+            pair_score=np.array(scores, float),
+            threshold=2.0,
+            top=3.0,
+            **options,
+        )
+
+    ways = [(0, 3) if place == lost else pair for place, pair in enumerate(votes)]
+    lows, highs, scores = (np.array([of(pair) for pair in votes], float) for of in (min, max, min))
+    for values in (lows, highs, scores):
+        if lost is not None:
+            values[lost] = np.nan
+    decided_by = table(scores, votes=Votes(lows, highs, np.ones(2), np.ones(2)))
+    bounds = [own.vote_bounds for own in compute(decided_by, specs)]
+    means = [[own.mean for own in compute(table(one), specs)] for one in itertools.product(*ways)]
+    for spec, ends, *values in zip(specs, bounds, *means):
+        known = [value for value in values if value is not None]
+        if ends is None:
+            assert not known
+            continue
+        low, high = ends
+        assert all(low - 1e-9 <= value <= high + 1e-9 for value in known)
+        if spec.metric.rises_with_matches is True:
+            assert (low, high) == (pytest.approx(min(known)), pytest.approx(max(known)))
+
+
 CONFIG = """
 dataset: {path: gold.jsonl}
 retrievers:
@@ -380,4 +450,34 @@ def test_the_command(config, capsys, monkeypatch):
     assert words in page
     assert "2 of 2 said 3 (a 3, b 3, c not needed)" in page
     assert words in (config / "out" / "report.md").read_text()
+    ((first,), (again,)) = (of(config) for of in (_reported, _recomputed))
+    assert first["vote_bounds"] == {"mrr@5": [0.5, 0.75], "recall@2": [0.5, 1.0]}
+    assert {name: list(ends) for name, ends in again.vote_bounds.items()} == first["vote_bounds"]
+
+
+def _reported(folder):
+    return json.loads((folder / "out" / "report.json").read_text())["evaluations"]
+
+
+def _recomputed(folder):
+    """From what the folder holds: nobody is asked."""
+    return recompute(folder / "out").evaluations
+
+
+def test_a_pool_in_a_config(config, monkeypatch, capsys):
+    """Without gold votes on a document move what is gold; a folder knows it once more.
+
+    By the strictest vote the second question has no gold, and is left out of the mean or misses.
+    """
+    rows = [json.loads(line) for line in (config / "gold.jsonl").read_text().splitlines()]
+    text = "".join(json.dumps({**row, "gold": []}) + "\n" for row in rows)
+    (config / "gold.jsonl").write_text(text)
+    monkeypatch.setattr("sys.argv", ["kragx", "run", "kragx.yaml"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    ((first,), (again,)) = (of(config) for of in (_reported, _recomputed))
+    assert first["mean"]["mrr@5(rel=2)"] == 0.75
+    assert first["vote_bounds"]["mrr@5(rel=2)"] == [0.5, 1.0]
+    assert {name: list(ends) for name, ends in again.vote_bounds.items()} == first["vote_bounds"]
     assert '"alpha": 0.5565' in (config / "out" / "report.json").read_text()

@@ -4,14 +4,14 @@
 tokenizer by import path, embeddings, a judge), as a member of a combination too:
 
 - a line with its ``contract``, and of a judge of relevance the ``pool``;
-- a line for each query of each run with the n x t ``scores``, null where they are not known, and
-  what a judge ``said``;
+- a line for each query of each run with the n x t ``scores``, null where they are not known, of
+  several judges their least and greatest ``votes``, and what a judge ``said``;
 - of a pool a line for each query with its ``judged`` documents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from kragx.evaluation.evidence import with_facts
 from kragx.evaluation.inputs import arranged, match_item
 from kragx.judging import Judgement
 from kragx.judging.pool import Pool
+from kragx.judging.votes import Verdict
 from kragx.matchers import (
     BaseMatcher,
     Heard,
@@ -40,8 +41,9 @@ from kragx.metrics import Floats, Profile
 from kragx.plugins import from_options
 from kragx.secrets import Secrets
 
-_POOL = ("depth", "cut", "top")
+_POOL = ("depth", "cut", "top", "votes")
 _JUDGED = ("grade", "reason", "failure", "detail", "source")
+_VOTES = ("low", "high")
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class _Row:
     query_id: str
     facts: bool
     scores: Floats
+    votes: Sequence[Floats]
 
 
 @dataclass
@@ -99,8 +102,12 @@ class Recording:
                     continue
                 self._members.setdefault((matcher, place, facts), leaf.matcher)
                 if pool is None and 0 not in item.shape:
-                    scores = np.where(leaf.open, leaf.scores, 0.0)
-                    self._rows.append(_Row(matcher, place, run, item.query.id, facts, scores))
+                    scores, *votes = (
+                        np.where(leaf.open, values, 0.0)
+                        for values in (leaf.scores, *(leaf.reach or ()))
+                    )
+                    about = (matcher, place, run, item.query.id, facts)
+                    self._rows.append(_Row(*about, scores, votes))
 
         return note if any(places.values()) else None
 
@@ -131,7 +138,7 @@ class Recording:
             if pool is not None:
                 for query_id, judged in pool.judgements.items():
                     documents = [
-                        [text, *(getattr(judgement, name) for name in _JUDGED)]
+                        [text, *(getattr(judgement, name) for name in _JUDGED), *_votes(judgement)]
                         for text, judgement in judged.items()
                     ]
                     yield {**where, "query_id": query_id, "judged": documents}
@@ -141,9 +148,9 @@ class Recording:
         for row in self._rows:
             words = said.get((row.matcher, row.member, row.facts))
             known = {} if words is None else {"said": self._said(row, runs[row.run], words)}
-            unknown = np.isnan(row.scores)
-            scores = np.where(unknown, np.array(None), row.scores).tolist()
-            yield {**asdict(row), "scores": scores, **known}
+            votes = {"votes": [*map(_nulls, row.votes)]} if row.votes else {}
+            values = {name: value for name, value in vars(row).items() if name != "votes"}
+            yield {**values, "scores": _nulls(row.scores), **votes, **known}
 
     def _said(
         self, row: _Row, run: Run, words: Mapping[tuple[str, str, str], tuple[float | None, str]]
@@ -161,6 +168,12 @@ class Recording:
 
     def _asked(self, query: Query, run: Run) -> MatchItem:
         return arranged(match_item(query, run.results.get(query.id)), self.profile)
+
+
+def _nulls(scores: Floats) -> list[Any]:
+    """Scores with None for what is not known."""
+    unknown: list[Any] = np.where(np.isnan(scores), np.array(None), scores).tolist()
+    return unknown
 
 
 def _item(query: Query) -> MatchItem:
@@ -267,13 +280,12 @@ class RecordedScores:
             member.contracts[of_facts] = from_options(Contract, record["contract"])
             member.remarks = dict(record.get("remarks", {}))
             if "pool" in record:
-                member.pool = {name: record["pool"][name] for name in _POOL}
+                member.pool = {n: record["pool"][n] for n in _POOL if n in record["pool"]}
             return
         query_id = str(record["query_id"])
         if "judged" in record:
             member.judged[query_id] = {
-                str(text): Judgement("", _grade(grade), **dict(zip(_JUDGED[1:], rest, strict=True)))
-                for text, grade, *rest in record["judged"]
+                str(text): _judgement(grade, *rest) for text, grade, *rest in record["judged"]
             }
             return
         query = self._dataset[query_id]
@@ -285,7 +297,27 @@ class RecordedScores:
             (int(row), int(column)): (_grade(grade), str(text))
             for row, column, grade, text in _within(record.get("said", ()), scores.shape)
         }
-        member.answers[str(record["run"]), key_of(item)] = Answer(scores, said)
+        votes = None
+        if "votes" in record:
+            low, high = (np.array(own, np.float64).reshape(scores.shape) for own in record["votes"])
+            votes = low, high
+        member.answers[str(record["run"]), key_of(item)] = Answer(scores, said, votes)
+
+
+def _votes(judgement: Judgement) -> list[int | None]:
+    """The least and the greatest vote of several judges."""
+    return [judgement.low, judgement.high] if isinstance(judgement, Verdict) else []
+
+
+def _judgement(grade: Any, *rest: Any) -> Judgement:
+    known = dict(zip(_JUDGED[1:], rest))
+    if len(rest) not in (len(known), len(known) + len(_VOTES)) or len(known) < len(_JUDGED) - 1:
+        raise ValueError(f"{len(rest)} values about a judgement")
+    votes = rest[len(known) :]
+    if not votes:
+        return Judgement("", _grade(grade), **known)
+    low, high = (None if vote is None else int(vote) for vote in votes)
+    return Verdict("", _grade(grade), **known, low=low, high=high)
 
 
 def _grade(value: Any) -> float | None:

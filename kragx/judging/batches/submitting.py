@@ -133,13 +133,19 @@ async def submit(
         limits = used_of(settings.budget, None, settings.prices)
     about, lines = Spent(), []
     most: dict[str, Used] = {}
+    # The judges of a panel share the budget of a run; of other periods the store tells.
+    fellows = sum((fellow.submitted for fellow in settings.ledger.fellows), Used())
     total = Used()
     for key, (question, _) in parcel.wanted.items():
         request = request_for(question, key, settings.timeout)
         most[key] = Used.of(most_tokens(request, settings.output_limit), price)
         total = total + most[key]
-        if any(budget.lacking(others + total) for budget, others in limits):
+        if any(
+            budget.lacking(others + total + (fellows if budget.per == "run" else Used()))
+            for budget, others in limits
+        ):
             break
+        settings.ledger.submitted = total
         about.add(about_spent(request))
         lines.append((key, request_line(key, client.batch_endpoint, client.body(request))))
     result = Submitted(

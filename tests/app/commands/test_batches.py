@@ -650,3 +650,37 @@ def test_append_only(kragx, config, server):
             with pytest.raises(sqlite3.IntegrityError, match="only grows"):
                 db.execute(change)
     db.close()
+
+
+def test_a_panel(config, kragx, server):
+    """A batch for each judge; the third one's, where two differ, when theirs are collected."""
+    path = config()
+    judges = [f'{{model: {name}, base_url: "{server.base_url}"}}' for name in "abc"]
+    text = CONFIG + f"judge: {{panel: [{', '.join(judges)}], ask: needed}}\n"
+    Path(path).write_text(text)
+    capped = kragx("judge", "submit", path, "--dry-run", "--max-calls", "30").out
+    assert "a: 24 questions to submit" in capped
+    assert "b: 6 questions to submit" in capped  # one budget for all of them
+    first = kragx("judge", "submit", path).out
+    assert "a: 24 questions submitted" in first
+    assert "b: 24 questions submitted" in first
+    assert server.n_batches == 2
+
+    def stricter(lines):
+        """It says 1 where the other one says 2."""
+        return [line.replace('\\"grade\\": 2', '\\"grade\\": 1') for line in lines]
+
+    server.run("batch_0001")
+    server.run("batch_0002", change=stricter)
+    early = kragx("run", path)
+    assert early.code == 4
+    assert "kragx judge collect" in early.err
+    assert kragx("judge", "collect", path).code == 0
+    last = kragx("judge", "submit", path).out
+    assert "c: 6 questions submitted" in last
+    server.run("batch_0003")
+    assert kragx("judge", "collect", path).code == 0
+    run = kragx("run", path)
+    assert run.code == 0
+    assert "alpha (ordinal) among a and b" in run.out
+    assert not server.requests
