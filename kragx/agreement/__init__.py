@@ -17,17 +17,20 @@ from kragx.agreement.corrected_means import (
 )
 from kragx.agreement.filled_labels import Filled, fill
 from kragx.agreement.grade_calibration import GradeCalibration, calibrate_grades
-from kragx.agreement.gullibility import Probe, probe
+from kragx.agreement.gullibility import Probe
 from kragx.agreement.label_agreement import Agreement, agree
 from kragx.agreement.label_files import Label
 from kragx.agreement.labelling import LabelFile, label
 from kragx.agreement.labels import Labels, Scale, read_labels
 from kragx.agreement.model_families import families
+from kragx.agreement.probing import probe
 from kragx.agreement.sample import PairToLabel, Sample, draw, from_run, from_store
 from kragx.agreement.scoring import SystemAgreement, kendall_tau_b
+from kragx.agreement.variants import VARIANTS
 
 __all__ = [
     "LEAST_QUERIES",
+    "VARIANTS",
     "Agreement",
     "CalibratedMean",
     "Corrected",

@@ -54,6 +54,7 @@ class Question:
         gold: the gold text (support).
         reference: a reference answer, if there is one (relevance), and the rubric's prompt shows
             it: what is not shown is nothing that a judgement depends on.
+        document_first: whether the document stands before the other texts, as a probe asks.
         query_id, document_id: where it came from; recorded, but no part of the key.
         examples: what the judge is shown before it, and the name of the set they are of.
     """
@@ -63,6 +64,7 @@ class Question:
     query: str | None = None
     gold: str | None = None
     reference: str | None = None
+    document_first: bool = False
     query_id: str | None = field(default=None, compare=False)
     document_id: str | None = field(default=None, compare=False)
     examples: tuple[Example, ...] = ()
@@ -77,7 +79,8 @@ class Question:
     @property
     def texts(self) -> dict[str, str]:
         """The texts that are judged, by name, in the order in which they are shown."""
-        return _texts(self)
+        texts = _texts(self)
+        return {"document": self.document, **texts} if self.document_first else texts
 
 
 _TEXTS = ("query", "gold", "reference", "document")

@@ -287,20 +287,26 @@ def test_probe(kragx, config, monkeypatch):
     """The lifts of a config's judge, a dry run, and models of its kin from options and config."""
     monkeypatch.syspath_prepend(config.parent)
     dry = kragx("judge", "probe", config, "--passages", 4, "--dry-run")
-    assert "20 calls to make" in dry.out, dry.err
+    assert "68 calls to make" in dry.out, dry.err  # 4 (1 + 11), and of 4 gold texts 1 + 4
     done = kragx("judge", "probe", config, "--passages", 4, "--generator", "scripted")
     assert done.code == 0, done.err
     assert "+3.000" in done.out
     assert "judge 'scripted' and generator 'scripted' are of one family" in done.out
     assert "reranker 'gpt-4o'" in done.out
     plain = kragx("judge", "probe", config, "--passages", 4, "--format", "json").json()
-    assert {each["variant"]: each["lift"] for each in plain["lifts"]} == {
-        "query": 3,
-        "words": 3,
-        "order-en": 0,
-        "order-ko": 0,
-    }
+    lifts = {each["variant"]: each["lift"] for each in plain["lifts"]}
+    assert (lifts["query"], lifts["words"], lifts["order-en"], lifts["order-ko"]) == (3, 3, 0, 0)
+    assert plain["baseline"]["auc"] is not None
+    assert plain["verdict"] == "one grade"  # without the query, 0 to gold texts as well
+    assert "gives 0 to everything" in done.out
     assert plain["judging"]["n_calls"] == 0  # all stored by now
+    two = kragx(
+        "judge", "probe", config, "--passages", 4, "--variant", "query", "--variant", "length"
+    )
+    assert "length: the passage stands three times" in two.out
+    assert "words:" not in two.out
+    wrong = kragx("judge", "probe", config, "--variant", "lenght")
+    assert (wrong.code, "perhaps you meant 'length'" in wrong.err) == (2, True)
 
 
 def test_probe_that_fails(kragx, config, monkeypatch):

@@ -45,6 +45,12 @@ def probe(
     ],
     settings: opt.Settings = None,
     passages: Annotated[int, typer.Option(help="How many irrelevant passages.")] = 30,
+    variant: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"What to try; repeat for more. Default: all, {', '.join(agreement.VARIANTS)}."
+        ),
+    ] = None,
     asks: Annotated[
         Literal["relevance", "support"] | None, typer.Option(help="Default: as the rubric.")
     ] = None,
@@ -80,6 +86,7 @@ def probe(
             tested,
             pipeline.corpus_of(loaded).gold(pipeline.load_dataset(loaded)),
             passages=passages,
+            variants=variant,
             asks=asks,
             models=_models_of(loaded) | opt.given(reranker=reranker, generator=generator),
             confidence=confidence,
