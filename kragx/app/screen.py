@@ -1,8 +1,9 @@
 """What a run found out, as a person reads it in a terminal: what fits one screen."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
 from kragx.comparison.failures import MARKED
@@ -161,6 +162,14 @@ def _slices(comparison: Comparison, field: str) -> str:
     return f"{metric} of {name} by {field}: {', '.join(shown)}"
 
 
+def _plans(evaluation: Evaluation) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """What a dry run counted for gold, and for facts, with what that is called."""
+    for name, what in (("judging", ""), ("judging_facts", "facts of ")):
+        judging = evaluation.counts.get(name, {})
+        if "plan" in judging:
+            yield judging, what
+
+
 def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> Iterator[Line]:
     """What a dry run found, a line for each judged evaluation and one for each judge.
 
@@ -168,15 +177,15 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> It
     """
     names: dict[tuple[str, str], list[str]] = {}
     for place, evaluation in enumerate(evaluations):
-        judging = evaluation.counts.get("judging", {})
-        if plan := judging.get("plan"):
+        for judging, what in _plans(evaluation):
+            plan = judging["plan"]
             text = (
                 f"{plan['n_calls']} calls to make, {judging['n_stored']} judgements stored; about "
                 f"{plan['prompt_tokens']} tokens to send and {plan['completion_tokens']} to get"
             )
             shared = "pool" in evaluation.settings
             names.setdefault((text, "" if shared else str(place)), []).append(
-                f"{evaluation.match_name}, {evaluation.name}"
+                f"{what}{evaluation.match_name}, {evaluation.name}"
             )
     for (text, _), labels in names.items():
         yield Line(f"{'; '.join(labels)}: {text}")

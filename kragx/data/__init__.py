@@ -2,6 +2,7 @@
 
 from kragx.data.corpus import NO_CORPUS, Corpus, Lacking, as_corpus, read_corpus
 from kragx.data.documents import Doc, as_docs, clean_number, score_record, value_at
+from kragx.data.facts import Fact, facts_of, unreviewed
 from kragx.data.gold import Gold, GoldDataset, Query, hash_of, query_hash
 from kragx.data.reading import (
     is_source,
@@ -40,6 +41,7 @@ __all__ = [
     "TOKENIZERS",
     "Corpus",
     "Doc",
+    "Fact",
     "FunctionTokenizer",
     "Gold",
     "GoldDataset",
@@ -59,6 +61,7 @@ __all__ = [
     "as_docs",
     "clean_number",
     "describe",
+    "facts_of",
     "file_names",
     "hash_of",
     "is_source",
@@ -79,5 +82,6 @@ __all__ = [
     "timed_out",
     "tokenizer",
     "told_apart",
+    "unreviewed",
     "value_at",
 ]

@@ -12,12 +12,13 @@ from typing import Any
 
 from kragx.data.corpus import Corpus, as_corpus
 from kragx.data.documents import Doc
+from kragx.data.facts import facts_of
 from kragx.data.gold import Gold, GoldDataset, Query, named_items
 from kragx.data.occurrences import n_containing
 from kragx.data.problems import Problem, Problems
 from kragx.data.source import Reading
 from kragx.data.text import normalise
-from kragx.errors import UsageError, nearest, shorten
+from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.printing import Line, Part, Result, Table, percent
 
 SHORT = 10
@@ -193,11 +194,13 @@ def _check_gold(query: Query, report: _Report, kind: str) -> None:
 def _check_query(query: Query, report: _Report, kind: str, corpus: _Corpus | None) -> None:
     if query.text is None and kind != "qrels":
         report("query", "no text, so that no retriever can be asked", "warning")
-    facts = query.metadata.get("facts")
-    if facts is not None and not (
-        isinstance(facts, list) and all(isinstance(fact, str) and fact.strip() for fact in facts)
-    ):
-        message = f"no list of texts ({shorten(facts)}), as metrics of facts need"
+    try:
+        facts_of(query)
+    except DataError:
+        shown = shorten(query.metadata["facts"])
+        message = (
+            f"no list of texts, or of {{text, importance}} ({shown}), as metrics of facts need"
+        )
         report("metadata.facts", message, "warning")
     for field, text in _texts(query).items():
         if text is not None:

@@ -114,6 +114,11 @@ def evaluate_run(
             raise UsageError(
                 f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match llm"
             )
+    if matcher.of_context:
+        raise UsageError(
+            f"match: {matcher.name!r} says which facts a whole context holds",
+            remedy="name it as facts_match, and match gold by another, for example overlap",
+        )
     facts_by = facts_matcher(specs, facts_match, matcher, named)
     sizes = (
         Sizes()
@@ -154,8 +159,10 @@ def evaluate_run(
         if facts_by is not None:
             facts_by = facts_by.for_run(source.name)
             follows = facts_match is None
-            facts = Facts.matched(source.lists, specs, facts_by, follows=follows, heard=heard)
-            counts |= facts.judging
+            facts = Facts.matched(
+                source.lists, specs, facts_by, sizes, follows=follows, heard=heard
+            )
+            counts |= facts.counts
         concurrency = int(source.run_settings.get("concurrency", 1))
         evidence = GatheredEvidence(source.lists, table, concurrency, facts, sizes)
     matched = Evaluation(

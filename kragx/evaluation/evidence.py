@@ -9,11 +9,21 @@ from typing import Any, Literal
 import numpy as np
 
 from kragx import matchers
-from kragx.data import Doc, Gold, Query, Tokenizer, UnicodeTokenizer, describe
-from kragx.errors import DataError, UsageError, shorten
+from kragx.data import Doc, Gold, Query, Tokenizer, UnicodeTokenizer, describe, facts_of, unreviewed
+from kragx.errors import DataError, UsageError
 from kragx.evaluation.spans import Reader
 from kragx.matchers import MatchItem, matching
-from kragx.metrics import Cut, Floats, Ints, MatchTable, MetricSpec, Profile, RankedList, TextBudget
+from kragx.metrics import (
+    Cut,
+    Floats,
+    HeldFacts,
+    Ints,
+    MatchTable,
+    MetricSpec,
+    Profile,
+    RankedList,
+    TextBudget,
+)
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions, reading
 
@@ -134,16 +144,19 @@ class Facts:
     """Which facts the documents of each query hold; matched once, for every k.
 
     Attributes:
-        rows: (f) the evaluation's row of each query that has facts.
+        rows: (n) the evaluation's row of each query that has facts.
         matches: the matches of these queries, whose facts stand as its gold.
         follows: whether gold and facts have one matcher, and so one threshold.
-        judging: what judging took, as counts hold it.
+        counts: how many facts there are, and what judging them took.
+        contexts: where whole contexts were judged and not single documents: of each query that has
+            facts, at how many documents each of its contexts ends, in their order.
     """
 
     rows: Ints
     matches: MatchTable
     follows: bool
-    judging: Mapping[str, Any]
+    counts: Mapping[str, Any]
+    contexts: Sequence[Sequence[int]] | None = None
 
     @classmethod
     def matched(
@@ -151,42 +164,71 @@ class Facts:
         lists: Sequence[RankedList],
         specs: Sequence[MetricSpec],
         matcher: matchers.BaseMatcher,
+        sizes: Sizes,
         *,
         follows: bool,
         heard: matchers.Heard | None = None,
     ) -> Facts:
-        """Match the facts with the documents, as far down a list as some metric looks.
+        """Match the facts with the documents, or the contexts, that some metric looks at.
 
         `heard` is told as by `matching.match`.
         """
-        ks = [spec.k for spec in specs if spec.metric.reads_facts]
-        ranks = [k for k in ks if isinstance(k, int)]
-        depth = max(ranks) if len(ranks) == len(ks) else None
-        items = {
-            row: MatchItem(query, ranked.top(depth), ranked.status)
-            for row, ranked in enumerate(lists)
-            for query in [with_facts(ranked.query)]
-            if query.gold
-        }
+        cuts = list(dict.fromkeys(spec.k for spec in specs if spec.metric.reads_facts))
+        depths = np.stack([_depths(lists, k, sizes) for k in cuts], axis=1)
+        items, contexts = {}, []
+        for row, ranked in enumerate(lists):
+            query = with_facts(ranked.query)
+            if not query.gold:
+                continue
+            docs = ranked.docs[: depths[row].max()]
+            ends = sorted({*depths[row].tolist()} - {0})
+            if matcher.of_context:
+                docs = _contexts(replace(ranked, docs=docs), ends, matcher.name)
+            items[row] = MatchItem(query, docs, ranked.status)
+            contexts.append(ends)
         notes = matchers.Notes()
         table = matching.match(items.values(), matcher, notes, heard)
-        judging = {f"{name}_facts": n for name, n in judging_counts(matcher, notes).items()}
-        return cls(np.array(list(items), np.int64), table, follows, judging)
+        counts = {f"{name}_facts": n for name, n in judging_counts(matcher, notes).items()}
+        counts["facts"] = {
+            "n": len(table.grade),
+            "n_vital": int((table.grade == VITAL).sum()),
+            "n_queries": len(items),
+            "n_unreviewed": sum(unreviewed(item.query) for item in items.values()),
+        }
+        ends_of = contexts if matcher.of_context else None
+        return cls(np.array(list(items), np.int64), table, follows, counts, ends_of)
 
-    def shares(self, depths: Ints) -> Floats:
-        """(q) the share of each query's facts in its first documents, so many of each list.
+    def held(self, depths: Ints) -> HeldFacts:
+        """Which facts the first documents of each query hold, so many of each list.
 
-        NaN for a query without facts, or with a fact that a judge could not rate.
+        Raises:
+            UsageError: contexts of these lengths were not judged.
         """
-        table = self.matches.first(depths[self.rows])
+        table = self.matches
+        query = self.rows[table.gold_query]
+        if self.contexts is not None:
+            return HeldFacts(query, self._judged(depths), table.grade)
+        table = table.first(depths[self.rows])
         facts = np.arange(len(table.grade))
-        present = np.isin(facts, table.pair_gold[table.matched])
+        held = np.isin(facts, table.pair_gold[table.matched]).astype(np.float64)
         # A fact that was found is present, whatever could not be said of other documents.
-        open_ = np.isin(facts, table.pair_gold[np.isnan(table.pair_score)]) & ~present
-        shares = np.full(len(depths), np.nan)
-        shares[self.rows] = np.bincount(table.gold_query, present, table.n_queries) / table.n_gold
-        shares[self.rows[table.gold_query[open_]]] = np.nan
-        return shares
+        held[np.isin(facts, table.pair_gold[np.isnan(table.pair_score)]) & (held == 0)] = np.nan
+        return HeldFacts(query, held, table.grade)
+
+    def _judged(self, depths: Ints) -> Floats:
+        """(f) what was said of each fact in the context of so many documents."""
+        table, held = self.matches, np.zeros(len(self.matches.grade))
+        for number, (row, ends) in enumerate(zip(self.rows.tolist(), self.contexts or ())):
+            depth = int(depths[row])
+            if depth and depth not in ends:
+                raise UsageError(
+                    f"context_completeness: the first {depth} documents were not judged as a "
+                    "context; name the metric with its cut-off when you call evaluate"
+                )
+            if depth:
+                facts = slice(table.gold_start[number], table.gold_start[number + 1])
+                held[facts] = table.dense(number)[ends.index(depth)]
+        return held
 
 
 def judging_counts(matcher: matchers.BaseMatcher, notes: matchers.Notes) -> dict[str, Any]:
@@ -194,31 +236,41 @@ def judging_counts(matcher: matchers.BaseMatcher, notes: matchers.Notes) -> dict
     return {"judging": matcher.summary(notes.judging)} if matcher.judges else {}
 
 
+VITAL, OKAY = 1.0, 0.5
+"""What facts weigh; they stand as grades of the gold that they are in matches."""
+
+
 def with_facts(query: Query) -> Query:
     """A query whose gold are its facts.
 
     Raises:
-        DataError: they are no list of texts.
+        DataError: they are no list of facts.
     """
-    return replace(query, gold=tuple(Gold(text=fact) for fact in facts_of(query)))
+    # Marked, as a fact may say just what a gold text says.
+    gold = (
+        Gold(text=fact.text, grade=VITAL if fact.vital else OKAY, metadata={"fact": True})
+        for fact in facts_of(query)
+    )
+    return replace(query, gold=tuple(gold))
 
 
-def facts_of(query: Query) -> list[str]:
-    """The facts that an answer to a query needs: its ``metadata.facts``.
+def _contexts(ranked: RankedList, ends: Sequence[int], method: str) -> tuple[Doc, ...]:
+    """A document for each context that ends after so many of the list's.
 
-    Raises:
-        DataError: they are no list of texts.
+    What they hold together does not depend on their order or on repeats: the same texts are the
+    same context, and asked about once.
     """
-    facts = query.metadata.get("facts")
-    if facts is None:
-        return []
-    if not isinstance(facts, (list, tuple)) or not all(
-        isinstance(fact, str) and fact.strip() for fact in facts
-    ):
-        raise DataError(
-            f"query {query.id!r}: metadata.facts must be a list of texts, not {shorten(facts)}"
-        )
-    return list(facts)
+    texts = MatchItem(replace(ranked.query, gold=()), ranked.docs).doc_texts(method)
+    contexts = ("\n\n".join(sorted(set(texts[:end]))) for end in ends)
+    return tuple(Doc(f"first {end}", text) for end, text in zip(ends, contexts))
+
+
+def _depths(lists: Sequence[RankedList], k: Cut, sizes: Sizes) -> Ints:
+    """(q) how many documents of each list a cut-off holds."""
+    if isinstance(k, TextBudget):
+        return sizes.depths(lists, k)
+    lengths = np.array([len(ranked.docs) for ranked in lists], np.int64)
+    return lengths if k is None else np.minimum(lengths, k)
 
 
 @dataclass(frozen=True)
@@ -257,11 +309,11 @@ class GatheredEvidence:
             _spreads={},
         )
 
-    def facts(self, k: Cut) -> Floats:
-        """(q) the share of a query's facts that its first k documents hold; NaN without."""
+    def facts(self, k: Cut) -> HeldFacts:
+        """Which facts the first k documents of each query hold."""
         if self.matched_facts is None:
-            return np.full(len(self.lists), np.nan)
-        return self.matched_facts.shares(self._depths(k))
+            return HeldFacts(np.array([], np.int64), np.array([]), np.array([]))
+        return self.matched_facts.held(self._depths(k))
 
     def spread(self, options: SpanOptions) -> Spread:
         """Where the gold of every query stands in what was retrieved."""
@@ -280,8 +332,7 @@ class GatheredEvidence:
     def _depths(self, k: Cut) -> Ints:
         """(q) how many documents of each list a cut-off holds."""
         assert not isinstance(k, TextBudget)  # lists are cut there before
-        lengths = np.array([len(ranked.docs) for ranked in self.lists], np.int64)
-        return lengths if k is None else np.minimum(lengths, k)
+        return _depths(self.lists, k, self.sizes)
 
     @property
     def follows(self) -> bool:

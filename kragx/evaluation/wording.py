@@ -116,8 +116,15 @@ def further_remarks(
                 f"spans: by offsets for {reading['n_queries_by_offsets']} queries, by comparing "
                 f"texts for {reading['n_queries_by_text']}"
             )
+    if n_unreviewed := counts.get("facts", {}).get("n_unreviewed"):
+        yield (
+            f"facts that a model wrote and nobody has reviewed: of {n_unreviewed} of "
+            f"{counts['facts']['n_queries']} queries with facts"
+        )
     if "judging" in counts:
         yield from _judging(counts["judging"], settings.get("pool"), vote_bounds)
+    if "judging_facts" in counts:
+        yield from (f"facts: {line}" for line in _judging(counts["judging_facts"], None, {}))
 
 
 def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """One question: its attempts, its waits, and what is kept of each answer."""
 
 import asyncio
+import json
 import time
 import uuid
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from kragx.judging.breaker import SERVICE, Breaker
 from kragx.judging.client import Answer, Failure, Request, words_of
 from kragx.judging.counting import NO_CALL, Count, at_most, counted
 from kragx.judging.docket import Docket
+from kragx.judging.forms import Reading
 from kragx.judging.pace import believed, wait_before
 from kragx.judging.prompt import read_answer, request_for
 from kragx.judging.question import Judgement, Question
@@ -240,8 +242,18 @@ def shown(judgement: Judgement, secrets: Secrets) -> Judgement:
     said |= {name: secrets.masked(said[name]) for name in ("detail", "model", "fingerprint")}
     said["raw"] = raw
     texts: dict[str, Any] = {name: words_of(said[name], most) for name, most in _SAID.items()}
+    if judgement.answer is not None:
+        masked = [(grade, secrets.masked(text)) for grade, text in judgement.entries]
+        texts["answer"] = json.dumps(masked, ensure_ascii=False)
     changed = {name: text for name, text in texts.items() if text != getattr(judgement, name)}
     return replace(judgement, **changed) if changed else judgement
+
+
+def _listed(read: Reading) -> str | None:
+    """An answer that is a list, as it is kept."""
+    if read.entries is None:
+        return None
+    return json.dumps(read.entries, ensure_ascii=False)
 
 
 def judged(
@@ -259,7 +271,7 @@ def judged(
     outcome: dict[str, Any] = (
         {"failure": read.kind, "detail": read.detail}
         if isinstance(read, Failure)
-        else {"grade": read.grade, "reason": read.reason}
+        else {"grade": read.grade, "reason": read.reason, "answer": _listed(read)}
     )
     return Judgement(
         key=key,

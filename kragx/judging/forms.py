@@ -7,13 +7,15 @@ know what kinds of questions there are.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
+from kragx.data.text import normalise
 from kragx.errors import shorten
 from kragx.judging.client import Failure, words_of
 from kragx.judging.question import Question
 from kragx.judging.rubric import Asks, words_around
 
+_LONGEST_FACT = 1000  # characters of a fact, or of the reason for one
 _LONGEST = 20_000  # characters of a reason, of which less is kept once secrets are masked
 
 
@@ -24,10 +26,13 @@ class Reading:
     Attributes:
         grade: on the rubric's scale.
         reason: for it, in the judge's words.
+        entries: grade and text of each thing, of an answer that is a list; the grade is then how
+            many have the top one.
     """
 
     grade: int
     reason: str
+    entries: tuple[tuple[int, str], ...] | None = None
 
 
 class Form(Protocol):
@@ -80,5 +85,100 @@ class Graded:
         return Reading(grade, reason)
 
 
-FORMS: Mapping[Asks, Form] = {"relevance": Graded(), "support": Graded()}
+class _Listed:
+    """A list of things that are graded, as the only field."""
+
+    fields: ClassVar[Mapping[str, str]]  # of each thing, with their types
+
+    def schema(self, question: Question) -> dict[str, Any]:
+        """See `Form`."""
+        rubric = question.rubric
+        properties: dict[str, Any] = {name: {"type": kind} for name, kind in self.fields.items()}
+        properties["grade"] = {"type": "integer", "enum": sorted(rubric.grades)}
+        thing = {
+            "type": "object",
+            "properties": properties,
+            "required": [*properties],
+            "additionalProperties": False,
+        }
+        return {
+            "type": "object",
+            "description": words_around(rubric)["answer"],
+            "properties": {"facts": {"type": "array", "items": thing}},
+            "required": ["facts"],
+            "additionalProperties": False,
+        }
+
+    def _things(
+        self, answer: Mapping[str, Any], question: Question
+    ) -> list[Mapping[str, Any]] | Failure:
+        """The things of an answer, each with what the schema asks for and nothing else."""
+        things = answer["facts"]
+        if not isinstance(things, list):
+            return Failure("invalid_json", "'facts' is no list")
+        for thing in things:
+            if not isinstance(thing, dict) or set(thing) != {*self.fields, "grade"}:
+                return Failure("invalid_json", f"{shorten(thing)} in 'facts'")
+            graded = GRADED.read({"reason": "", "grade": thing["grade"]}, question)
+            if isinstance(graded, Failure):
+                return graded
+            for name, kind in self.fields.items():
+                if type(thing[name]) is not {"string": str, "integer": int}[kind]:
+                    return Failure("invalid_json", f"{name!r} is {shorten(thing[name])}")
+        return things
+
+
+@dataclass(frozen=True)
+class Extracted(_Listed):
+    """Facts with their importance: each once, the most important where there are too many."""
+
+    about_output: int = 400
+    fields: ClassVar[Mapping[str, str]] = {"fact": "string"}
+
+    def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
+        """See `Form`."""
+        things = self._things(answer, question)
+        if isinstance(things, Failure):
+            return things
+        facts: dict[str, tuple[int, str]] = {}
+        for thing in sorted(things, key=lambda thing: -thing["grade"]):
+            text = " ".join((words_of(thing["fact"], _LONGEST_FACT) or "").split())
+            if text:
+                facts.setdefault(normalise(text).casefold(), (thing["grade"], text))
+        entries = tuple(facts.values())[: question.most]
+        n_top = sum(grade == question.rubric.top for grade, _ in entries)
+        return Reading(n_top, "", entries)
+
+
+@dataclass(frozen=True)
+class Assigned(_Listed):
+    """Of each numbered fact, in whatever order, how far it is held, the reason first."""
+
+    about_output: int = 350
+    fields: ClassVar[Mapping[str, str]] = {"number": "integer", "reason": "string"}
+
+    def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
+        """See `Form`; an answer that leaves a fact out, or has one twice, is none."""
+        things = self._things(answer, question)
+        if isinstance(things, Failure):
+            return things
+        by_number = {thing["number"]: thing for thing in things}
+        wanted = range(1, len(question.facts) + 1)
+        if len(things) != len(wanted) or by_number.keys() != {*wanted}:
+            numbers = [thing["number"] for thing in things]
+            return Failure("invalid_json", f"facts {shorten(numbers)} instead of 1 to {wanted[-1]}")
+        entries = tuple(
+            (by_number[number]["grade"], words_of(by_number[number]["reason"], _LONGEST_FACT) or "")
+            for number in wanted
+        )
+        return Reading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
+
+
+GRADED = Graded()
+FORMS: Mapping[Asks, Form] = {
+    "relevance": GRADED,
+    "support": GRADED,
+    "nuggets": Extracted(),
+    "holds": Assigned(),
+}
 """The form of the answers to each kind of question."""

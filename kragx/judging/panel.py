@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -13,7 +14,7 @@ from kragx.judging.judge import Judge
 from kragx.judging.keys import canonical_json, essential
 from kragx.judging.loop import run_sync
 from kragx.judging.question import Judgement, Question
-from kragx.judging.rubric import Asks, Rubric
+from kragx.judging.rubric import LISTED, Asks, Rubric
 from kragx.judging.runner import Judged
 from kragx.judging.tally import Tallies, Tally
 from kragx.judging.votes import Decide, Verdict, agreement, n_needed, settled
@@ -228,8 +229,7 @@ class Panel:
         answered = [vote for vote in votes if vote is not None]
         if any(vote.source == "human" or vote.failure == "pending" for vote in answered):
             return False
-        n_open = len(self.judges) - len(_grades(answered))
-        return settled(_grades(answered), n_open, self.decide, question.rubric.top) is None
+        return self._decided(question, answered)[0] is None
 
     def _verdict(self, question: Question, votes: Sequence[Judgement | None]) -> Judgement:
         answered = [vote for vote in votes if vote is not None]
@@ -237,8 +237,7 @@ class Panel:
             if vote.source == "human":
                 return replace(vote, key=answered[0].key)
         grades, failed = _grades(answered), [vote for vote in answered if vote.failure is not None]
-        n_open = len(self.judges) - len(grades)
-        grade = settled(grades, n_open, self.decide, question.rubric.top)
+        grade, answer = self._decided(question, answered)
         shown = ", ".join(
             f"{name} {vote.failure or vote.grade}" if vote else f"{name} not needed"
             for name, vote in zip(self.names, votes)
@@ -257,17 +256,35 @@ class Panel:
             failure = next(pending, failed[0])
             detail = f"undecided ({shown}): {failure.detail or failure.failure}"
             return replace(verdict, failure=failure.failure, detail=detail)
-        share = (
-            f"mean {grade:.2f}"
-            if self.decide == "mean"
-            else f"{grades.count(int(grade))} of {len(grades)} said {grade:g}"
-        )
+        share = f"{grades.count(int(grade))} of {len(grades)} said {grade:g}"
+        if answer:
+            share = f"{grade:g} of the top grade"
+        elif self.decide == "mean":
+            share = f"mean {grade:.2f}"
         name, nearest = min(
             ((name, vote) for name, vote in zip(self.names, votes) if vote and not vote.failure),
             key=lambda entry: abs(entry[1].score - grade),
         )
         why = f" {name}: {nearest.reason}" if nearest.reason else ""
-        return replace(verdict, grade=grade, reason=f"{share} ({shown}).{why}")
+        return replace(verdict, grade=grade, answer=answer, reason=f"{share} ({shown}).{why}")
+
+    def _decided(
+        self, question: Question, answered: Sequence[Judgement]
+    ) -> tuple[float | None, str | None]:
+        """The grade that votes come to, None if it is open; of lists that of each thing, too."""
+        top, n_open = question.rubric.top, len(self.judges) - len(_grades(answered))
+        if question.rubric.asks not in LISTED:
+            return settled(_grades(answered), n_open, self.decide, top), None
+        votes = [vote.entries for vote in answered if vote.grade is not None]
+        entries = []
+        for things in zip(*votes, strict=True):
+            grade = settled([int(grade) for grade, _ in things], n_open, self.decide, top)
+            if grade is None:
+                return None, None
+            entries.append((grade, min(things, key=lambda thing: abs(thing[0] - grade))[1]))
+        if not votes:
+            return None, None
+        return sum(grade == top for grade, _ in entries), json.dumps(entries, ensure_ascii=False)
 
     # -- what results record -------------------------------------------------------------------
 

@@ -1,10 +1,12 @@
 """What is judged, and what became of it: questions and judgements."""
 
+import json
 import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 from kragx.data.text import Mender
+from kragx.errors import DataError, shorten
 from kragx.judging.client import FailureKind
 from kragx.judging.rubric import Rubric
 from kragx.judging.template import shows
@@ -55,6 +57,8 @@ class Question:
         reference: a reference answer, if there is one (relevance), and the rubric's prompt shows
             it: what is not shown is nothing that a judgement depends on.
         document_first: whether the document stands before the other texts, as a probe asks.
+        facts: what is looked for in the document (holds).
+        most: how many facts may be taken from the document (nuggets).
         query_id, document_id: where it came from; recorded, but no part of the key.
         examples: what the judge is shown before it, and the name of the set they are of.
     """
@@ -65,6 +69,8 @@ class Question:
     gold: str | None = None
     reference: str | None = None
     document_first: bool = False
+    facts: tuple[str, ...] = ()
+    most: int | None = None
     query_id: str | None = field(default=None, compare=False)
     document_id: str | None = field(default=None, compare=False)
     examples: tuple[Example, ...] = ()
@@ -75,12 +81,17 @@ class Question:
         if prompt is not None and not shows(prompt, "reference"):
             object.__setattr__(self, "reference", None)
         _mend(self)
+        object.__setattr__(self, "facts", tuple(map(Mender().mend, self.facts)))
 
     @property
     def texts(self) -> dict[str, str]:
         """The texts that are judged, by name, in the order in which they are shown."""
         texts = _texts(self)
-        return {"document": self.document, **texts} if self.document_first else texts
+        document = {"document": texts.pop("document")}
+        facts = [f"{number}. {' '.join(fact.split())}" for number, fact in enumerate(self.facts, 1)]
+        if facts:
+            texts["facts"] = "\n".join(facts)
+        return {**document, **texts} if self.document_first else {**texts, **document}
 
 
 _TEXTS = ("query", "gold", "reference", "document")
@@ -88,7 +99,7 @@ _TEXTS = ("query", "gold", "reference", "document")
 
 def _mend(pair: Example | Question) -> None:
     mend = Mender().mend
-    for name, text in pair.texts.items():
+    for name, text in _texts(pair).items():
         object.__setattr__(pair, name, mend(text))
 
 
@@ -121,6 +132,8 @@ class Judgement:
         model, fingerprint: what served it.
         dialect: how its server had to be asked, as `Answer` says it.
         asked_model: the model that was asked for.
+        answer: of a question that is answered with a list: ``[[grade, text], ...]`` as JSON; the
+            grade is then how many have the top grade.
         output_limit: the most tokens that the answer might have; None where the client set none.
         counting: how the tokens were counted where the provider did not: ``estimate``, by kragx
             from the texts; ``most``, no answer came, and these are the most it can have taken.
@@ -146,6 +159,23 @@ class Judgement:
     output_limit: int | None = None
     counting: Counting | None = None
     asked_model: str | None = None
+    answer: str | None = None
+
+    @property
+    def entries(self) -> tuple[tuple[float, str], ...]:
+        """Grade and text of each thing in an answer that is a list, in their order.
+
+        Raises:
+            DataError: it is none that kragx wrote.
+        """
+        try:
+            entries = json.loads(self.answer or "[]")
+            # Whatever a file may hold; a grade is no flag, and of a panel perhaps a mean.
+            if all(type(grade) in (int, float) and type(text) is str for grade, text in entries):
+                return tuple((grade, text) for grade, text in entries)
+        except (ValueError, TypeError):
+            pass
+        raise DataError(f"not a judgement: 'answer' is {shorten(self.answer)}")
 
     @property
     def score(self) -> float:

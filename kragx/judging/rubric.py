@@ -20,7 +20,9 @@ from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.judging.template import check_prompt, prompt_name, read_prompt
 from kragx.plugins import check_options, fitting, from_options, is_text, optional
 
-Asks = Literal["relevance", "support"]
+Asks = Literal["relevance", "support", "nuggets", "holds"]
+LISTED: frozenset[Asks] = frozenset({"nuggets", "holds"})
+"""What is answered with a list: a grade and a text for each of several things."""
 Language = Literal["en", "ko"]
 
 _MOST = 101  # grades of a scale: 0 to 100
@@ -50,12 +52,14 @@ class Rubric:
 
     Attributes:
         id: names this wording, for example ``support-en-1``; part of every judgement's key.
-        asks: ``relevance`` (query, document) or ``support`` (gold text, document).
+        asks: ``relevance`` (query, document) or ``support`` (gold text, document); ``nuggets``
+            (query, text: which facts does an answer need?) or ``holds`` (facts, context: which of
+            them does it hold?), whose top grades mean vital and supported.
         instruction: what the judge is told to do; empty where the prompt says it.
         grades: what each grade means; whole numbers from the lowest to the top, none left out.
             ``"0-3"`` where the prompt says what they mean.
         cut: the least grade that is a match; None for 2 of 0 to 3, and for the upper of two.
-            Any other scale names its own.
+            Any other scale names its own, but where a list is answered with.
         language: of the words around the texts: ``en`` or ``ko``.
         prompt: a Jinja2 template of the user's message instead of kragx's own, or the path of one;
             see `kragx.judging.template`.
@@ -77,7 +81,8 @@ class Rubric:
         if not isinstance(self.instruction, str) or not (self.prompt or self.instruction.strip()):
             raise UsageError("say what is to be judged", field="instruction")
         low, top = self.low, self.top
-        if self.cut is None and top - low > 1 and (low, top) != (0, 3):
+        has_usual = self.asks in LISTED or top - low == 1 or (low, top) == (0, 3)
+        if self.cut is None and not has_usual:
             raise UsageError(
                 f"missing; a scale of {low} to {top} has no usual one",
                 field="cut",

@@ -15,7 +15,7 @@ from kragx.judging.examples import read_examples
 from kragx.judging.keys import output_limit
 from kragx.judging.ledger import Ledger
 from kragx.judging.pace import Pace
-from kragx.judging.rubric import RUBRICS, Asks, Rubric, built_in, read_rubric
+from kragx.judging.rubric import LISTED, RUBRICS, Asks, Rubric, built_in, read_rubric
 from kragx.judging.store import Address
 from kragx.judging.template import asks_of, prompt_name, read_prompt
 from kragx.plugins import above_zero, check_options, number, optional, whole
@@ -132,6 +132,8 @@ class JudgeSettings:
             UsageError: the judge's own rubric asks something else.
         """
         own: Rubric | None = self.rubric
+        if asks in LISTED and self.asks not in LISTED:  # one of single grades leaves lists alone
+            return built_in(asks, text, self.language)
         if self.asks not in (None, asks):
             name, which = ("prompt", "it") if own is None else ("rubric", repr(own.id))
             raise UsageError(
@@ -168,6 +170,8 @@ class JudgeSettings:
 
     def rubric_id(self, asks: str) -> str:
         """What names the wording of a question in results, whatever the texts' language."""
+        if asks in LISTED and self.asks not in LISTED:
+            return f"{asks}-{self.language}-1"
         prompt = "" if self.prompt is None else f"+{prompt_name(self.prompt)}"
         own: Rubric | None = self.rubric
         return f"{f'{asks}-{self.language}-1' if own is None else own.id}{prompt}"

@@ -219,6 +219,8 @@ class BaseMatcher:
             pairs of the mask alone, combinations ask it last, and results tell what it took.
         votes: whether several judges decide its scores, so that `traces` tell how far they differ.
         uses_gold: whether the gold is what documents are matched with.
+        of_context: whether what it is given as a document is a whole context, all that was
+            retrieved down to a cut-off: then it decides about facts alone.
         pool: the judged documents that are the gold instead.
         tokenizer: what cuts texts into tokens, if anything does.
         members: of a combination, in the order in which they are asked.
@@ -237,6 +239,7 @@ class BaseMatcher:
     judges: bool = False
     votes: bool = False
     uses_gold: bool = True
+    of_context: bool = False
     pool: Pool | None = None
     tokenizer: Tokenizer | None = None
     members: tuple[BaseMatcher, ...] = ()

@@ -46,6 +46,7 @@ class Contract:
     judges: bool
     graded: bool
     votes: bool = False
+    of_context: bool = False
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -63,6 +64,7 @@ class Contract:
             judges=matcher.judges,
             graded=matcher.profile_for(profile) != profile,
             votes=matcher.votes,
+            of_context=matcher.of_context,
         )
 
 
@@ -106,6 +108,7 @@ class RecordedMatcher(BaseMatcher):
         self._set(threshold=own.threshold, top=own.top, reads=own.reads, judges=own.judges)
         self._set(yes_or_no=own.yes_or_no, may_not_know=own.may_not_know)
         self._set(uses_gold=self.judged is None, votes=own.votes)
+        self._set(of_context=own.of_context)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -153,7 +156,9 @@ class RecordedMatcher(BaseMatcher):
         if 0 in item.shape:
             return Answer(np.zeros(item.shape))
         answer = self.answers.get((self.run, key_of(item)))
-        if answer is None or len(answer.scores) < len(item.docs):
+        # Of contexts there is one for each cut-off that a metric had.
+        is_other = self.of_context and answer is not None and len(answer.scores) != len(item.docs)
+        if answer is None or is_other or len(answer.scores) < len(item.docs):
             raise UntrustedError(
                 f"no scores by {self.settings.get('method')!r} are recorded for query "
                 f"{item.query.id!r}"

@@ -228,6 +228,11 @@ def _combined(
                 single = build(member)
                 limit = single.threshold
                 step = Step(single, *((limit, None) if kind == "any" else (None, limit)))
+            if step.matcher.of_context:
+                raise UsageError(
+                    f"{step.matcher.name!r} judges whole contexts, and the other matchers single "
+                    "documents; it stands alone, as facts_match"
+                )
             if not step.matcher.uses_gold:
                 raise UsageError(
                     "a judge of relevance uses no gold, and the other matchers do",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kragx.metrics.engine import MetricWarning, compute
-    from kragx.metrics.evidence import Cut, Evidence, RankedList, TextBudget
+    from kragx.metrics.evidence import Cut, Evidence, HeldFacts, RankedList, TextBudget
     from kragx.metrics.match_table import Bools, Floats, Ints, MatchTable, Votes
     from kragx.metrics.profiles import KRAGX, NO_GOLD, PROFILES, NoGold, Profile, profile
     from kragx.metrics.registry import (
@@ -35,6 +35,7 @@ __all__ = [
     "Cut",
     "Evidence",
     "Floats",
+    "HeldFacts",
     "Ints",
     "MatchTable",
     "Metric",

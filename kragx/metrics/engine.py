@@ -100,7 +100,17 @@ def _from_evidence(evidence: Evidence, spec: MetricSpec) -> MetricScores:
     most = None if metric.maximum is None else own(metric.maximum(evidence, spec))
     maximum = None if most is None or not defined(most).size else float(defined(most).mean())
     known = defined(values)
-    return MetricScores(spec, values, metric.number(known) if known.size else None, maximum=maximum)
+    number = metric.number(known) if known.size else None
+    bounds = None if metric.extremes is None else _bounds(*metric.extremes(evidence, spec))
+    return MetricScores(spec, values, number, bounds=bounds, maximum=maximum)
+
+
+def _bounds(low: Floats, high: Floats) -> tuple[float, float] | None:
+    """Between which means values lie; None where all of them are known."""
+    least, greatest = defined(low), defined(high)
+    if np.array_equal(least, greatest):
+        return None
+    return float(least.mean()), float(greatest.mean())
 
 
 def _from_matches(

@@ -59,6 +59,22 @@ class RankedList:
         return self.docs[:k]
 
 
+@dataclass(frozen=True, slots=True)
+class HeldFacts:
+    """How far the first documents of each query hold its facts, f of them in all.
+
+    Attributes:
+        query: (f) the row of each fact's query.
+        held: (f) 1 if they hold it, .5 if they hold a part of it, else 0; NaN where it is not
+            known.
+        weight: (f) 1 of a vital fact, .5 of one that is worth having.
+    """
+
+    query: Ints
+    held: Floats
+    weight: Floats
+
+
 class Evidence(Protocol):
     """All that a metric may look at, for q queries."""
 
@@ -81,11 +97,10 @@ class Evidence(Protocol):
             DataError: a document has no text.
         """
 
-    def facts(self, k: Cut) -> Floats:
-        """(q) the share of a query's facts that its first k documents hold.
+    def facts(self, k: Cut) -> HeldFacts:
+        """Which facts the first k documents of each query hold.
 
-        They match as the evaluation was told to. NaN for a query without facts, or with one of
-        which nothing is known.
+        They match as the evaluation was told to.
         """
 
     def spread(self, options: SpanOptions) -> Spread:

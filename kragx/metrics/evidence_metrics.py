@@ -9,7 +9,7 @@ import numpy as np
 
 from kragx.data import tokenizer, value_at
 from kragx.errors import UsageError
-from kragx.metrics.evidence import Evidence
+from kragx.metrics.evidence import Evidence, HeldFacts
 from kragx.metrics.match_table import Floats, Ints
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions
@@ -198,17 +198,59 @@ CONTEXT_RELEVANCE = Metric(
     from_evidence=_relevance,
     options={"key": Option("expanded")},
 )
+
+
+def _fact_shares(facts: HeldFacts, spec: MetricSpec, unknown: float, n_queries: int) -> Floats:
+    """(q) what each query's context holds of its facts, with what is not known taken for so much.
+
+    TREC 2024 RAG (Pradeep et al., arXiv:2411.09607): the sum of w s over the sum of w, with s 1, .5
+    or 0 of a fact that is held, in part, or not (strict: 1 or 0), and w by what counts.
+    """
+    held = np.where(np.isnan(facts.held), unknown, facts.held)
+    if spec["strict"] == "yes":
+        held = (held == 1).astype(np.float64)
+    vital = facts.weight == 1
+    weight = {"all": np.ones_like(held), "vital": vital, "weighted": facts.weight}[spec["facts"]]
+    total = np.bincount(facts.query, weight, n_queries)
+    values = np.full(n_queries, np.nan)
+    np.divide(np.bincount(facts.query, weight * held, n_queries), total, values, where=total > 0)
+    return values
+
+
+def _completeness_extremes(evidence: Evidence, spec: MetricSpec) -> tuple[Floats, Floats]:
+    facts, n_queries = evidence.facts(spec.k), evidence.table.n_queries
+    return (
+        _fact_shares(facts, spec, 0.0, n_queries),
+        _fact_shares(facts, spec, 1.0, n_queries),
+    )
+
+
+def _completeness(evidence: Evidence, spec: MetricSpec) -> Floats:
+    """What is not known counts as held as often as the rest, as in `kragx.metrics.scores`."""
+    held = evidence.facts(spec.k).held
+    known = held[~np.isnan(held)]
+    rate = np.nan if not known.size else np.mean(known == 1 if spec["strict"] == "yes" else known)
+    low, high = _completeness_extremes(evidence, spec)
+    return np.where(low == high, low, low + rate * (high - low))
+
+
 CONTEXT_COMPLETENESS = Metric(
     name="context_completeness",
     question="Does the top k hold every fact that an answer needs?",
-    formula="facts (metadata.facts of the query) matched by a document of the top k / facts; "
-    "undefined where the query has none",
+    formula="facts (metadata.facts of the query) that the top k hold, a part of one as half, / "
+    "facts; of vital ones only, or with okay ones as half (facts=); strict: a part is none; "
+    "undefined where the query has no such fact",
     meaning={
         "en": "The share of the facts an answer needs that stand in {}.",
         "ko": "답변에 필요한 사실 가운데 {} 안에 있는 비율입니다.",
     },
-    from_evidence=lambda evidence, spec: evidence.facts(spec.k),
+    from_evidence=_completeness,
+    extremes=_completeness_extremes,
     reads_facts=True,
+    options={
+        "facts": Option("all", ("all", "vital", "weighted")),
+        "strict": Option("no", ("no", "yes")),
+    },
 )
 JUDGED = Metric(
     name="judged",

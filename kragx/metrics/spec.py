@@ -92,6 +92,8 @@ class Metric:
         pooled: its micro average from the pooled counts, if it has one.
         number: how the queries' values make its number.
         maximum: (q) the greatest value that could have been reached, where the data decide it.
+        extremes: of `from_evidence` (q) its least and its greatest values, where judgements may be
+            missing; of `from_matches` the match table tells.
         rises_with_matches: whether it never falls when more pairs match, so that what is not known
             has its extremes where all of it matches, or nothing does; a function if it depends on
             the options.
@@ -120,6 +122,7 @@ class Metric:
     pooled: Callable[[PooledCounts], float] | None = None
     number: Callable[[Floats], float] = _mean
     maximum: Callable[[Evidence, MetricSpec], Floats] | None = None
+    extremes: Callable[[Evidence, MetricSpec], tuple[Floats, Floats]] | None = None
     rises_with_matches: bool | Callable[[MetricSpec], bool] = False
     rises_with_gold: bool | Callable[[MetricSpec], bool] = False
     may_be_undefined: bool = False

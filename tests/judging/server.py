@@ -13,6 +13,9 @@ can be made again at any time:
 * ``unknown``: 404, the model is not there
 * none of these: grade 3 if the document holds the gold text, else 0
 
+Asked for facts it takes the document's sentences, those with "also" as okay; asked which facts a
+context holds, it looks for their words: all of them, some, or none.
+
     python -m tests.judging.server 8000        # and, if wanted, the seconds an answer takes
 
 It is not a model, and its grades mean nothing.
@@ -31,7 +34,34 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MODEL = "local-judge"
 SLOW = 1.5  # seconds
-GOLD = re.compile("<<<gold .*?>>>\n(.*?)\n<<<end", re.S)
+GOLD, FACTS, DOCUMENT = (
+    re.compile(f"<<<{name} .*?>>>\n(.*?)\n<<<end", re.S) for name in ("gold", "facts", "document")
+)
+
+
+def listed(*texts):
+    """The answer to a question about several things; None to any other."""
+    asked = "\n".join(texts)
+    document = DOCUMENT.search(asked)
+    document = document[1] if document else ""
+    if facts := FACTS.search(asked):
+        pairs = [line.split(". ", 1) for line in facts[1].split("\n")]
+        things = [
+            {"number": int(number), "reason": f"look for {fact}", "grade": held(fact, document)}
+            for number, fact in pairs
+        ]
+    elif "Importance of a fact:" in asked:
+        sentences = [part.strip() for part in document.split(".") if part.strip()]
+        things = [{"fact": part, "grade": int("also" not in part)} for part in sentences]
+    else:
+        return None
+    return json.dumps({"facts": things})
+
+
+def held(fact, document):
+    """2 if all words of a fact stand in a document, 1 if some of them do."""
+    words = [word in document.split() for word in fact.split()]
+    return 2 * all(words) or int(any(words))
 
 
 class Server(ThreadingHTTPServer):
@@ -123,7 +153,7 @@ class Handler(BaseHTTPRequestHandler):
         grade = re.search(r"grade-(-?\d+)", document)
         gold = GOLD.search(str(body["messages"][-1]["content"]))
         held = bool(gold) and gold[1] in document
-        answer = json.dumps(
+        answer = listed(*(str(message["content"]) for message in body["messages"])) or json.dumps(
             {"reason": "as the document says", "grade": int(grade[1]) if grade else 3 * held}
         )
         if "refuses" in document:

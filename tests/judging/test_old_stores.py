@@ -45,6 +45,10 @@ OWN = {
 }
 # id: digest of the rubric's words, start of the hash of its messages and schema.
 WORDS = {
+    "holds-en-1": ("e28dfdbe66e2d4ec", "0f25b7eac60eec9e"),
+    "holds-ko-1": ("ba7c06549c6b2bc5", "bf3954907c5530b1"),
+    "nuggets-en-1": ("905f1b4ad599320d", "644ef2d628cdd0e1"),
+    "nuggets-ko-1": ("0085c623a159bcca", "6e9304e36046018c"),
     "relevance-en-1": ("f8321a141010a51f", "ab738eaf2300ae93"),
     "relevance-ko-1": ("39c62dd56f48b34f", "adab97d5c8944ac8"),
     "support-en-1": ("0f688852dad409f6", "79d4de31f0c85409"),
@@ -232,9 +236,9 @@ def test_words(name):
     A changed wording needs a new id or PROMPT_VERSION, and a line of its own here.
     """
     rubric = RUBRICS[name]
-    question = Question(
-        rubric, "a document", query="a query", gold="a gold text", reference="a reference"
-    )
+    usual = {"gold": "a gold text", "reference": "a reference"}
+    own = {"nuggets": {"most": 9}, "holds": {"facts": ("a fact", "another")}}
+    question = Question(rubric, "a document", query="a query", **own.get(rubric.asks, usual))
     request = request_for(question, "0" * 64, 1.0)
     prompt = key_of(canonical_json([request.messages, request.schema]))[:16]
     assert (digest(rubric)["digest"], prompt) == WORDS[name]

@@ -36,10 +36,12 @@ def test_grades_of_facts(tmp_path, replies, value):
 
 
 def test_a_fact_that_could_not_be_judged(tmp_path):
-    """A missing judgement leaves the query without a value; it is never a silent 0."""
+    """A missing judgement is taken for neither 0 nor 1: it counts as the rest, with bounds."""
     result = completeness(tmp_path, 3, Failure("refusal"), max_missing=1.0)
-    assert result["context_completeness@5"] is None
+    assert result["context_completeness@5"] == 1.0
+    assert result.bounds == {"context_completeness@5": (0.5, 1.0)}
     assert result.counts["judging_facts"]["n_missing"] == 1
+    assert any("missing: 1 (1 refusal)" in remark for remark in result.remarks)
 
 
 def test_a_fact_that_was_found_is_found():
@@ -63,4 +65,4 @@ def test_a_fact_that_was_found_is_found():
         return list(result.mean.values())
 
     assert means("1", "2") == [1.0, 1.0]
-    assert means("2", "1") == [None, 1.0]
+    assert means("2", "1") == [None, 1.0]  # nothing is known of the first, and so no estimate

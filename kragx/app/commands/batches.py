@@ -1,5 +1,6 @@
 """`kragx judge submit`, `status` and `collect`: judgements from a provider's batches."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -67,10 +68,7 @@ def submit(
         outbox.check(judge.client)
     with loaded.secrets.guarding(), nullcontext() if folder is None else claimed(folder, loaded):
         if not dry_run:
-            for store in _stores(judges):  # what an interrupted submit has left comes first
-                overview = _looked(store, judges, loaded.secrets)
-                if overview.problems:
-                    raise JudgingError("\n".join(overview.problems))
+            finish_interrupted(judges, loaded.secrets)
         outcome = pipeline.run(
             loaded,
             judging=judging,
@@ -79,18 +77,35 @@ def submit(
             say=lambda problem: say(f"kragx: {problem}"),
             outbox=outbox,
         )
-        if not outbox.parcels:
-            put("nothing to submit: no pair needs a judge\n")
-        for parcel in outbox.parcels:
-            submitted = run_sync(
-                lambda parcel=parcel: submit_parcel(  # type: ignore[misc]
-                    parcel, most_requests=per_batch, dry_run=dry_run
-                )
-            )
-            submitted.print()
+        send(outbox, per_batch, dry_run=dry_run)
     if outcome.failures:
         say(f"failed, so that not all is asked: {', '.join(outcome.failures)}")
         raise typer.Exit(RetrieverError.exit_code)
+
+
+def finish_interrupted(judges: Sequence[Judge], secrets: Secrets) -> None:
+    """Find out what became of a submit that was interrupted; it comes before another one.
+
+    Raises:
+        JudgingError: that cannot be found out.
+    """
+    for store in _stores(judges):
+        overview = _looked(store, judges, secrets)
+        if overview.problems:
+            raise JudgingError("\n".join(overview.problems))
+
+
+def send(outbox: Outbox, per_batch: int = MOST_REQUESTS, *, dry_run: bool) -> None:
+    """Submit what is in an outbox, and say what became of it."""
+    if not outbox.parcels:
+        put("nothing to submit: nothing needs a judge\n")
+    for parcel in outbox.parcels:
+        submitted = run_sync(
+            lambda parcel=parcel: submit_parcel(  # type: ignore[misc]
+                parcel, most_requests=per_batch, dry_run=dry_run
+            )
+        )
+        submitted.print()
 
 
 def status(
@@ -150,10 +165,10 @@ def _judges(config: RunConfig) -> list[Judge]:
     return judges
 
 
-def _stores(judges: list[Judge]) -> list[Address]:
+def _stores(judges: Sequence[Judge]) -> list[Address]:
     return list(dict.fromkeys(Address.of(judge.store) for judge in judges))
 
 
-def _looked(store: Address, judges: list[Judge], secrets: Secrets, **options: Any) -> Overview:
+def _looked(store: Address, judges: Sequence[Judge], secrets: Secrets, **options: Any) -> Overview:
     clients = [judge.client for judge in judges if hasattr(judge.client, "connected")]
     return run_sync(lambda: look_after(store, clients, secrets=secrets, **options))

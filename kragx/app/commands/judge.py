@@ -1,4 +1,4 @@
-"""The LLM judge: label, calibrate, corrected, fill, probe, store; submit, status, collect."""
+"""The judge: label, calibrate, corrected, fill, probe, nuggets, store; submit, status, collect."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +10,7 @@ from kragx import agreement
 from kragx.app import pipeline
 from kragx.app.commands import agree, batches, options as opt, store
 from kragx.app.commands.label import label
+from kragx.app.commands.nuggets import nuggets
 from kragx.app.commands.output import show
 from kragx.app.config import RunConfig, filled, load
 from kragx.app.screen import judging_plan
@@ -29,6 +30,7 @@ _COMMANDS: tuple[Callable[..., Any], ...] = (
     batches.submit,
     batches.status,
     batches.collect,
+    nuggets,
 )
 for command in _COMMANDS:
     judge.command()(command)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kragx.errors import DataError, inside
+from kragx.errors import DataError, inside, shorten
 from kragx.judging.keys import canonical_json, key_of
 from kragx.judging.question import Judgement
-from kragx.judging.rubric import RUBRICS
+from kragx.judging.rubric import LISTED, RUBRICS
 from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, storable
 
 Exported = tuple[Judgement, str, list[tuple[str, str, str]]]
@@ -48,8 +48,15 @@ def _read_record(record: Mapping[str, Any], number: int) -> Exported:
         attempt_of(VALUES(attempt))
         # Of a rubric of somebody's own the scale is not known here, but that it begins with 0.
         grade = attempt.grade
-        if grade is not None and (grade < 0 or (rubric is not None and grade > rubric.top)):
-            raise DataError(f"{grade} is no grade of its rubric", field="grade")
+        is_list = record["question"].get("asks") in LISTED
+        grades = [] if grade is None else [grade]
+        if is_list:
+            grades = [of_entry for of_entry, _ in attempt.entries]
+            n_facts = len(record["question"].get("facts", grades))
+            if grade is not None and (attempt.answer is None or n_facts != len(grades)):
+                raise DataError(f"{shorten(attempt.answer)} is no answer to it", field="answer")
+        if any(one < 0 or (rubric is not None and one > rubric.top) for one in grades):
+            raise DataError(f"{grades[0]} is no grade of its rubric", field="grade")
         if (grade is None) == (attempt.failure is None):
             raise DataError("a judgement has a grade, or a failure without one")
     if key_of(material) != attempt.key:

@@ -1,5 +1,6 @@
 """What a judgement store holds: how many of what, by model and rubric."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +33,8 @@ class Group:
     Attributes:
         n_attempts: how many there are.
         keys: of the questions.
-        grades, failures: how often each grade was given, and each kind of failure came.
+        grades, failures: how often each grade was given, of an answer that is a list each of its
+            grades, and each kind of failure came.
         dialects: how its server had to be asked for how many of them, where not as usual.
         tokens: by kind (prompt, completion, cached, reasoning); none of attempts that were given
             up without an answer.
@@ -71,7 +73,9 @@ class Group:
         """Count an attempt."""
         self.n_attempts += 1
         self.keys.add(record["key"])
-        if "grade" in record:
+        if "answer" in record:
+            self.grades.update(str(grade) for grade, _ in json.loads(record["answer"]))
+        elif "grade" in record:
             self.grades[str(record["grade"])] += 1
         else:
             self.failures[record["failure"]] += 1

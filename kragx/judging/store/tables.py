@@ -55,12 +55,12 @@ attempts = Table(
     *(Column(name, Text) for name in ("model", "fingerprint", "dialect")),
     Column("output_limit", _WHOLE),
     Column("counting", Text),
-    Column("asked_model", Text),
+    *(Column(name, Text) for name in ("asked_model", "answer")),
     CheckConstraint("(grade IS NULL) <> (failure IS NULL)"),
     Index("attempts_by_key", "key"),
 )
 
-LATER = ("dialect", "output_limit", "counting", "asked_model")
+LATER = ("dialect", "output_limit", "counting", "asked_model", "answer")
 """Columns of attempts that files of version 0.1.0 lack."""
 
 _pair = ("key", "query_id", "document_id")

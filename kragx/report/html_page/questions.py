@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from kragx.data import Doc, Gold, Query, score_record
+from kragx.data import Doc, Gold, Query, facts_of, score_record
+from kragx.errors import DataError
 from kragx.matchers import MatchItem, MatchWarning
 from kragx.report.html_page.cells import Cell, Grid, Sources
 from kragx.report.html_page.decisions import Decision, Decisions
@@ -66,12 +67,11 @@ class Questions:
                 for match, of_match in self._grid.cells.items()
             ]
 
-        facts = query.metadata.get("facts")
         return {
             "gold": list(map(self._gold, query.gold)),
             "pool": [self._pool(position, of_match) for of_match in self._grid.cells.values()],
             "reference": query.reference,
-            "facts": facts if isinstance(facts, list) else None,
+            "facts": _facts(query),
             "runs": self._runs(position),
             "pairs": by_cell(self._pairs),
             "reasons": by_cell(self._reasons),
@@ -171,6 +171,14 @@ class Questions:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
             return dict(enumerate(decisions.of(cell.evaluation.name, items)))
+
+
+def _facts(query: Query) -> list[list[Any]]:
+    """Each fact that an answer needs, and whether it is vital; none of what is no fact."""
+    try:
+        return [[fact.text, int(fact.vital)] for fact in facts_of(query)]
+    except DataError:
+        return []
 
 
 def _grade(reason: tuple[float | None, str]) -> float:

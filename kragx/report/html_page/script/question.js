@@ -119,7 +119,7 @@ function questionBody(question, { facts, reference }) {
     allRetrievers(question.query),
     el("div.sides" + (lists.length > 1 ? ".two" : ""), {}, goldSide(question), lists.map((list) => listSide(question, list, shared))),
     el("section.notes", {},
-      facts?.length ? [el("h3", {}, t("facts")), el("ul", {}, facts.map((fact) => el("li", { dir: "auto" }, shown(String(fact)))))] : null,
+      facts?.length ? [el("h3", {}, t("facts")), el("ul", {}, facts.map(([fact, vital]) => el("li", { dir: "auto" }, shown(fact), vital ? null : el("span.muted", {}, ` (${t("okay")})`))))] : null,
       reference ? [el("h3", {}, t("reference")), el("p", { dir: "auto" }, shown(reference))] : null),
   ];
 }

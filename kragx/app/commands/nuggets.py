@@ -1,0 +1,100 @@
+"""`kragx judge nuggets`: the facts of a gold set's questions, by the judge's model."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from kragx.app import pipeline
+from kragx.app.commands import batches, options as opt
+from kragx.app.commands.output import show
+from kragx.app.config import filled, load
+from kragx.app.screen import judging_plan
+from kragx.data.formats.gold import write_gold
+from kragx.errors import UsageError
+from kragx.judging import read_judge
+from kragx.judging.nuggets import extract
+from kragx.judging.outbox import Outbox
+from kragx.judging.reading import adjusted
+from kragx.printing import put, show as show_parts
+
+
+def nuggets(
+    config: Annotated[
+        Path,
+        opt.argument(
+            metavar="CONFIG.yaml", help="Config file with 'dataset' and 'judge', as for kragx run."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The gold set with its facts, JSON Lines; a new file."),
+    ] = None,
+    settings: opt.Settings = None,
+    most: Annotated[int, typer.Option(min=1, max=100, help="The most facts of a question.")] = 20,
+    origin: Annotated[
+        Literal["auto", "reference", "gold"],
+        typer.Option(
+            "--from", help="Take them from reference answers, else gold texts; or one of them."
+        ),
+    ] = "auto",
+    dry_run: opt.DryRun = False,
+    budget: Annotated[
+        float | None, typer.Option(help="The most that it may cost, in the prices' currency.")
+    ] = None,
+    max_calls: opt.MaxCalls = None,
+    submit: Annotated[
+        bool,
+        typer.Option("--submit", help="As batches of the provider; collect, then run it again."),
+    ] = False,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Have the judge's model write the facts that answers need, for a person to go over.
+
+    Questions that have facts keep them. Interrupted, it goes on where it was.
+    """
+    loaded = load(config, settings or ())
+    if loaded.judge is None:
+        raise UsageError(f"{config}: there is no 'judge' to ask; add judge: {{model: ...}}")
+    if not (dry_run or submit):
+        _check_new(out)
+    limits = opt.limits(budget, max_calls)
+    outbox = Outbox() if submit else None
+    with loaded.secrets.guarding():
+        own = read_judge(filled(loaded.judge)).members[0]
+        asked = adjusted(
+            own,
+            secrets=loaded.secrets,
+            dry_run=dry_run or submit or None,
+            progress=False if submit else None,
+            outbox=outbox,
+            budget=own.budget.with_limits(limits) if limits else None,
+        )
+        if submit and not dry_run:
+            batches.finish_interrupted(asked.members, loaded.secrets)
+        dataset = pipeline.load_dataset(loaded)
+        texts = pipeline.corpus_of(loaded).gold(dataset)
+        result = extract(dataset, asked, most=most, origin=origin, texts=texts)
+        if outbox is not None:
+            batches.send(outbox, dry_run=dry_run)
+            return
+    if dry_run:
+        counts: Any = result.judging
+        put(f"{counts.planned.n_calls} calls to make, {counts.n_stored} judgements stored\n")
+        show_parts(judging_plan((), asked.plans))
+        return
+    assert out is not None  # it was checked
+    write_gold(result.dataset, out)
+    show(format, result.describe, result.to_dict)
+
+
+def _check_new(out: Path | None) -> None:
+    """Refuse to write over a file: somebody may have gone over its facts."""
+    if out is None:
+        raise UsageError("--out: name the file that the gold set with its facts goes to")
+    if out.exists():
+        raise UsageError(
+            f"--out: {out} exists, and somebody may have gone over its facts",
+            remedy="name another file; or, for facts of further questions, make it the config's "
+            "dataset: questions that have facts keep them",
+        )

@@ -1,0 +1,123 @@
+"""The `nuggets` matcher: an LLM judge says which facts a context holds, several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import numpy as np
+
+from kragx.errors import DataError
+from kragx.matchers.base import MatchItem, Notes, Trace
+from kragx.matchers.judge import JudgeMatcher
+from kragx.metrics import Bools, Floats
+from kragx.plugins import whole
+
+if TYPE_CHECKING:
+    from kragx.judging import Question
+
+_QUERIES = 256  # judged in one go: enough to keep every worker busy
+
+
+@dataclass(frozen=True)
+class NuggetMatcher(JudgeMatcher):
+    """How far a whole context holds each fact, by an LLM judge: 1, in part .5, or 0.
+
+    Facts are asked about `at_once`, in their order; each context of each question is asked about
+    once, whatever retrievers found it.
+
+    Attributes:
+        judge: as of `llm`.
+        at_once: the most facts in one question to the judge.
+    """
+
+    at_once: Annotated[int, whole(1)] = 10
+    name = "nuggets"
+    of_context = True
+
+    @classmethod
+    def methods(cls) -> Mapping[str, Mapping[str, Any]]:
+        """Itself alone, with what is not asked here left as it is."""
+        return {cls.name: {"mode": "support", "threshold": None, "depth": None}}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(threshold=1.0, top=1, votes=False)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What a result records: the model, the rubric, and how many facts are asked at once."""
+        return {
+            "method": self.name,
+            "model": self.judge.model,
+            "rubric": self.judge.rubric_id("holds"),
+            "at_once": self.at_once,
+        }
+
+    def against_gold(self) -> Self:
+        """Itself: what it judges is never a pool."""
+        return self
+
+    def needs_pool(self, items: Iterable[MatchItem]) -> bool:
+        """Never."""
+        return False
+
+    def said(
+        self, items: Iterable[MatchItem], *, relevance: bool = False
+    ) -> dict[tuple[str, str, str], tuple[float | None, str]]:
+        """Nothing of single documents."""
+        return {}
+
+    def traces(
+        self, items: Iterable[tuple[MatchItem, Bools | None]], notes: Notes
+    ) -> Iterator[Trace]:
+        """How far each context holds each fact; NaN where a judgement failed.
+
+        Raises:
+            JudgingError: as `JudgeMatcher.traces`.
+        """
+        stream = (item for item, _ in items)
+        while batch := [*islice(stream, _QUERIES)]:
+            grids = [np.zeros(item.shape) for item in batch]
+            places = [
+                (grid, row, start, question)
+                for grid, item in zip(grids, batch)
+                for row, start, question in self._questions(item)
+            ]
+            judgements = self._judge([question for *_, question in places], notes.judging)
+            for (grid, row, start, question), judgement in zip(places, judgements, strict=True):
+                held: Floats | float = np.nan
+                if judgement.grade is not None:
+                    grades = np.array([grade for grade, _ in judgement.entries])
+                    if len(grades) != len(question.facts):
+                        raise DataError(
+                            "not the answer to its question", path=str(self.judge.store)
+                        )
+                    # On any scale: the top is all of a fact, and what lies below it a part.
+                    held = np.where(grades >= question.rubric.top, 1.0, (grades > 0) / 2)
+                grid[row, start : start + len(question.facts)] = held
+            yield from (Trace(self, grid, np.ones(grid.shape, bool)) for grid in grids)
+        self._check_missing(notes.judging)
+
+    def _questions(self, item: MatchItem) -> Iterator[tuple[int, int, Question]]:
+        """Each question with the context's row and the first fact's column."""
+        from kragx.judging import Question
+
+        facts = [*item.target_texts(self.name).values()]
+        rubric = self.judge.rubric_for("holds", " ".join(facts))
+        for row, context in enumerate(item.doc_texts(self.name)):
+            for start in range(0, len(facts), self.at_once):
+                yield (
+                    row,
+                    start,
+                    Question(
+                        rubric,
+                        context,
+                        query=item.query.text,
+                        facts=tuple(facts[start : start + self.at_once]),
+                        query_id=item.query.id,
+                        document_id=item.docs[row].id,
+                    ),
+                )
