@@ -12,9 +12,10 @@ from kragx.judging.budget import Budget, Price
 from kragx.judging.client import Answer, Client, Failure, Request, Usage
 from kragx.judging.clients.langchain import LangChainClient
 from kragx.judging.clients.openai import OpenAIClient
+from kragx.judging.examples import Examples
 from kragx.judging.judge import Grader, Judge
 from kragx.judging.panel import Panel
-from kragx.judging.question import Judgement, Question
+from kragx.judging.question import Example, Judgement, Question
 from kragx.judging.reading import read_judge
 from kragx.judging.rubric import RUBRICS, Rubric, read_rubric
 from kragx.judging.runner import Judged, JudgeWarning
@@ -28,6 +29,8 @@ __all__ = [
     "Answer",
     "Budget",
     "Client",
+    "Example",
+    "Examples",
     "Failure",
     "Grader",
     "Judge",

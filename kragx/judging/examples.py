@@ -67,6 +67,7 @@ class Examples:
     pairs: tuple[Example, ...] = field(init=False, repr=False)
     counts: Mapping[str, int] = field(init=False)
     _top: int = field(init=False, repr=False)
+    _texts: tuple[tuple[Example, "_Texts"], ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -97,8 +98,9 @@ class Examples:
         # Others stand in for those that share a text with what is judged.
         pairs = tuple(diverse(usable, 2 * self.n + 4))
         top = max(top, *(pair.grade for pair in labelled))
+        texts = tuple((pair, _Texts.of(pair)) for pair in pairs)
         values = {"asks": asks or "relevance", "pairs": pairs, "counts": counts, "_top": top}
-        for name, value in values.items():
+        for name, value in (values | {"_texts": texts}).items():
             object.__setattr__(self, name, value)
 
     @property
@@ -124,7 +126,7 @@ class Examples:
             return question
         self._check(question.rubric)
         own = _Texts.of(question)
-        pairs = (pair for pair in self.pairs if not own.shared_by(pair))
+        pairs = (pair for pair, texts in self._texts if not own.shared_with(texts))
         shown = tuple(pair for pair, _ in zip(pairs, range(self.n)))
         return replace(question, examples=shown, examples_name=self.name)
 
@@ -256,9 +258,8 @@ class _Texts:
             _same(pair.document),
         )
 
-    def shared_by(self, example: Example) -> bool:
+    def shared_with(self, other: "_Texts") -> bool:
         """Whether an example has one of them, too; of several gold texts people saw all at once."""
-        other = _Texts.of(example)
         golds = self.gold and other.gold and (self.gold in other.gold or other.gold in self.gold)
         return bool(golds) or any(
             own is not None and own == others
@@ -305,7 +306,12 @@ def _read(options: Examples) -> tuple[str | None, int, tuple[Example, ...]]:
 
 def _labels(path: Path) -> dict[_Pair, int]:
     grades: dict[_Pair, int] = {}
-    for line, query, document, grade in iter_qrels(path):
+    try:
+        rows = list(iter_qrels(path))
+    except DataError as error:
+        remedy = "labels are TREC qrels (query 0 document grade), as kragx judge label writes them"
+        raise DataError(error.problem, path=error.path, remedy=error.remedy or remedy) from None
+    for line, query, document, grade in rows:
         place = {"path": f"{path}:{line}"}
         if grade != int(grade):
             raise DataError(f"{grade:g} is no whole number, and no grade of a rubric", **place)

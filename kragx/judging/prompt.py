@@ -7,7 +7,8 @@ same, it is broken up first. No grade is ever read out of prose: the answer is a
 fits the schema, or the judgement failed.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
@@ -45,7 +46,8 @@ def messages(question: Question, key: str) -> tuple[Message, ...]:
     if question.examples:
         # What is the same for all questions comes first: providers charge less for it, or nothing.
         mark = words["to_grade"].format(token=token)
-        user = "\n\n".join((_graded(question.examples, words), mark, user))
+        around = tuple((name, words[name]) for name in _AROUND)
+        user = "\n\n".join((_graded(question.examples, around), mark, user))
     return ("system", system), ("user", user)
 
 
@@ -62,8 +64,13 @@ def _on_lines(shown: Iterable[tuple[str, str]], blocks: Mapping[str, str]) -> st
     return written.strip()
 
 
-def _graded(examples: Sequence[Example], words: Mapping[str, str]) -> str:
+_AROUND = ("examples", "example", "query", "gold", "reference", "example_document", "example_grade")
+
+
+@lru_cache(maxsize=64)  # the same few for thousands of questions
+def _graded(examples: tuple[Example, ...], around: tuple[tuple[str, str], ...]) -> str:
     """Pairs with the grades that people gave them, their texts as data like any others."""
+    words = dict(around)
     token = key_of("\n".join(map(digest_of_example, examples)))[:16]
     shown = [words["examples"].format(token=token)]
     for number, example in enumerate(examples, start=1):

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from unicodedata import normalize
 
 import pytest
 from hypothesis import given, strategies as st
 
-from kragx import DataError, UsageError
+from kragx import DataError, UsageError, evaluate
+from kragx.agreement import probe
 from kragx.agreement.label_files import document_name
 from kragx.agreement.sample import PairToLabel, Sample
 from kragx.app.config import parse_config
-from kragx.data import Doc
+from kragx.data import Doc, Gold, GoldDataset, Query
 from kragx.data.formats.jsonl import write_records
 from kragx.judging import Judge, Question, Store, read_judge
+from kragx.judging.batches.collecting import look_after
+from kragx.judging.batches.submitting import submit
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.examples import Examples, diverse, is_held_out
+from kragx.judging.loop import run_sync
+from kragx.judging.outbox import Outbox
+from kragx.judging.prompt import request_for
 from kragx.judging.question import Example
 from kragx.judging.rubric import RUBRICS
-from tests.judging.support import judge_of
+from kragx.judging.store import Address
+from tests.judging.batch_server import batches
+from tests.judging.support import judge_of, openai_client
 from tests.thoroughness import examples
 
 RELEVANCE, SUPPORT = RUBRICS["relevance-en-1"], RUBRICS["support-en-1"]
@@ -46,7 +55,7 @@ LABELS = [
 def asked(example, **changes):
     """The question whose pair a person has graded."""
     texts = {"document": example.document, "query": example.query, "query_id": example.query_id}
-    return Question(RELEVANCE, **(texts | changes))
+    return Question(**({"rubric": RELEVANCE} | texts | changes))
 
 
 def parts(request):
@@ -404,3 +413,95 @@ def test_in_a_config(tmp_path):
     assert read(named) == texts | {"labels": f"{here}/a", "corpus": f"{here}/b", "n": 2}
     results = "dataset: gold.jsonl\njudge: {model: m, examples: {labels: a, results: [b, c]}}"
     assert read(results) == {"labels": f"{here}/a", "results": [f"{here}/b", f"{here}/c"]}
+
+
+# -- on every road ------------------------------------------------------------------------------
+
+
+def test_in_batches(tmp_path, store):
+    """What is submitted has the examples in its lines, none of its own; what is collected is found
+    by a run with these examples, and not by one without.
+    """
+    questions = [asked(pair, document=f"grade-2 {pair.document}") for pair in LABELS[:6]]
+    with batches(tmp_path / "server", quick=True) as server:
+        judge = Judge(openai_client(server.base_url), store=store, examples=Examples(LABELS))
+        outbox = Outbox()
+        replace(judge, outbox=outbox, dry_run=True).judge(questions)
+        (parcel,) = outbox.parcels
+        for key, (question, _) in parcel.wanted.items():
+            shown, graded = parts(request_for(question, key, 1.0))
+            assert len(shown) == 4
+            assert question.query not in {query for query, *_ in shown}
+            assert question.document in graded
+        run_sync(lambda: submit(parcel))
+        sent = (path.read_text() for path in (tmp_path / "server").glob("*.bin"))
+        lines = "".join(text for text in sent if "custom_id" in text)
+        assert lines.count("Grade that people gave") == 4 * len(questions)
+        run_sync(lambda: look_after(Address.of(store), [judge.client], collect=True))
+        judged = judge.judge(questions)
+        assert judged.tally.n_calls == 0
+        assert [judgement.grade for judgement in judged.judgements] == [2] * 6
+        assert replace(judge, examples=None, dry_run=True).judge(questions).tally.n_stored == 0
+
+
+def test_probed(store):
+    """A probe asks with the examples, too: it is the judge with them that is measured."""
+    client = ScriptedClient(lambda request: 0)
+    gold = GoldDataset(
+        tuple(Query(f"q{n}", f"question {n}", (Gold(text=f"answer {n}"),)) for n in range(6))
+    )
+    probe(judge_of(client, store, examples=Examples(LABELS)), gold, passages=4)
+    assert len(client.requests) > 4
+    given = [
+        re.findall(r"that people gave|매긴 등급: \d", str(r.messages)) for r in client.requests
+    ]
+    assert all(len(shown) == 4 for shown in given)
+
+
+def test_with_a_prompt_of_ones_own(store):
+    """The examples stand before it, under the system's rules for marks that are named."""
+    own = {
+        "id": "mine",
+        "asks": "relevance",
+        "grades": "0-3",
+        "prompt": "How well, from 0 to 3, does it answer? {{ query }} {{ document }}",
+    }
+    client = ScriptedClient([1])
+    judge = judge_of(client, store, examples=Examples(LABELS), rubric=own)
+    judge.judge([asked(LABELS[-1], rubric=judge.rubric)])
+    (request,) = client.requests
+    shown, graded = parts(request)
+    assert len(shown) == 4
+    assert "How well, from 0 to 3" in graded
+    assert "which is named before" in request.messages[0][1]
+
+
+def test_evaluated_against_gold(tmp_path, store):
+    """Labels of gold texts, as `kragx judge label` takes them of a judge of support, serve
+    `match: llm`; the result names the examples.
+    """
+    dataset = GoldDataset(
+        tuple(Query(name, f"what is {name}", (Gold(text=f"gold of {name}"),)) for name in SHOWN[:9])
+    )
+    path = tmp_path / "human.qrels"
+    labels = [
+        Example(f"passage of {name}", place % 4, f"gold of {name}", query_id=name, document_id="d")
+        for place, name in enumerate(SHOWN[:9])
+    ]
+    written(path, labels)
+    sample(path, labels, asks="support")
+    client = ScriptedClient(lambda request: 3)
+    judge = Judge(client, store=store, progress=False, examples=str(path))
+    retrieved = {name: [f"passage of {name}", "another"] for name in SHOWN[:9]}
+    result = evaluate(dataset, retrieved, match={"method": "llm", "judge": judge})
+    assert result["recall@10"] == 1.0
+    assert result.settings["match"]["examples"]["name"] == judge.examples.name
+    assert len(client.requests) == 18
+    for request in client.requests:
+        before, _, after = request.messages[1][1].partition("Now what is to be graded.")
+        (name,) = re.findall(r"gold of (q\d+)", after)
+        assert before.count("Grade that people gave") == 4
+        assert f"gold of {name}\n" not in before
+    wrong = Judge(client, store=store, progress=False, examples=Examples(LABELS))
+    with pytest.raises(UsageError, match=r"people graded relevance, and here support is judged"):
+        evaluate(dataset, retrieved, match={"method": "llm", "judge": wrong})
