@@ -30,7 +30,7 @@ from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.keys import key_of
 from kragx.judging.store import Address
-from kragx.judging.store.qrels import examples_of, grades, one_judge
+from kragx.judging.store.qrels import Graded, examples_of, graded_once, grades
 
 Pair = tuple[str, str]
 """A query id and a document id."""
@@ -343,26 +343,16 @@ def _of_judge_and_people(
 ) -> Iterator[Label]:
     """Grades of support, which are of a document and a gold text; without any, of relevance."""
     kinds = ("support", "relevance") if asks is None else (asks,)
-    judged = (one_judge(store, kind, model, rubric, examples) for kind in kinds)
-    records = _once(next(filter(None, judged), {}))
-    support = any(record["question"]["asks"] == "support" for record in records.values())
+    judged = (graded_once(store, kind, model, rubric, examples) for kind in kinds)
+    graded: list[Graded] = next(filter(None, judged), [])
+    support = any(own.question["asks"] == "support" for own in graded)
     people = {} if support else store.labels()
-    for key, attempt in store.settled(list(records)).items():
-        question = records[key]["question"]
-        if attempt.grade is not None and support:
-            yield Label(attempt.grade, doc_text=question["document"], gold_text=question["gold"])
-        elif attempt.grade is not None:
-            for query_id, doc_id in records[key]["pairs"]:
-                if (query_id, doc_id) not in people:
-                    yield Label(attempt.grade, query_id, doc_text=question["document"])
+    for own in graded:
+        document, gold = own.question["document"], own.question["gold"]
+        if support:
+            yield Label(own.grade, doc_text=document, gold_text=gold)
+            continue
+        for query_id, doc_id in own.pairs:
+            if (query_id, doc_id) not in people:
+                yield Label(own.grade, query_id, doc_text=document)
     yield from _of_pairs(people)
-
-
-def _once(records: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Of questions that were repeated the first time."""
-    first: dict[tuple[str, ...], str] = {}
-    for key in sorted(records, key=lambda key: records[key]["question"]["repeat"]):
-        question = records[key]["question"]
-        texts = (question[name] for name in ("query", "document", "gold", "reference"))
-        first.setdefault(tuple(texts), key)
-    return {key: records[key] for key in first.values()}

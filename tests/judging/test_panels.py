@@ -13,12 +13,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import GoldDataset, evaluate
+from kragx.agreement import agree
 from kragx.app.commands.main import main
 from kragx.app.pipeline import recompute
 from kragx.errors import JudgingError, UsageError
 from kragx.evaluation.evaluate import pooled
 from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
+from kragx.judging.store.qrels import grades as grades_of
 from kragx.judging.votes import alpha, decided, n_needed, settled
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.metrics import KRAGX, MatchTable, Votes, compute, parse_all
@@ -481,3 +483,44 @@ def test_a_pool_in_a_config(config, monkeypatch, capsys):
     assert first["vote_bounds"]["mrr@5(rel=2)"] == [0.5, 1.0]
     assert {name: list(ends) for name, ends in again.vote_bounds.items()} == first["vote_bounds"]
     assert '"alpha": 0.5565' in (config / "out" / "report.json").read_text()
+
+
+def relevance(document, number):
+    """A question of relevance with ids."""
+    ids = {"query_id": "q", "document_id": f"d{number}"}
+    return Question(RUBRICS["relevance-en-1"], document, query="q", **ids)
+
+
+def test_grades_of_a_panel_in_a_store(store):
+    """Named as results name it: what its votes in the store decide, and what they leave open."""
+    panel, _ = panel_of(store, ask="needed")
+    panel.judge([relevance(f"grades-{votes}", n) for n, votes in enumerate(("331", "102", "01x"))])
+    with Store(store) as opened:
+        assert grades_of(opened, model=panel.model) == {("q", "d0"): 3, ("q", "d1"): 1}
+        assert grades_of(opened, model="b")["q", "d1"] == 0
+        with pytest.raises(UsageError, match="or all: 'median of a, b, c'"):
+            grades_of(opened)
+        with pytest.raises(UsageError, match="means are no labels"):
+            grades_of(opened, model="mean of a, b, c")
+        with pytest.raises(UsageError, match="the panel has 2 judges of 'a'"):
+            grades_of(opened, model="median of 2 repeats of a")
+
+
+def test_grades_of_repeats_in_a_store(store):
+    """Of repeats the first counts, unless they are named as those who decide together."""
+    client = ScriptedClient([1, 3, 3])
+    panel = read_judge({"client": client, "store": store, "progress": False, "repeats": 3})
+    panel.judge([relevance("x", 0)])
+    with Store(store) as opened:
+        assert grades_of(opened) == {("q", "d0"): 1}
+        assert grades_of(opened, model=panel.model) == {("q", "d0"): 3}
+
+
+def test_agreement_of_a_panel(store, tmp_path):
+    """`agree` compares people with what a panel decides."""
+    panel, _ = panel_of(store)
+    documents = ("grades-331", "grades-110", "grades-000", "grades-230")
+    panel.judge([relevance(votes, n) for n, votes in enumerate(documents)])
+    human = {"q": {"d0": 3, "d1": 1, "d2": 0, "d3": 2}}
+    assert agree(human, str(store), model=panel.model)["accuracy"] == 1
+    assert agree(human, str(store), model="c")["accuracy"] == 0.25

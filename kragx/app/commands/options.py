@@ -101,7 +101,10 @@ Asks = Annotated[
     Literal["relevance", "support"] | None,
     typer.Option(help="Of a store: relevance, or support (the best gold text's grade)."),
 ]
-Model = Annotated[str | None, typer.Option(help="Of a store: only this model's grades.")]
+Model = Annotated[
+    str | None,
+    typer.Option(help="Of a store: only this model's grades; or a panel's: 'median of a, b, c'."),
+]
 RubricId = Annotated[
     str | None, typer.Option("--rubric", help="Of a store: only this rubric's grades.")
 ]

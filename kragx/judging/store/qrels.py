@@ -1,10 +1,17 @@
 """The grades of a judgement store by query and document, and as TREC qrels."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 from kragx.errors import DataError, UsageError, nearest
+from kragx.judging.keys import canonical_json
 from kragx.judging.store.store import Store
+from kragx.judging.votes import Decide, settled as settled_by
 
 NO_EXAMPLES = "none"
 """What names the grades that were given without examples."""
@@ -26,7 +33,7 @@ def qrels(
         store: an opened store.
         asks: ``relevance``; or ``support``, where a document's grade is its best over the query's
             gold texts.
-        model: only its grades.
+        model: only its grades; or a panel as results name it, ``median of a, b, c``.
         rubric: only grades by the rubric of this id.
         examples: only grades with the examples of this name, or `NO_EXAMPLES`.
 
@@ -68,17 +75,123 @@ def grades(
         UsageError: as `qrels`.
         DataError: there is no grade.
     """
-    records = one_judge(store, asks, model, rubric, examples)
-    if not records:
+    graded = graded_once(store, asks, model, rubric, examples, human=human)
+    if not graded:
         raise DataError(f"{store.address}: no grade of {asks} fits; see: kragx judge store stats")
     best: dict[tuple[str, str], int] = {}
-    for key, attempt in store.settled(list(records), human=human).items():
-        if attempt.grade is None:
-            continue
-        for query_id, document_id in records[key]["pairs"]:
-            pair = (query_id, document_id)
-            best[pair] = max(best.get(pair, 0), int(attempt.grade))
+    for own in graded:
+        for pair in own.pairs:
+            best[pair] = max(best.get(pair, 0), own.grade)
     return best
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The grade of one question, be it of one judge or of a panel.
+
+    Attributes:
+        question: as a store has it.
+        pairs: the (query id, document id) that it is about.
+        grade: a label of the rubric's scale.
+    """
+
+    question: Mapping[str, Any]
+    pairs: Sequence[tuple[str, str]]
+    grade: int
+
+
+def graded_once(
+    store: Store,
+    asks: str,
+    model: str | None,
+    rubric: str | None,
+    examples: str | None = None,
+    *,
+    human: bool = True,
+) -> list[Graded]:
+    """Each question of a kind with one grade: of its repeats the first, of a panel what it decides.
+
+    What the votes in the store leave undecided has no grade, as in a run. Arguments as of `grades`.
+
+    Raises:
+        UsageError: as `qrels`; or a panel's grades are means.
+    """
+    panel = _Panel.named(model)
+    records = one_judge(store, asks, model if panel is None else panel, rubric, examples)
+    settled = store.settled(list(records), human=human)
+    votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
+    for record in sorted(records.values(), key=lambda record: record["question"]["repeat"]):
+        question = record["question"]
+        texts = tuple(question[name] for name in ("query", "document", "gold", "reference"))
+        judge = canonical_json([question["client"], question["repeat"]])
+        if settled[record["key"]].grade is not None:
+            votes.setdefault(texts, {}).setdefault(judge, record)
+    judges = None if panel is None else panel.judges(records.values())
+    graded: list[Graded] = []
+    for by_judge in votes.values():
+        own = by_judge if judges is None else {name: by_judge.get(name) for name in judges}
+        given = [record for record in own.values() if record is not None]
+        attempts = [settled[record["key"]] for record in given]
+        people = [attempt for attempt in attempts if attempt.source == "human"]
+        grades_ = [int(attempt.grade or 0) for attempt in people[:1] or attempts]
+        grade: float | None = grades_[0] if grades_ else None
+        if panel is not None and not people:
+            top = max(int(attempt.grade or 0) for attempt in settled.values())
+            grade = settled_by(grades_, len(own) - len(given), panel.decide, top)
+        if grade is not None:
+            pairs = [(query, document) for record in given for query, document in record["pairs"]]
+            graded.append(Graded(given[0]["question"], [*dict.fromkeys(pairs)], int(grade)))
+    return graded
+
+
+_PANEL = re.compile(r"(median|majority|mean) of (?:(\d+) repeats of )?(.+)")
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """A panel whose votes are in a store.
+
+    Attributes:
+        decide: how votes come to a grade.
+        models: how many of the judges are of each model.
+    """
+
+    decide: Decide
+    models: Mapping[str, int]
+
+    @classmethod
+    def named(cls, model: str | None) -> Self | None:
+        """The panel that results call so (`Panel.model`); None for the name of a model."""
+        match = _PANEL.fullmatch(model or "")
+        if match is None:
+            return None
+        rule, repeats, names = match.groups()
+        if rule == "mean":
+            raise UsageError(
+                "--model: means are no labels",
+                remedy="compare what the median decides: 'median of ...'",
+            )
+        if repeats:
+            return cls(rule, {names: int(repeats)})
+        return cls(rule, Counter(re.sub(r" #\d+$", "", name) for name in names.split(", ")))
+
+    def judges(self, records: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Its judges among those of records: of each model the first repeats.
+
+        Raises:
+            UsageError: there are not as many.
+        """
+        by_model: dict[str, dict[str, None]] = {model: {} for model in self.models}
+        for record in sorted(records, key=lambda record: record["question"]["repeat"]):
+            client, repeat = record["question"]["client"], record["question"]["repeat"]
+            by_model[str(client.get("model"))][canonical_json([client, repeat])] = None
+        for model, n in self.models.items():
+            if len(by_model[model]) < n:
+                raise UsageError(
+                    f"--model: the panel has {n} judges of {model!r}, and the store grades by "
+                    f"{len(by_model[model])}"
+                )
+        return [judge for model, n in self.models.items() for judge in [*by_model[model]][:n]]
 
 
 def examples_of(question: Mapping[str, Any]) -> str:
@@ -89,7 +202,7 @@ def examples_of(question: Mapping[str, Any]) -> str:
 def one_judge(
     store: Store,
     asks: str,
-    model: str | None,
+    model: str | _Panel | None,
     rubric: str | None,
     examples: str | None = None,
 ) -> dict[str, Mapping[str, Any]]:
@@ -100,6 +213,7 @@ def one_judge(
     """
     if asks not in ("relevance", "support"):
         raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
+    wanted = model.models if isinstance(model, _Panel) else None if model is None else {model}
     records: dict[str, Mapping[str, Any]] = {
         record["key"]: record
         for record in store.records()
@@ -107,7 +221,7 @@ def one_judge(
         and question["asks"] == asks
         and "grade" in record
         and record["pairs"]  # a probe asks of documents that were not retrieved
-        and model in (None, question["client"].get("model"))
+        and (wanted is None or str(question["client"].get("model")) in wanted)
         and rubric in (None, question["rubric"]["id"])
         and examples in (None, examples_of(question))
     }
@@ -117,9 +231,11 @@ def one_judge(
     rubrics = {question["rubric"]["id"].replace("-ko-", "-en-") for question in questions}
     shown = set(map(examples_of, questions))
     for option, names in (("model", models), ("rubric", rubrics), ("examples", shown)):
-        if len(names) > 1:
+        if len(names) > 1 and not (option == "model" and isinstance(model, _Panel)):
+            listed = ", ".join(sorted(names))
+            panel = f", or all: 'median of {listed}'" if option == "model" else ""
             raise UsageError(
-                f"--{option}: the store holds grades by several ({', '.join(sorted(names))}), "
-                "which are not one set of labels; name one"
+                f"--{option}: the store holds grades by several ({listed}), "
+                f"which are not one set of labels; name one{panel}"
             )
     return records
