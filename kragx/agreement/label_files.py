@@ -30,7 +30,7 @@ from kragx.errors import DataError, UsageError, inside, nearest, shorten
 from kragx.judging import Store
 from kragx.judging.keys import key_of
 from kragx.judging.store import Address
-from kragx.judging.store.qrels import Graded, examples_of, graded_once, grades
+from kragx.judging.store.qrels import Graded, examples_of, graded_once, grades, models_of
 
 Pair = tuple[str, str]
 """A query id and a document id."""
@@ -325,7 +325,7 @@ def asked_in(store: Store) -> str:
 
 def examples_in(store: Store, asks: str | None, model: str | None, rubric: str | None) -> set[str]:
     """The names of the examples that grades of a judge were given with; `NO_EXAMPLES` for none."""
-    asks = asks or asked_in(store)
+    asks, models = asks or asked_in(store), models_of(model)
     return {
         examples_of(question)
         for record in store.records()
@@ -333,7 +333,7 @@ def examples_in(store: Store, asks: str | None, model: str | None, rubric: str |
         and record["pairs"]
         and "grade" in record
         and question["asks"] == asks
-        and model in (None, question["client"].get("model"))
+        and (models is None or question["client"].get("model") in models)
         and rubric in (None, question["rubric"]["id"])
     }
 

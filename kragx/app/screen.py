@@ -179,9 +179,11 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> It
     for place, evaluation in enumerate(evaluations):
         for judging, what in _plans(evaluation):
             plan = judging["plan"]
+            at_most = judging.get("panel", {}).get("ask") == "needed"
             text = (
-                f"{plan['n_calls']} calls to make, {judging['n_stored']} judgements stored; about "
-                f"{plan['prompt_tokens']} tokens to send and {plan['completion_tokens']} to get"
+                f"{'at most ' * at_most}{plan['n_calls']} calls to make, {judging['n_stored']} "
+                f"judgements stored; about {plan['prompt_tokens']} tokens to send and "
+                f"{plan['completion_tokens']} to get"
             )
             shared = "pool" in evaluation.settings
             names.setdefault((text, "" if shared else str(place)), []).append(

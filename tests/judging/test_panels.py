@@ -443,6 +443,7 @@ def test_the_command(config, capsys, monkeypatch):
 
     run("--dry-run")
     shown = " ".join(capsys.readouterr().out.split())
+    assert "llm, one: at most 12 calls to make" in shown
     assert "in all 4 calls to a" in shown
     assert "in all at most 4 calls to c" in shown
     run("--full")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -117,7 +117,7 @@ def graded_once(
         UsageError: as `qrels`; or a panel's grades are means.
     """
     panel = _Panel.named(model)
-    records = one_judge(store, asks, model if panel is None else panel, rubric, examples)
+    records = one_judge(store, asks, model, rubric, examples)
     settled = store.settled(list(records), human=human)
     votes: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = {}  # by question, then by judge
     for record in sorted(records.values(), key=lambda record: record["question"]["repeat"]):
@@ -144,7 +144,9 @@ def graded_once(
     return graded
 
 
-_PANEL = re.compile(r"(median|majority|mean) of (?:(\d+) repeats of )?(.+)")
+_PANEL = re.compile(
+    r"(?P<rule>median|majority|mean) of (?:(?P<repeats>\d+) repeats of )?(?P<names>.+)"
+)
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,9 @@ class _Panel:
         match = _PANEL.fullmatch(model or "")
         if match is None:
             return None
-        rule, repeats, names = match.groups()
-        if rule == "mean":
+        repeats, names = match["repeats"], match["names"]
+        rule: Decide = "median" if match["rule"] == "median" else "majority"
+        if match["rule"] == "mean":
             raise UsageError(
                 "--model: means are no labels",
                 remedy="compare what the median decides: 'median of ...'",
@@ -199,10 +202,18 @@ def examples_of(question: Mapping[str, Any]) -> str:
     return str((question.get("examples") or {}).get("name", NO_EXAMPLES))
 
 
+def models_of(model: str | None) -> Collection[str] | None:
+    """The models that an option names: itself, or those of a panel; None for any."""
+    if model is None:
+        return None
+    panel = _Panel.named(model)
+    return {model} if panel is None else panel.models.keys()
+
+
 def one_judge(
     store: Store,
     asks: str,
-    model: str | _Panel | None,
+    model: str | None,
     rubric: str | None,
     examples: str | None = None,
 ) -> dict[str, Mapping[str, Any]]:
@@ -213,7 +224,7 @@ def one_judge(
     """
     if asks not in ("relevance", "support"):
         raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
-    wanted = model.models if isinstance(model, _Panel) else None if model is None else {model}
+    models_wanted = models_of(model)
     records: dict[str, Mapping[str, Any]] = {
         record["key"]: record
         for record in store.records()
@@ -221,7 +232,7 @@ def one_judge(
         and question["asks"] == asks
         and "grade" in record
         and record["pairs"]  # a probe asks of documents that were not retrieved
-        and (wanted is None or str(question["client"].get("model")) in wanted)
+        and (models_wanted is None or question["client"].get("model") in models_wanted)
         and rubric in (None, question["rubric"]["id"])
         and examples in (None, examples_of(question))
     }
@@ -231,7 +242,7 @@ def one_judge(
     rubrics = {question["rubric"]["id"].replace("-ko-", "-en-") for question in questions}
     shown = set(map(examples_of, questions))
     for option, names in (("model", models), ("rubric", rubrics), ("examples", shown)):
-        if len(names) > 1 and not (option == "model" and isinstance(model, _Panel)):
+        if len(names) > 1 and not (option == "model" and model is not None):
             listed = ", ".join(sorted(names))
             panel = f", or all: 'median of {listed}'" if option == "model" else ""
             raise UsageError(
