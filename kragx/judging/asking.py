@@ -14,6 +14,7 @@ from kragx.judging.breaker import SERVICE, Breaker
 from kragx.judging.client import Answer, Failure, Request, words_of
 from kragx.judging.counting import NO_CALL, Count, at_most, counted
 from kragx.judging.docket import Docket
+from kragx.judging.expected import expected_grade
 from kragx.judging.forms import Reading
 from kragx.judging.pace import believed, wait_before
 from kragx.judging.prompt import read_answer, request_for
@@ -273,6 +274,8 @@ def judged(
         if isinstance(read, Failure)
         else {"grade": read.grade, "reason": read.reason, "answer": _listed(read)}
     )
+    if isinstance(answer, Answer) and not isinstance(read, Failure):
+        outcome["expected"] = expected_grade(read, answer.tokens, question)
     return Judgement(
         key=key,
         uid=uuid.uuid4().hex,

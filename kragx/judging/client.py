@@ -87,6 +87,19 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """A token of an answer, as bytes, with what might have stood in its place.
+
+    Attributes:
+        text: the token.
+        chances: the probability of each of the likeliest ones, and its own.
+    """
+
+    text: bytes
+    chances: Mapping[bytes, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What the model said.
 
@@ -97,6 +110,8 @@ class Answer:
         fingerprint: of the system behind it, if the provider tells.
         dialect: how its server had to be asked where it does not take a request as it is first
             made, for example ``json_object, no temperature``; None as usual.
+        tokens: those of the text, where the client was told to ask for their probabilities, and
+            the server gives any.
     """
 
     text: str
@@ -104,6 +119,7 @@ class Answer:
     model: str | None = None
     fingerprint: str | None = None
     dialect: str | None = None
+    tokens: tuple[Token, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         _tidy(self)

@@ -134,6 +134,8 @@ class Judgement:
         asked_model: the model that was asked for.
         answer: of a question that is answered with a list: ``[[grade, text], ...]`` as JSON; the
             grade is then how many have the top grade.
+        expected: the mean of the grades by the model's own probabilities, where these were asked
+            for and given.
         output_limit: the most tokens that the answer might have; None where the client set none.
         counting: how the tokens were counted where the provider did not: ``estimate``, by kragx
             from the texts; ``most``, no answer came, and these are the most it can have taken.
@@ -160,6 +162,7 @@ class Judgement:
     counting: Counting | None = None
     asked_model: str | None = None
     answer: str | None = None
+    expected: float | None = None
 
     @property
     def entries(self) -> tuple[tuple[float, str], ...]:

@@ -1,13 +1,14 @@
 """The body of a chat completion, read as data: a server may send anything."""
 
 import json
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from kragx.data.formats.jsonl import foreign_json
-from kragx.judging.client import Answer, Failure, Usage, words_of
+from kragx.judging.client import Answer, Failure, Token, Usage, words_of
 from kragx.judging.clients.failures import refused
 
 _SHOWN = 20_000  # bytes of a body that is none
@@ -121,7 +122,31 @@ def _read(
     if text is None and message.get("tool_calls") and not refusal:
         problem = "a call of a tool that was not offered, instead of an answer"
         return Failure("invalid_json", problem, json.dumps(message["tool_calls"]), **served)
-    return outcome(text, choice.get("finish_reason"), refusal, **served)
+    answer = outcome(text, choice.get("finish_reason"), refusal, **served)
+    return replace(answer, tokens=_tokens(choice)) if isinstance(answer, Answer) else answer
+
+
+def _tokens(choice: Mapping[str, Any]) -> tuple[Token, ...]:
+    """The tokens of an answer with their probabilities; none where any of it is odd."""
+    logprobs = choice.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    try:
+        return tuple(
+            Token(_bytes(token), dict(map(_chance, [*(token.get("top_logprobs") or ()), token])))
+            for token in content or ()
+        )
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError):
+        return ()
+
+
+def _chance(token: Mapping[str, Any]) -> tuple[bytes, float]:
+    return _bytes(token), math.exp(min(0.0, float(token["logprob"])))
+
+
+def _bytes(token: Mapping[str, Any]) -> bytes:
+    # A token may be a part of a letter, as of Korean ones, which only its bytes tell.
+    own = token.get("bytes")
+    return bytes(own) if isinstance(own, list) else str(token["token"]).encode()
 
 
 def _arguments(calls: object) -> str | None:

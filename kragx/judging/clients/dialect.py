@@ -24,6 +24,7 @@ _ALTERNATIVES: Mapping[str, tuple[Any, ...]] = {
     "answer_format": ("json_schema", "json_object", "tool"),
     "limit_name": ("max_completion_tokens", "max_tokens"),
     "temperature": (True, False),
+    "logprobs": (True, False),
 }
 _NAMED: Mapping[str, re.Pattern[str]] = {
     "answer_format": re.compile(
@@ -33,6 +34,7 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
     ),
     "limit_name": re.compile(r"max_(?:completion_)?tokens", re.I),
     "temperature": re.compile("temperature", re.I),
+    "logprobs": re.compile("logprobs", re.I),
 }
 """What a server's words are about, by the field of a dialect."""
 _UNKNOWN = (
@@ -44,12 +46,14 @@ _REFUSING: Mapping[str, re.Pattern[str]] = {
     # A limit may also be too large for the model's context, which is another matter.
     "limit_name": re.compile(_UNKNOWN, re.I),
     "temperature": re.compile(f"{_UNKNOWN}|invalid|must be|should be|only", re.I),
+    "logprobs": re.compile(f"{_UNKNOWN}|invalid|must be|should be|only|greater|max", re.I),
 }
 _REFUSALS = frozenset({400, 404, 415, 422, 500, 501})
 _REMEDIES = {
     "answer_format": "leave judge.answer_format out, and the server is asked in another format",
     "limit_name": "leave judge.limit_name out, and the limit is sent by its other name",
     "temperature": "write temperature: none, which sends none",
+    "logprobs": "leave judge.logprobs out, or ask for fewer (extra_body: {top_logprobs: 5})",
 }
 
 
@@ -62,11 +66,13 @@ class Dialect:
             whose schema the system message shows, or as the arguments of a tool.
         limit_name: what the most tokens of an answer are called.
         temperature: whether one is sent, if there is one.
+        logprobs: whether probabilities are asked for, if they are wanted.
     """
 
     answer_format: AnswerFormat = "json_schema"
     limit_name: LimitName = "max_completion_tokens"
     temperature: bool = True
+    logprobs: bool = True
 
     def __str__(self) -> str:
         unusual = {

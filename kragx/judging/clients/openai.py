@@ -42,6 +42,7 @@ _CONNECT = 10.0  # seconds; what takes longer is no server that listens
 # Reasoning models refuse a temperature, so it is left out for them unless asked for.
 _REASONING = re.compile(r"(^|/)(o\d|gpt-([5-9]|\d\d))(?!.*chat)")
 _KEY = "OPENAI_API_KEY"
+_ALTERNATIVES = 10  # of each token; servers give 5 to 20 at most
 _OF_CALLERS = frozenset({"x-title", "http-referer", "referer", "user-agent"})
 """Headers that say who asks; no answer depends on them."""
 
@@ -69,6 +70,8 @@ class OpenAIClient:
             ``max_tokens``; None for the first that it does not refuse.
         headers: sent with every request, and shown and stored nowhere. Another text is another
             key, but of secrets and of what says who asks (X-Title).
+        logprobs: whether the probabilities of the grade's alternatives are asked for; what grade
+            they expect is stored with the judgement.
         api_version: of an Azure resource, whose address is the `base_url`; Azure's addresses that
             end in ``/openai/v1`` need none.
 
@@ -93,6 +96,7 @@ class OpenAIClient:
         default=None, repr=False
     )
     api_version: Annotated[str | None, optional(checks.text)] = None
+    logprobs: bool = False
     _open: dict[asyncio.AbstractEventLoop, deque[Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -162,8 +166,9 @@ class OpenAIClient:
         """What is known of how this server has to be asked."""
         named = {name: getattr(self, name) for name in ("answer_format", "limit_name")}
         fixed = {name: value for name, value in named.items() if value is not None}
-        temperature = set() if self.temperature is None else {"temperature"}
-        return Speaker(Dialect(**fixed), frozenset({*fixed, *temperature}))
+        sent = {"temperature": self.temperature is not None, "logprobs": self.logprobs}
+        more = (name for name, is_named in sent.items() if is_named)
+        return Speaker(Dialect(**fixed), frozenset({*fixed, *more}))
 
     async def ask(self, request: Request) -> Answer | Failure:
         """Ask once; the client's own retries are off.
@@ -256,6 +261,7 @@ class OpenAIClient:
             "seed": self.seed,
             "reasoning_effort": self.reasoning_effort,
             "max_completion_tokens": self.max_output_tokens,
+            **({"logprobs": True, "top_logprobs": _ALTERNATIVES} if self.logprobs else {}),
         }
         return {name: value for name, value in options.items() if value is not None}
 

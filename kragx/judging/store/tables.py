@@ -56,11 +56,12 @@ attempts = Table(
     Column("output_limit", _WHOLE),
     Column("counting", Text),
     *(Column(name, Text) for name in ("asked_model", "answer")),
+    Column("expected", Double),
     CheckConstraint("(grade IS NULL) <> (failure IS NULL)"),
     Index("attempts_by_key", "key"),
 )
 
-LATER = ("dialect", "output_limit", "counting", "asked_model", "answer")
+LATER = ("dialect", "output_limit", "counting", "asked_model", "answer", "expected")
 """Columns of attempts that files of version 0.1.0 lack."""
 
 _pair = ("key", "query_id", "document_id")

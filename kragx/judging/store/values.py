@@ -21,7 +21,7 @@ _WHOLE = (
 _KINDS: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(COLUMNS, (str, type(None))),
     **dict.fromkeys(_WHOLE, (int, type(None))),
-    "seconds": (float, int, type(None)),
+    **dict.fromkeys(("seconds", "expected"), (float, int, type(None))),
 }
 _MOST = 2**63
 
