@@ -57,20 +57,21 @@ class Runner:
         labels: Mapping[int, Judgement] = {}
         try:
             with Store(settings.store, make=not settings.dry_run) as store:
-                labels = docket.take_labels(store)
-                stored = docket.look_up(store)
+                labels = await store.aside(docket.take_labels, store)
+                stored = await store.aside(docket.look_up, store)
                 self._done = {
                     key: stored[key] for key in stored if not self._is_asked_again(stored[key])
                 }
                 tally.n_stored += len(self._done)
-                todo = self._not_pending(store)
+                todo = await store.aside(self._not_pending, store)
                 self._resume()
                 if settings.dry_run:
                     self._plan(todo, store)
                 elif store.read_only:
                     self._do_without(todo, stored)
                 else:
-                    store.note(((key, docket.material(key)) for key in todo), docket.pairs())
+                    texts = ((key, docket.material(key)) for key in todo)
+                    await store.aside(store.note, texts, docket.pairs())
                     await self._ask_all(todo, store, stored)
         except NoStoreError:  # a dry run makes none
             self._plan([*docket.wanted], None)
