@@ -192,6 +192,7 @@ def calibrate_grades(
     asks: str | None = None,
     model: str | None = None,
     rubric: str | None = None,
+    examples: str | None = None,
 ) -> GradeCalibration:
     """Say from which grade on a judge's word should count, and how probable relevance is at each.
 
@@ -210,6 +211,7 @@ def calibrate_grades(
         asks: of a judge's store, as for `agree`.
         model: the same.
         rubric: the same.
+        examples: the same.
 
     Raises:
         DataError: no pair has a label from both sides, or people found all or none relevant; or the
@@ -218,7 +220,7 @@ def calibrate_grades(
     """
     check_confidence(confidence)
     check_whole("folds", folds, least=2)
-    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric)
+    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric, examples)
     least = min(labels.low + 2, labels.high) if relevant is None else relevant
     if least not in range(labels.low + 1, labels.high + 1):
         raise UsageError(f"relevant: {least!r} is no label of the scale {labels} above its lowest")

@@ -173,7 +173,7 @@ def test_any_two_sets_of_labels(kragx, qrels, store):
         agree(none, none, held_out=True)
 
 
-def test_other_readers_of_the_store_name_the_examples(kragx, store, tmp_path):
+def test_other_readers_of_the_store_name_the_examples(kragx, qrels, store, tmp_path):
     """Exports and labels of a store with both kinds ask which; each kind is what it was."""
     judged(store)
     chosen = Examples(LABELS)
@@ -187,6 +187,9 @@ def test_other_readers_of_the_store_name_the_examples(kragx, store, tmp_path):
     for name, guess in (("none", first_guess), (chosen.name, second_guess)):
         kragx("judge", "store", "export", out, "--store", store, "--examples", name)
         assert read_labels(out).queries == {q: dict(d) for q, d in sorted(by(guess).items())}
+    human = qrels("human.qrels", HUMAN)
+    assert kragx("judge", "calibrate", human, store).code == 2
+    assert kragx("judge", "calibrate", human, store, "--examples", chosen.name).code == 0
     stats = kragx("judge", "store", "stats", "--store", store, "--format", "json").json()
     rubrics = {group["rubric"] for group in stats}
     assert rubrics == {"relevance-en-1", f"relevance-en-1 with examples {chosen.name}"}

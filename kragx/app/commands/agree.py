@@ -85,6 +85,7 @@ def calibrate(
     asks: opt.Asks = None,
     model: opt.Model = None,
     rubric: opt.RubricId = None,
+    examples: opt.ExamplesName = None,
     confidence: opt.Confidence = 0.95,
     seed: opt.Seed = 0,
     format: opt.TableOrJson = "table",  # noqa: A002
@@ -108,6 +109,7 @@ def calibrate(
         asks=asks,
         model=model,
         rubric=rubric,
+        examples=examples,
     )
     show(format, result.describe, result.to_dict)
 
