@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from kragx.agreement.scoring import ends, level
 from kragx.agreement.variants import VARIANTS
+from kragx.evaluation.wording import panel_remarks
 from kragx.judging import Tally
 from kragx.judging.remedies import failure_lines
 from kragx.metrics.intervals import Interval
@@ -241,6 +242,7 @@ class Probe(Result):
             kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(self.judging.failures.items()))
             yield warning(f"failed judgements: {n_missing} ({kinds}), left out, never 0")
             yield from map(warning, failure_lines(plain(self.judging)))
+        yield from map(Line, panel_remarks(settings, {}))
         yield from map(warning, self.warnings)
 
 

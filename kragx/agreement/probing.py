@@ -152,6 +152,7 @@ def probe(
             "resamples": resamples,
             "seed": seed,
             "unit": "query",
+            "panel": judge.summary(judged.tally).get("panel"),
         },
         judging=judged.tally,
     )

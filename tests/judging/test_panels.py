@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx import GoldDataset, evaluate
-from kragx.agreement import agree
+from kragx.agreement import agree, probe
 from kragx.app.commands.main import main
 from kragx.app.pipeline import recompute
 from kragx.errors import JudgingError, UsageError
@@ -24,6 +24,7 @@ from kragx.judging.store.qrels import grades as grades_of
 from kragx.judging.votes import alpha, decided, n_needed, settled
 from kragx.krag.rag_evaluator import RAGEvaluator
 from kragx.metrics import KRAGX, MatchTable, Votes, compute, parse_all
+from kragx.printing import Line
 from tests.judging.support import ask, judge_of
 from tests.thoroughness import examples
 
@@ -224,14 +225,28 @@ def test_human_labels_win_and_are_no_votes(store):
     assert [len(client.requests) for client in clients] == [1, 1, 1]
 
 
-def test_one_budget_for_all(store):
+def test_a_judge_that_cannot_be_asked(store):
+    """A wrong key of the second stops the panel at once; what the first said is not asked again."""
+    wrong = ScriptedClient([Failure("api_error", "wrong key", fatal=True)], model="b")
+    clients = [voter("a", 0), wrong, voter("c", 2)]
+    panel = read_judge({"panel": clients, "store": store, "progress": False})
+    with pytest.raises(JudgingError, match="wrong key"):
+        panel.judge([ask("grades-331"), ask("grades-000")])
+    assert [len(client.requests) for client in clients] == [2, 1, 0]
+    mended, clients = panel_of(store)
+    assert grades(mended.judge([ask("grades-331"), ask("grades-000")])) == [3, 0]
+    assert [len(client.requests) for client in clients] == [0, 2, 2]
+
+
+@pytest.mark.parametrize("per", ["run", "day"])
+def test_one_budget_for_all(per, store):
     """Five calls are five of the panel, not of each of its judges, and a new run goes on."""
-    panel, clients = panel_of(store, budget={"calls": 5})
+    panel, clients = panel_of(store, budget={"calls": 5, "per": per})
     questions = [ask(f"grades-{n}{n}{n}") for n in range(4)]
-    with pytest.raises(JudgingError, match="5 of 5 calls are used"):
+    with pytest.raises(JudgingError, match="5 of 5 calls"):
         panel.judge(questions)
     assert sum(len(client.requests) for client in clients) == 5
-    more, _ = panel_of(store, budget={"calls": 7})
+    more, _ = panel_of(store, budget={"calls": 7 if per == "run" else 12, "per": per})
     assert grades(more.judge(questions)) == [0, 1, 2, 3]
 
 
@@ -515,6 +530,20 @@ def test_grades_of_repeats_in_a_store(store):
     with Store(store) as opened:
         assert grades_of(opened) == {("q", "d0"): 1}
         assert grades_of(opened, model=panel.model) == {("q", "d0"): 3}
+
+
+def test_a_probe_of_a_panel(store):
+    """It says how far the judges agree about what it asked them."""
+    clients = [
+        ScriptedClient(lambda _, grade=grade: grade, model=f"m{n}")
+        for n, grade in enumerate((0, 0, 1))
+    ]
+    panel = read_judge({"panel": clients, "store": store, "progress": False})
+    queries = GoldDataset.from_documents([["one text"], ["another"]], queries=["who?", "where?"])
+    result = probe(panel, queries, passages=2)
+    lines = [part.text for part in result.describe() if isinstance(part, Line)]
+    assert any(line.startswith("votes differ on") for line in lines)
+    assert result.settings["panel"]["alpha_of"] == ["m0", "m1", "m2"]
 
 
 def test_agreement_of_a_panel(store, tmp_path):
