@@ -172,7 +172,8 @@ def calibrate(
             of either.
         run: what was retrieved.
         by: what is to be greatest, ``kappa`` or ``f1``.
-        positive: the least grade of a label that is a match; None for 1, or 2 of a store.
+        positive: the least grade of a label that is a match; None for 1, or the cut of a
+            store's rubric.
         folds: of cross-validation; fewer where there are fewer labelled queries.
         tokenizers: of ROUGE.
         more: further candidates (specs), for example of `embedding`; their thresholds are chosen.
@@ -199,9 +200,15 @@ def calibrate(
             )
     known = read_labels(labels)
     placed = placed or known.by_place
-    pairs, truth, n_unused = resolved(
-        items, tuple(known), known.positive if positive is None else positive
-    )
+    positive = known.positive if positive is None else positive
+    if positive is None:
+        raise UsageError(
+            f"which grades of {known.name} are a match is not known, as they are not by kragx's "
+            "rubrics",
+            field="positive",
+            remedy="name the least one (--positive 3), or the rubric's file (--rubric FILE.yaml)",
+        )
+    pairs, truth, n_unused = resolved(items, tuple(known), positive)
     specs = candidates(tokenizers, more) if only is None else [as_mapping(spec) for spec in only]
     queries, query_of = np.unique(pairs[:, 0], return_inverse=True)
     if len(queries) < 2:

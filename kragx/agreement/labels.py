@@ -25,7 +25,9 @@ from kragx.data import GoldDataset, Query
 from kragx.data.formats.jsonl import file_name
 from kragx.errors import DataError, UsageError, nearest, shorten
 from kragx.judging import Store
+from kragx.judging.rubric import read_rubric
 from kragx.judging.store import Address, is_url
+from kragx.judging.store.wordings import built_in_of, is_file, wording_of
 from kragx.matchers import MatchItem
 
 MOST_LABELS = 101
@@ -45,7 +47,8 @@ class Labels:
         n_repeated: how many pairs stood there again with the same label.
         of_gold: labels that say more than query and document: of a gold item, by rank or by text.
             They calibrate a match; `grades` are then empty.
-        positive: the least grade that is a match, unless the user says otherwise.
+        positive: the least grade that is a match, unless the user says otherwise; None where
+            nobody knows: of a rubric of somebody's own, of which a store has no more than the id.
         by_place: whether they follow from places in sources, and so are no matcher's decisions.
     """
 
@@ -53,7 +56,7 @@ class Labels:
     name: str = "labels"
     n_repeated: int = 0
     of_gold: tuple[Label, ...] = ()
-    positive: float = 1.0
+    positive: float | None = 1.0
     by_place: bool = False
 
     def __len__(self) -> int:
@@ -183,10 +186,11 @@ def read_labels(
         case str() | Path():
             path = Path(source)
             format = "store" if is_url(source) else format or recognised(path)  # noqa: A001
-            if format == "store":  # its judge's rubrics have a scale on which 1 is not enough
+            if format == "store":
                 address = Address.of(source)
                 rows = of_store(address, side, asks, model, rubric, examples)
-                labels = replace(collected(rows, str(address)), positive=2.0)
+                cut = _cut_of(address, side, rubric)
+                labels = replace(collected(rows, str(address)), positive=cut)
             elif format in READERS:
                 labels = collected(READERS[format](path), str(path))
                 labels = replace(labels, by_place=format == "offsets")
@@ -220,6 +224,19 @@ def examples_shown(
         return set()
     with Store(source, make=False) as store:
         return examples_in(store, asks, model, rubric)
+
+
+def _cut_of(address: Address, side: Side | None, rubric: str | None) -> float | None:
+    """The least grade that is a match by the rubric of a store's judge."""
+    if rubric is not None and is_file(rubric):
+        return read_rubric(rubric).match_from
+    if side is not None:  # labels that are held against others, as they are
+        return 2.0
+    with Store(address, make=False) as store:
+        questions = [record["question"] or {} for record in store.records() if "grade" in record]
+    ids = {wording_of(question)[0] for question in questions if question}
+    rubrics = [built_in_of(id_) for id_ in (ids if rubric is None else [rubric])]
+    return None if None in rubrics else 2.0
 
 
 def read_sides(

@@ -132,7 +132,8 @@ class JudgeSettings:
             UsageError: the judge's own rubric asks something else.
         """
         own: Rubric | None = self.rubric
-        if asks in LISTED and self.asks not in LISTED:  # one of single grades leaves lists alone
+        # One of single grades leaves lists alone, and the other way round.
+        if self.asks is not None and (asks in LISTED) != (self.asks in LISTED):
             return built_in(asks, text, self.language)
         if self.asks not in (None, asks):
             name, which = ("prompt", "it") if own is None else ("rubric", repr(own.id))
@@ -170,7 +171,7 @@ class JudgeSettings:
 
     def rubric_id(self, asks: str) -> str:
         """What names the wording of a question in results, whatever the texts' language."""
-        if asks in LISTED and self.asks not in LISTED:
+        if self.asks is not None and (asks in LISTED) != (self.asks in LISTED):
             return f"{asks}-{self.language}-1"
         prompt = "" if self.prompt is None else f"+{prompt_name(self.prompt)}"
         own: Rubric | None = self.rubric

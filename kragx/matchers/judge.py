@@ -63,8 +63,9 @@ class JudgeMatcher(BaseMatcher):
 
         super().__post_init__()
         judge = read_judge(self.judge)
-        rubric = judge.rubric
-        mode = (judge.asks or "auto") if self.mode == "auto" else self.mode
+        asks = judge.asks if judge.asks in ("relevance", "support") else None
+        rubric = None if asks is None else judge.rubric
+        mode = (asks or "auto") if self.mode == "auto" else self.mode
         low, top, default = (
             (0, 3, 2) if rubric is None else (rubric.low, rubric.top, rubric.match_from)
         )
@@ -81,12 +82,16 @@ class JudgeMatcher(BaseMatcher):
     @property
     def settings(self) -> dict[str, Any]:
         """What a result records: the question, model, rubric, grade cut and scale."""
+        from kragx.judging.keys import digest
+
         judge: Grader = self.judge
+        own = judge.rubric if judge.asks == self.mode else None
         return {
             "method": self.name,
             "judges": self.mode,
             "model": judge.model,
             "rubric": judge.rubric_id(self.mode),
+            **({} if own is None else {"wording": digest(own)["digest"][:8]}),
             "threshold": self.threshold,
             "top": self.top,
             **({} if judge.examples is None else {"examples": judge.examples.settings}),

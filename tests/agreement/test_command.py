@@ -9,7 +9,7 @@ import pytest
 
 from kragx.judging import Failure, Judge, Question, Store
 from kragx.judging.clients.scripted import ScriptedClient
-from kragx.judging.rubric import RUBRICS
+from kragx.judging.rubric import RUBRICS, read_rubric
 
 HUMAN = {f"q{q}": {f"d{d}": (q + d) % 4 for d in range(6)} for q in range(24)}
 JUDGE = {
@@ -215,6 +215,24 @@ def test_label_what_the_judge_graded(kragx, jsonl, here):
     assert "drawn from 2 pairs; 13 that the judge has not graded left out" in done.err
     assert "2 of 2 labelled" in done.err
     assert kragx("judge", "label", "other.qrels", "--store", "none.sqlite").code == 3
+
+
+def test_label_by_an_own_rubric(kragx, jsonl, here):
+    """Its file gives scale and words; where only its grades are known, no others are shown."""
+    (here / "mine.yaml").write_text(
+        "id: mine\nasks: relevance\ninstruction: '?'\ncut: 3\n"
+        "grades: {0: w0, 1: w1, 2: w2, 3: w3, 4: in full}\n"
+    )
+    own = read_rubric(here / "mine.yaml")
+    question = Question(own, "문서 0 0", query="질문 0", query_id="q0", document_id="d0")
+    Judge(ScriptedClient([4]), store="j.sqlite").judge([question])
+    source = ("--results", results(jsonl), "--store", "j.sqlite")
+    done = kragx("judge", "label", "my.qrels", *source, "--rubric", "mine.yaml", stdin="hx4")
+    assert "4  in full" in done.out
+    assert (here / "my.qrels").read_text() == "q0 0 d0 4\n"
+    without = kragx("judge", "label", "other.qrels", *source, stdin="hx3")
+    assert "directly and completely" not in without.out
+    assert "빠짐없이" not in without.out
 
 
 def test_label_a_trec_run(kragx, jsonl, here):

@@ -4,18 +4,23 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from hypothesis import given, strategies as st
 
 from kragx import GoldDataset, evaluate
+from kragx.agreement.calibration import calibrate
+from kragx.agreement.labels import read_labels
+from kragx.comparison import check_comparable
 from kragx.errors import DataError, UsageError
-from kragx.judging import RUBRICS, Judge, Question, read_judge, read_rubric
+from kragx.judging import RUBRICS, Judge, Question, Store, read_judge, read_rubric
 from kragx.judging.docket import Docket
 from kragx.judging.prompt import messages
 from kragx.judging.question import Example
 from kragx.judging.rubric import as_asked
+from kragx.judging.store.qrels import grades
+from kragx.judging.store.statistics import statistics
 from kragx.testing import ScriptedClient
 from tests.judging.support import judge_of
 from tests.thoroughness import examples
@@ -250,3 +255,79 @@ def test_a_batch_that_was_planned_before():
         "grades": {"0": "", "1": ""},
     }
     assert as_asked(about).grades.keys() == {0, 1}
+
+
+def graded_by(store, path, words, *grades):
+    """Write a rubric's file, and have a document graded by it; the rubric."""
+    path.write_text(
+        f"id: mine\nasks: relevance\ninstruction: {words}\ngrades: {{0: none, 1: some, 2: all}}\n"
+        "cut: 1\n",
+        encoding="utf-8",
+    )
+    questions = [
+        Question(
+            read_rubric(path), f"document {row}", query="?", query_id="q", document_id=f"d{row}"
+        )
+        for row in range(len(grades))
+    ]
+    judge_of(ScriptedClient(grades), store, concurrency=1).judge(questions)
+    return str(path)
+
+
+def test_two_wordings_under_one_id(store, tmp_path):
+    """Grades by changed words are never mixed with earlier ones; each wording can be named."""
+    path = tmp_path / "mine.yaml"
+    graded_by(store, path, "How good is it?", 2, 0)
+    with Store(store) as opened:
+        assert grades(opened) == {("q", "d0"): 2, ("q", "d1"): 0}
+        assert statistics(opened.records()).groups[0].rubric == "mine"
+        file = graded_by(store, path, "How bad is it?", 0, 2)
+        with pytest.raises(UsageError, match=r"several \(mine@\w{8}, mine@\w{8}\), which are not"):
+            grades(opened, rubric="mine")
+        assert grades(opened, rubric=file) == {("q", "d0"): 0, ("q", "d1"): 2}
+        names = [group.rubric for group in statistics(opened.records()).groups]
+        assert sorted(grades(opened, rubric=name)["q", "d0"] for name in names) == [0, 2]
+
+
+def test_results_of_two_wordings(store, tmp_path):
+    """Numbers by other words under the same id are not compared without saying so."""
+
+    def judged(words):
+        path = tmp_path / "mine.yaml"
+        graded_by(store, path, words)
+        judge = judge_of(ScriptedClient(by_document), store, rubric=path)
+        return evaluate(
+            GoldDataset.from_documents([[]], queries=["?"]),
+            [["grade-2"]],
+            match={"method": "llm", "judge": judge},
+        )
+
+    with pytest.raises(UsageError, match=r"matchers differ \(wording '\w{8}' and '\w{8}'\)"):
+        check_comparable([judged("How good is it?"), judged("How bad is it?")])
+
+
+def test_what_a_match_is_by_an_own_rubric(store, tmp_path):
+    """A store has no more of it than the id; with its file its cut is known, and else asked for."""
+    file = graded_by(store, tmp_path / "mine.yaml", "How good is it?", 2, 0)
+    assert read_labels(store, rubric=file).positive == 1
+    assert read_labels(store).positive is None
+    run = tmp_path / "run.jsonl"
+    run.write_text(
+        '{"query_id": "q", "query": "?", "gold": [{"text": "g"}], "retrieved": ['
+        '{"id": "d0", "text": "document 0"}, {"id": "d1", "text": "document 1"}]}\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(UsageError, match=r"positive: which grades of .* name the least one \(--po"):
+        calibrate(str(run), store)
+
+
+def test_a_rubric_is_for_its_own_kind_of_answer(store):
+    """One of grades leaves the questions that are answered by lists alone, and the other way."""
+    of_grades = judge_of(ScriptedClient([]), store, rubric=rubric(grades="0-3", prompt=BARE))
+    assert of_grades.rubric_for("nuggets", "a") == RUBRICS["nuggets-en-1"]
+    own = replace(RUBRICS["nuggets-en-1"], id="facts")
+    of_lists = judge_of(ScriptedClient(by_document), store, rubric=own)
+    result = evaluate([["g"]], [["grade-2"]], match={"method": "llm", "judge": of_lists})
+    match = result.settings["match"]
+    assert (match["rubric"], match["threshold"], match["top"]) == ("support-auto-1", 2, 3)
+    assert "wording" not in match

@@ -9,13 +9,14 @@ import typer
 
 from kragx.agreement import LabelFile, Labels, PairToLabel, draw, labelling
 from kragx.agreement.label_files import asked_in
-from kragx.agreement.labels import read_scale
+from kragx.agreement.labels import Scale, read_scale
 from kragx.agreement.sample import from_run, from_store, read_sample, sample_path, with_grades
 from kragx.app.commands import options as opt
 from kragx.data import GoldDataset, Run, as_corpus, read_dataset, read_rows, read_run
 from kragx.errors import DataError, UsageError, check_whole
-from kragx.judging.rubric import built_in
+from kragx.judging.rubric import Rubric, built_in, read_rubric
 from kragx.judging.store import Address, Store
+from kragx.judging.store.wordings import built_in_of, is_file, wording_of
 from kragx.printing import console, say
 
 Ask = Literal["relevance", "support"]
@@ -64,13 +65,17 @@ def label(
     examples: opt.ExamplesName = None,
     seed: opt.Seed = 0,
 ) -> None:
-    """Label a sample of pairs, blind to the judge's grades."""
+    """Label a sample of pairs, blind to the judge's grades.
+
+    With a rubric's file (--rubric FILE.yaml) its words are shown, and its scale is the default.
+    """
     if str(file) == "-":
         raise UsageError("-: labels go into a file, as they are kept while you work; name one")
     sample_file = sample_path(file)
     sample = read_sample(sample_file) if sample_file.exists() else None
     kept_scale = sample and sample.settings.get("scale")
-    wanted = scale or kept_scale or "0-3"
+    named = read_rubric(rubric) if rubric is not None and is_file(rubric) else None
+    wanted = scale or kept_scale or ("0-3" if named is None else f"{named.low}-{named.top}")
     grades = read_scale(wanted, Labels({}))
     if kept_scale is not None and grades != read_scale(kept_scale, Labels({})):
         raise UsageError(
@@ -82,7 +87,7 @@ def label(
     if sample is not None:
         say(f"going on with the sample in {sample_file}; remove it to draw anew")
     else:
-        question = _question(asks, store)
+        question = _question(asks or _labelled(named), store)
         sources = _with_texts(results, run, dataset, corpus)
         own = {"model": model, "rubric": rubric, "examples": examples}
         candidates = _candidates(sources, store, depth, question, **own)
@@ -94,10 +99,8 @@ def label(
         )
         sample = replace(sample, settings={**sample.settings, "scale": wanted})
         sample.write(sample_file)
-    # The built-in rubric's words say what labels mean, where the scale is its own.
-    rubric_shown = built_in(sample.settings.get("asks", "relevance"), sample.items[0].query)
-    is_its_own = (grades.low, grades.high) == (0, rubric_shown.top)
-    meanings = dict(rubric_shown.grades) if is_its_own else None
+    usual = built_in(sample.settings.get("asks", "relevance"), sample.items[0].query)
+    meanings = _meanings(named or (None if _has_own_rubric(store) else usual), grades)
     try:
         with labelling.keyboard() as keys:
             labelled = labelling.label(sample, labels, keys, console(), rubric=meanings)
@@ -105,6 +108,32 @@ def label(
         say(str(labelling.progress(sample, labels)))
         raise
     say(str(labelled))
+
+
+def _labelled(rubric: Rubric | None) -> Ask | None:
+    """The question of a rubric, if people can label it here."""
+    if rubric is None:
+        return None
+    if rubric.asks in ("relevance", "support"):
+        return rubric.asks
+    problem = f"{rubric.id!r} asks for {rubric.asks}, and pairs are labelled"
+    raise UsageError(problem, field="--rubric", remedy="name one of relevance or of support")
+
+
+def _meanings(rubric: Rubric | None, scale: Scale) -> dict[int, str] | None:
+    """What labels mean in a rubric's words; None where these are of another scale."""
+    if rubric is None or (scale.low, scale.high) != (rubric.low, rubric.top):
+        return None
+    return {grade: words for grade, words in rubric.grades.items() if words} or None
+
+
+def _has_own_rubric(store: str | None) -> bool:
+    """Whether the judge graded by words that the store does not have."""
+    if store is None:
+        return False
+    with Store(store, make=False) as opened:
+        asked = (record["question"] or {} for record in opened.records())
+        return any(question and not built_in_of(wording_of(question)[0]) for question in asked)
 
 
 def _question(asks: Ask | None, store: str | None) -> Ask:

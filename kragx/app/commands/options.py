@@ -106,7 +106,8 @@ Model = Annotated[
     typer.Option(help="Of a store: only this model's grades; or a panel's: 'median of a, b, c'."),
 ]
 RubricId = Annotated[
-    str | None, typer.Option("--rubric", help="Of a store: only this rubric's grades.")
+    str | None,
+    typer.Option("--rubric", help="Of a store: only this rubric's grades (its id, or its file)."),
 ]
 ExamplesName = Annotated[
     str | None,

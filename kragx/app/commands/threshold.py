@@ -199,7 +199,7 @@ def calibrate(
     examples: opt.ExamplesName = None,
     positive: Annotated[
         float | None,
-        typer.Option(help="The least label that is a match (default: 1; of a store 2)."),
+        typer.Option(help="The least label that is a match (default: 1, or a rubric's cut)."),
     ] = None,
     by: Annotated[Literal["kappa", "f1"], typer.Option(help="What is to be greatest.")] = "kappa",
     folds: Annotated[int, typer.Option(help="Of cross-validation, by query.")] = 5,

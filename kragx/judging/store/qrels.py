@@ -11,6 +11,7 @@ from typing import Any, Self
 from kragx.errors import DataError, UsageError, nearest
 from kragx.judging.keys import canonical_json
 from kragx.judging.store.store import Store
+from kragx.judging.store.wordings import is_named, named, names_of, wording_of
 from kragx.judging.votes import Decide, settled as settled_by
 
 NO_EXAMPLES = "none"
@@ -34,7 +35,8 @@ def qrels(
         asks: ``relevance``; or ``support``, where a document's grade is its best over the query's
             gold texts.
         model: only its grades; or a panel as results name it, ``median of a, b, c``.
-        rubric: only grades by the rubric of this id.
+        rubric: only grades by the rubric of this id, ``ID@DIGEST`` where several wordings share
+            it, or of this YAML file.
         examples: only grades with the examples of this name, or `NO_EXAMPLES`.
 
     Raises:
@@ -222,6 +224,7 @@ def one_judge(
     Raises:
         UsageError: several models, rubrics or examples graded and none is named.
     """
+    rubric = None if rubric is None else named(rubric)
     if asks not in ("relevance", "support"):
         raise UsageError(f"--asks: {asks!r}; {nearest(asks, ('relevance', 'support'))}")
     models_wanted = models_of(model)
@@ -233,13 +236,14 @@ def one_judge(
         and "grade" in record
         and record["pairs"]  # a probe asks of documents that were not retrieved
         and (models_wanted is None or question["client"].get("model") in models_wanted)
-        and rubric in (None, question["rubric"]["id"])
+        and (rubric is None or is_named(wording_of(question), rubric))
         and examples in (None, examples_of(question))
     }
     questions = [record["question"] for record in records.values()]
     models = {str(question["client"].get("model")) for question in questions}
     # Both languages of a built-in rubric are one; grades of others cannot be mixed.
-    rubrics = {question["rubric"]["id"].replace("-ko-", "-en-") for question in questions}
+    wordings = names_of(map(wording_of, questions)).values()
+    rubrics = {name.replace("-ko-", "-en-") for name in wordings}
     shown = set(map(examples_of, questions))
     for option, names in (("model", models), ("rubric", rubrics), ("examples", shown)):
         if len(names) > 1 and not (option == "model" and model is not None):

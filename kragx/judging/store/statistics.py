@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kragx.judging.store.qrels import NO_EXAMPLES, examples_of
+from kragx.judging.store.wordings import Wording, names_of, wording_of
 from kragx.plain import HIDDEN
 from kragx.printing import Line, Part, Result, Table, counted, warning
 
@@ -146,16 +147,24 @@ class Statistics(Result):
 def statistics(records: Iterable[Mapping[str, Any]]) -> Statistics:
     """The groups of a store's records."""
     groups: dict[tuple[str, ...], Group] = {}
+    wordings: dict[tuple[str, ...], Wording] = {}
     for record in records:
         question = record["question"] or {}
-        client, rubric = question.get("client", {}), question.get("rubric", {})
+        client, wording = question.get("client", {}), wording_of(question)
         about = (
             str(client.get("provider", "?")),
             str(client.get("base_url") or ""),
             str(client.get("model", "?")),
-            str(rubric.get("id", "?")),
         )
-        if (shown := examples_of(question)) != NO_EXAMPLES:
-            about = (*about[:3], f"{about[3]} with examples {shown}")
-        groups.setdefault(about, Group(*about)).add(record)
+        shown = examples_of(question)
+        key: tuple[str, ...] = (
+            *about,
+            *wording,
+            "" if shown == NO_EXAMPLES else f" with examples {shown}",
+        )
+        wordings[key] = wording
+        groups.setdefault(key, Group(*about, "")).add(record)
+    names = names_of(wordings.values())
+    for key, group in groups.items():
+        group.rubric = f"{names[wordings[key]]}{key[-1]}"
     return Statistics(tuple(group for _, group in sorted(groups.items())))
