@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from kragx.app import config as configs
 from kragx.app.config import RunConfig, filled
+from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.folder.opened import Content, opened, read_folder
 from kragx.app.folder.scores import RecordedScores, Recording
 from kragx.app.preflight import check_slices, earlier_results, undecidable_with
@@ -28,6 +29,7 @@ from kragx.errors import (
 )
 from kragx.evaluation.evaluate import evaluate_run, pooled
 from kragx.evaluation.evaluation import Evaluation
+from kragx.evaluation.evidence import relevance_depth
 from kragx.evaluation.explain import explain, standard_panel
 from kragx.evaluation.explanation import Explanation
 from kragx.evaluation.inputs import Texts
@@ -339,7 +341,7 @@ def _keeping(
 def _named_matchers(
     config: RunConfig, scores: RecordedScores | None = None, *, own: bool = False
 ) -> dict[str, BaseMatcher]:
-    """The matchers of a config by name, and the one of facts, if there is one, under no name.
+    """The matchers of a config by name; those of facts and of relevance, if any, under no word.
 
     Args:
         config: has the specs.
@@ -347,26 +349,38 @@ def _named_matchers(
         own: whether the user has named the matchers that decide.
     """
     read = _match_reader(config, scores)
-    return {
-        name: read(spec, None if own and name else name) for name, spec in _specs(config).items()
+    matchers = {
+        name: read(spec, None if own and name.strip() else name)
+        for name, spec in _specs(config).items()
     }
+    if RELEVANCE in matchers:
+        depth = relevance_depth(parse_all(config.metrics, config.resolved_profile))
+        matchers[RELEVANCE] = matchers[RELEVANCE].of_relevance(depth)
+    return matchers
 
 
 def _specs(config: RunConfig) -> dict[str, object]:
-    """The match specs of a config by name; under no name that of facts, if a metric reads any."""
-    metrics = parse_all(config.metrics, config.resolved_profile)
-    reads_facts = any(spec.metric.reads_facts for spec in metrics)
-    named = config.named_matchers
-    if config.facts_match is None or not reads_facts:
-        return named
-    return {**named, "": config.facts_match}
+    """The match specs of a config by name, with `FACTS` and `RELEVANCE` if a metric reads them."""
+    metrics = [spec.metric for spec in parse_all(config.metrics, config.resolved_profile)]
+    specs = dict(config.named_matchers)
+    if config.facts_match is not None and any(metric.reads_facts for metric in metrics):
+        specs[FACTS] = config.facts_match
+    if any(metric.from_relevance is not None for metric in metrics):
+        judges = (
+            spec
+            for spec in config.named_matchers.values()
+            if (spec.get("method") if isinstance(spec, Mapping) else spec) == "llm"
+        )
+        specs[RELEVANCE] = config.relevance_match or next(judges, "llm")
+    return specs
 
 
 def _texts(config: RunConfig, corpus: Corpus, matchers: Mapping[str, BaseMatcher]) -> list[Texts]:
     """The texts that each matcher of a config needs."""
     specs = parse_all(config.metrics, config.resolved_profile)
     looks = any(spec.needs_evidence for spec in specs)
-    return [Texts.of(corpus, named, looks=looks) for name, named in matchers.items() if name]
+    decide = (named for name, named in matchers.items() if name.strip())
+    return [Texts.of(corpus, named, looks=looks) for named in decide]
 
 
 def _with_texts(
@@ -390,8 +404,8 @@ def _evaluated(
     recording: Recording | None = None,
 ) -> RunReport:
     """Each run evaluated under each matcher of a config; what was said is recorded."""
-    matchers = {name: named for name, named in of_config.items() if name}
-    facts = of_config.get("")
+    matchers = {name: named for name, named in of_config.items() if name.strip()}
+    facts, relevance = of_config.get(FACTS), of_config.get(RELEVANCE)
     if any(texts.corpus is corpus for texts in _texts(config, corpus, matchers)):
         # Here, and not in each evaluation: so a folder holds the texts, and needs no corpus.
         runs = {name: corpus.run(run) for name, run in runs.items()}
@@ -400,17 +414,22 @@ def _evaluated(
     def hear(name: str, run: str) -> Heard | None:
         return None if recording is None else recording.heard(name, run)
 
+    def judged(judge: BaseMatcher) -> BaseMatcher:
+        return pooled(
+            dataset,
+            runs.values(),
+            match=judge,
+            profile=config.resolved_profile,
+            corpus=corpus,
+        )
+
+    if relevance is not None:
+        relevance = judged(relevance)
     for name, named in matchers.items():
         # One for all retrievers: each distinct text is tokenised, or judged, once.
         deciding = named
         if named.needs_pool(MatchItem(query, ()) for query in dataset):
-            deciding = pooled(
-                dataset,
-                runs.values(),
-                match=named,
-                profile=config.resolved_profile,
-                corpus=corpus,
-            )
+            deciding = judged(named)
         for run in runs.values():
             try:
                 evaluation = evaluate_run(
@@ -421,15 +440,18 @@ def _evaluated(
                     profile=config.profile,
                     no_gold=config.no_gold,
                     facts_match=facts,
+                    relevance_match=relevance,
                     budget_tokenizer=config.budget_tokenizer,
                     corpus=corpus,
                     heard=hear(name, run.name),
+                    heard_relevance=None if relevance is None else hear(RELEVANCE, run.name),
                 )
             except DataError as error:
                 raise error.within(f"retrievers.{run.name}") from None
             settings = config.secrets.masked(evaluation.settings)
             evaluations.append(replace(evaluation, match_name=name, settings=settings))
-    return RunReport(config, dataset, runs, tuple(evaluations), matchers=matchers, corpus=corpus)
+    shown = matchers if relevance is None else {**matchers, RELEVANCE: of_config[RELEVANCE]}
+    return RunReport(config, dataset, runs, tuple(evaluations), matchers=shown, corpus=corpus)
 
 
 @contextmanager

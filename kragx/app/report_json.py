@@ -37,6 +37,7 @@ class EvaluationJson(TypedDict):
     vote_bounds: NotRequired[Bounds]
     maximum: NotRequired[PerMetric]
     queries: Mapping[str, PerMetric]
+    relevance: NotRequired[Mapping[str, Sequence[float | None]]]
     nearby: Nearby | None
     failures: Mapping[str, str]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from kragx.app import config as configs
 from kragx.app.config import HtmlConfig, RunConfig
+from kragx.app.config.values import RELEVANCE
 from kragx.app.record import Record, record_lines
 from kragx.app.report_json import EvaluationJson, ReportJson
 from kragx.app.screen import by_matcher, dataset_line, screen
@@ -244,6 +245,9 @@ class RunReport(Result):
                     for query, answer in answers
                     if answer is not None and answer.error is None
                 )
-                own = matcher.for_run(run.name).said(items, relevance=name in pooled)
+                relevant = name in pooled or name == RELEVANCE
+                own = matcher.for_run(run.name).said(items, relevance=relevant)
                 said[name] = {**said.get(name, {}), **own}
-        return said
+        relevance = said.pop(RELEVANCE, {})
+        names = [name for name in self.matchers if relevance and name != RELEVANCE]
+        return said | {name: {**relevance, **said.get(name, {})} for name in names}

@@ -162,12 +162,17 @@ def _slices(comparison: Comparison, field: str) -> str:
     return f"{metric} of {name} by {field}: {', '.join(shown)}"
 
 
-def _plans(evaluation: Evaluation) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """What a dry run counted for gold, and for facts, with what that is called."""
-    for name, what in (("judging", ""), ("judging_facts", "facts of ")):
+def _plans(evaluation: Evaluation) -> Iterator[tuple[Mapping[str, Any], str, bool]]:
+    """What a dry run counted of gold, facts and relevance: it, its name, whether it is a pool's."""
+    pooled = "pool" in evaluation.settings
+    for name, what, shared in (
+        ("judging", "", pooled),
+        ("judging_facts", "facts of ", pooled),
+        ("judging_relevance", "relevance of ", True),
+    ):
         judging = evaluation.counts.get(name, {})
         if "plan" in judging:
-            yield judging, what
+            yield judging, what, shared
 
 
 def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> Iterator[Line]:
@@ -177,7 +182,7 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> It
     """
     names: dict[tuple[str, str], list[str]] = {}
     for place, evaluation in enumerate(evaluations):
-        for judging, what in _plans(evaluation):
+        for judging, what, shared in _plans(evaluation):
             plan = judging["plan"]
             at_most = judging.get("panel", {}).get("ask") == "needed"
             text = (
@@ -185,7 +190,6 @@ def judging_plan(evaluations: Iterable[Evaluation], plans: Iterable[Plan]) -> It
                 f"judgements stored; about {plan['prompt_tokens']} tokens to send and "
                 f"{plan['completion_tokens']} to get"
             )
-            shared = "pool" in evaluation.settings
             names.setdefault((text, "" if shared else str(place)), []).append(
                 f"{what}{evaluation.match_name}, {evaluation.name}"
             )

@@ -75,6 +75,11 @@ def _differing(one: Result, other: Result) -> Iterator[str]:
             [own.get("facts_match") for own in settings],
         ),
         (
+            "relevance was judged differently (relevance_match)",
+            # A document's grade does not depend on what else was judged, as gold of a pool does.
+            [{**(own.get("relevance") or {}), "pool": None} for own in settings],
+        ),
+        (
             f"they were judged in different pools ({pools[0]} and {pools[1]}); judge both in one "
             "pool: one config file with both retrievers, or kragx.pooled(...)",
             pools,

@@ -13,7 +13,15 @@ from kragx.data import read_dataset, tokenizer
 from kragx.data.formats.other_tools import read_submission
 from kragx.errors import DataError, RetrieverError, UsageError, nearest
 from kragx.evaluation.evaluation import Evaluation, check_depth, versions
-from kragx.evaluation.evidence import Facts, GatheredEvidence, Sizes, facts_matcher, judging_counts
+from kragx.evaluation.evidence import (
+    Facts,
+    GatheredEvidence,
+    Sizes,
+    facts_matcher,
+    judged_relevance,
+    judging_counts,
+    relevance_matcher,
+)
 from kragx.evaluation.inputs import Texts, first_failure, source_of
 from kragx.evaluation.retriever_adapters import is_retriever
 from kragx.matchers import matching
@@ -31,6 +39,7 @@ def evaluate(
     profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
     facts_match: object = None,
+    relevance_match: object = None,
     budget_tokenizer: object = None,
     corpus: object = None,
 ) -> Evaluation:
@@ -52,6 +61,8 @@ def evaluate(
         no_gold: overrides what the profile does with queries that have no gold.
         facts_match: how the facts of context_completeness are matched, as for `match`; None for as
             gold is.
+        relevance_match: the judge of precision_judged, as for `match`; None
+            for `match` where that is a judge, else ``llm``.
         budget_tokenizer: what a token is in budgets (``ndcg@500tokens``), as for a match; None for
             ``unicode``.
         corpus: where the texts of ids are found, for gold and documents that have none of their
@@ -71,6 +82,7 @@ def evaluate(
         profile=profile,
         no_gold=no_gold,
         facts_match=facts_match,
+        relevance_match=relevance_match,
         budget_tokenizer=budget_tokenizer,
         corpus=corpus,
     )
@@ -92,13 +104,16 @@ def evaluate_run(
     profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
     facts_match: object = None,
+    relevance_match: object = None,
     budget_tokenizer: object = None,
     corpus: object = None,
     heard: matchers.Heard | None = None,
+    heard_relevance: matchers.Heard | None = None,
 ) -> Evaluation:
     """`evaluate`, but where every question failed an evaluation in which nothing has a value.
 
-    `heard` is told what the matchers were asked for each query, and said (`matching.match`).
+    `heard` is told what the matchers were asked for each query, and said (`matching.match`);
+    `heard_relevance` the same of the judge of relevance.
     """
     metrics = None if metrics is None else [metrics] if isinstance(metrics, str) else list(metrics)
     named = profile_for(profile, metrics)
@@ -109,17 +124,9 @@ def evaluate_run(
         raise UsageError(f"no_gold: unknown value {no_gold!r}; {nearest(str(no_gold), NO_GOLD)}")
     meant = replace(named, no_gold=no_gold or named.no_gold)
     specs = parse_all(metrics, named)
-    for spec in specs:
-        if spec["gain_from"] == "judge" and matcher.top is None:
-            raise UsageError(
-                f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match llm"
-            )
-    if matcher.of_context:
-        raise UsageError(
-            f"match: {matcher.name!r} says which facts a whole context holds",
-            remedy="name it as facts_match, and match gold by another, for example overlap",
-        )
+    _check_matches(specs, matcher)
     facts_by = facts_matcher(specs, facts_match, matcher, named)
+    relevance_by = relevance_matcher(specs, relevance_match, matcher, named)
     sizes = (
         Sizes()
         if budget_tokenizer is None
@@ -153,7 +160,7 @@ def evaluate_run(
         raise DataError(f"no question can match: {notes.unmatchable}")
 
     counts = source.counts(table, meant, notes) | judging_counts(matcher, notes)
-    evidence = None
+    evidence = relevance = None
     if source.lists is not None:
         facts = None
         if facts_by is not None:
@@ -163,8 +170,11 @@ def evaluate_run(
                 source.lists, specs, facts_by, sizes, follows=follows, heard=heard
             )
             counts |= facts.counts
+        if relevance_by is not None:
+            relevance = judged_relevance(source.lists, specs, relevance_by, heard_relevance)
+            counts |= relevance.judging
         concurrency = int(source.run_settings.get("concurrency", 1))
-        evidence = GatheredEvidence(source.lists, table, concurrency, facts, sizes)
+        evidence = GatheredEvidence(source.lists, table, concurrency, facts, sizes, relevance)
     matched = Evaluation(
         name=source.name,
         scores=(),
@@ -177,6 +187,7 @@ def evaluate_run(
             "metrics": [],
             "dataset": source.dataset_settings(),
             **({} if facts_by is None else {"facts_match": facts_by.settings}),
+            **({} if relevance is None else {"relevance": relevance.settings}),
             "run": {"name": source.name, **source.run_settings},
             **({} if matcher.pool is None else {"pool": matcher.pool.settings}),
             "versions": versions(),
@@ -189,6 +200,20 @@ def evaluate_run(
         failures=source.failures,
     )
     return matched.measured(specs)
+
+
+def _check_matches(specs: Iterable[MetricSpec], matcher: matchers.BaseMatcher) -> None:
+    """Refuse a matcher that cannot match gold, or not as a metric needs it."""
+    for spec in specs:
+        if spec["gain_from"] == "judge" and matcher.top is None:
+            raise UsageError(
+                f"metric {spec}: gain_from=judge needs a matcher that gives grades; use match llm"
+            )
+    if matcher.of_context:
+        raise UsageError(
+            f"match: {matcher.name!r} says which facts a whole context holds",
+            remedy="name it as facts_match, and match gold by another, for example overlap",
+        )
 
 
 def _judged(
@@ -264,6 +289,7 @@ async def aevaluate(
     profile: str | Profile | None = None,
     no_gold: NoGold | None = None,
     facts_match: object = None,
+    relevance_match: object = None,
     budget_tokenizer: object = None,
     corpus: object = None,
     concurrency: int = 8,
@@ -286,6 +312,7 @@ async def aevaluate(
         profile=profile,
         no_gold=no_gold,
         facts_match=facts_match,
+        relevance_match=relevance_match,
         budget_tokenizer=budget_tokenizer,
         corpus=corpus,
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib.metadata import version
+from itertools import pairwise
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +149,21 @@ class Evaluation(Result):
             query_id: {name: values[row] for name, values in columns}
             for row, query_id in enumerate(self.query_ids)
         }
+
+    @cached_property
+    def relevance(self) -> dict[str, list[float | None]]:
+        """Of each query judged the judge's grades of the documents that metrics look at, by rank.
+
+        None where a judgement is missing; empty where no metric reads judged relevance.
+        """
+        judged = None if self.evidence is None else self.evidence.relevance
+        if judged is None:
+            return {}
+        table = judged.table  # in which each document has one pair, with its own text
+        grades = [None if isnan(own) else own for own in table.grade[table.pair_gold].tolist()]
+        starts = pairwise(table.doc_start.tolist())
+        names = (self.query_ids[row] for row in judged.rows.tolist())
+        return {name: grades[first:last] for name, (first, last) in zip(names, starts)}
 
     def with_metrics(self, metrics: Iterable[str | MetricSpec]) -> Evaluation:
         """The same matches measured by other metrics; nothing is matched again.
@@ -337,7 +353,9 @@ class Evaluation(Result):
         names = ["settings", "counts", "mean", *(["intervals"] * intervals), "micro"]
         further = ("bounds", "micro_bounds", "vote_bounds", "maximum")
         names += [name for name in further if getattr(self, name)]
-        return {name: plain(getattr(self, name)) for name in [*names, *(["queries"] * queries)]}
+        if queries:
+            names += ["queries", *(["relevance"] if self.relevance else [])]
+        return {name: plain(getattr(self, name)) for name in names}
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame with a row for each query and a column for each metric.

@@ -24,6 +24,7 @@ from kragx.metrics import (
     RankedList,
     TextBudget,
 )
+from kragx.metrics.evidence import Relevance
 from kragx.metrics.spans.cover import Spread
 from kragx.metrics.spans.reading import SpanOptions, reading
 
@@ -231,6 +232,53 @@ class Facts:
         return held
 
 
+def relevance_depth(specs: Iterable[MetricSpec]) -> int | None:
+    """How far down lists the metrics of judged relevance look; None for to the end."""
+    ks = [spec.k for spec in specs if spec.metric.from_relevance is not None]
+    ranks = [k for k in ks if isinstance(k, int)]
+    return max(ranks) if ranks and len(ranks) == len(ks) else None
+
+
+def relevance_matcher(
+    specs: Sequence[MetricSpec], spec: object, matcher: matchers.BaseMatcher, named: Profile
+) -> matchers.BaseMatcher | None:
+    """What judges relevance, or a pool that it has judged; None where no metric needs it.
+
+    Raises:
+        UsageError: it judges something else.
+    """
+    if all(own.metric.from_relevance is None for own in specs):
+        return None
+    is_judge = matcher.judges and not matcher.members
+    given = matcher if spec is None and is_judge else "llm" if spec is None else spec
+    judge = matchers.matcher(given, named.match_options, field="relevance_match")
+    return judge if spec is not None and judge.pool else judge.of_relevance(relevance_depth(specs))
+
+
+def judged_relevance(
+    lists: Sequence[RankedList],
+    specs: Sequence[MetricSpec],
+    judge: matchers.BaseMatcher,
+    heard: matchers.Heard | None = None,
+) -> Relevance:
+    """How relevant the documents of each query are; nothing is asked where nothing answers."""
+    depth = relevance_depth(specs)
+    rows = [row for row, own in enumerate(lists) if own.query.answerable is not False]
+    items = [
+        MatchItem(own.query, own.top(depth), own.status) for own in (lists[row] for row in rows)
+    ]
+    pooled = judge if judge.pool is not None else judge.pooled([items])
+    pool = pooled.pool
+    assert pool is not None  # as it was pooled
+    items = [*map(pooled.with_gold, items)]
+    notes = matchers.Notes()
+    table = pooled.graded(matching.match(items, pooled, notes, heard), items)
+    judging = {f"{name}_relevance": n for name, n in judging_counts(pooled, notes).items()}
+    settings = {**pooled.settings, "pool": pool.settings}
+    own_rows = np.array(rows, np.int64)
+    return Relevance(own_rows, table, float(pool.cut), depth, judging, settings)
+
+
 def judging_counts(matcher: matchers.BaseMatcher, notes: matchers.Notes) -> dict[str, Any]:
     """What judging took: ``{"judging": {...}}``, nothing without a judge."""
     return {"judging": matcher.summary(notes.judging)} if matcher.judges else {}
@@ -283,6 +331,7 @@ class GatheredEvidence:
         concurrency: how many questions were asked at once.
         matched_facts: the facts that were found; None if no metric reads them.
         sizes: the lengths of the documents, for budgets.
+        relevance: of documents to their questions, as judged; None if no metric reads it.
     """
 
     lists: Sequence[RankedList]
@@ -290,6 +339,7 @@ class GatheredEvidence:
     concurrency: int = 1
     matched_facts: Facts | None = None
     sizes: Sizes = field(default_factory=Sizes, repr=False, compare=False)
+    relevance: Relevance | None = None
     # Read once for each way of reading, for every metric and k.
     _spreads: dict[SpanOptions, tuple[Spread, dict[str, Any]]] = field(
         default_factory=dict, repr=False, compare=False
@@ -297,7 +347,7 @@ class GatheredEvidence:
 
     def within(self, budget: TextBudget) -> GatheredEvidence:
         """The same, each list cut after the documents that fit whole into a budget."""
-        depths = self.sizes.depths(self.lists, budget)
+        depths, judged = self.sizes.depths(self.lists, budget), self.relevance
         return replace(
             self,
             lists=[
@@ -306,6 +356,7 @@ class GatheredEvidence:
             ],
             table=self.table.first(depths),
             sizes=Sizes(self.sizes.tokenizer),
+            relevance=judged and replace(judged, table=judged.table.first(depths[judged.rows])),
             _spreads={},
         )
 

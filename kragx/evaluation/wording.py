@@ -122,9 +122,19 @@ def further_remarks(
             f"{counts['facts']['n_queries']} queries with facts"
         )
     if "judging" in counts:
-        yield from _judging(counts["judging"], settings.get("pool"), vote_bounds)
+        own_bounds = votes_on(vote_bounds, "judging")
+        yield from _judging(counts["judging"], settings.get("pool"), own_bounds)
     if "judging_facts" in counts:
         yield from (f"facts: {line}" for line in _judging(counts["judging_facts"], None, {}))
+    if "judging_relevance" in counts:
+        relevant = settings["relevance"]
+        yield (
+            f"relevance: judged by {relevant['model']} ({relevant['rubric']}), relevant from grade "
+            f"{relevant['pool']['rel']} on"
+        )
+        own_bounds = votes_on(vote_bounds, "judging_relevance")
+        lines = _judging(counts["judging_relevance"], None, own_bounds)
+        yield from (f"relevance: {line}" for line in lines)
 
 
 def abstention_remarks(specs: Iterable[MetricSpec], evidence: Evidence | None) -> Iterator[str]:
@@ -164,6 +174,19 @@ def missing_remarks(judging: Mapping[str, Any]) -> Iterator[str]:
             "what the numbers can become"
         )
         yield from failure_lines(judging)
+
+
+def votes_on(
+    vote_bounds: Mapping[str, tuple[float, float]], judging: str
+) -> dict[str, tuple[float, float]]:
+    """The bounds by votes of the metrics that one of the counts ``judging...`` is of."""
+    of_relevance = judging == "judging_relevance"
+    return {
+        name: ends
+        for name, ends in vote_bounds.items()
+        if ((metric := known_metric(name)) is not None and metric.from_relevance is not None)
+        == of_relevance
+    }
 
 
 def panel_remarks(

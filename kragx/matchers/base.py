@@ -341,6 +341,21 @@ class BaseMatcher:
         """This matcher as it is asked where there is gold for sure."""
         return self
 
+    def of_relevance(self, depth: int | None) -> BaseMatcher:
+        """This matcher as it judges how relevant documents are to questions, whatever the gold.
+
+        Args:
+            depth: how many documents of each list are judged; None for all.
+
+        Raises:
+            UsageError: it is no judge of that.
+        """
+        raise UsageError(
+            f"{self.name or self.class_name!r} is no LLM judge, and relevance is what one judges",
+            field="relevance_match",
+            remedy="name llm",
+        )
+
     def needs_pool(self, items: Iterable[MatchItem]) -> bool:
         """Whether these queries are judged without gold, so that a pool must be made first."""
         return not self.uses_gold

@@ -258,6 +258,17 @@ class JudgeMatcher(BaseMatcher):
 
     # -- without gold ------------------------------------------------------------------------
 
+    def of_relevance(self, depth: int | None) -> Self:
+        """The same, judging relevance whatever there is."""
+        rubric = self.judge.rubric
+        if rubric is not None and rubric.asks != "relevance":
+            raise UsageError(
+                f"the judge's rubric {rubric.id!r} asks for {rubric.asks}",
+                field="relevance_match",
+                remedy="give it a judge of its own: {method: llm, judge: {...}}",
+            )
+        return replace(self, mode="relevance", depth=depth)
+
     def needs_pool(self, items: Iterable[MatchItem]) -> bool:
         """Whether these queries are judged for relevance, not against gold."""
         if self.mode == "auto":
@@ -321,6 +332,10 @@ class PoolMatcher(BaseMatcher):
     def summary(self, tally: Tally) -> dict[str, Any]:
         """As the judge's."""
         return self.judge.summary(tally)
+
+    def of_relevance(self, depth: int | None) -> BaseMatcher:
+        """The judge, of another pool."""
+        return self.judge.of_relevance(depth)
 
     def against_gold(self) -> BaseMatcher:
         """The judge, of what is no pool: facts."""

@@ -123,6 +123,10 @@ class RecordedMatcher(BaseMatcher):
         """As it matched what is no pool."""
         return replace(self, contract=self.of_facts or self.contract, judged=None)
 
+    def of_relevance(self, depth: int | None) -> BaseMatcher:
+        """As it judged that, if it did."""
+        return super().of_relevance(depth) if self.judged is None else self
+
     def profile_for(self, profile: Profile) -> Profile:
         """As it was."""
         return profile.for_scores() if self.contract.graded else profile

@@ -1,7 +1,7 @@
 """The engine: every metric at every cut-off from one match table, in one pass."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -80,7 +80,9 @@ def _computed(
     of_matches = [spec for spec in specs if spec.metric.from_matches is not None]
     scores = dict(zip(of_matches, _from_matches(table, of_matches, profile)))
     if evidence is not None:
-        others = (spec for spec in specs if spec.metric.from_matches is None)
+        judged = [spec for spec in specs if spec.metric.from_relevance is not None]
+        scores |= dict(zip(judged, _from_relevance(evidence, judged, profile) if judged else ()))
+        others = (spec for spec in specs if spec not in scores)
         scores |= {spec: _from_evidence(evidence, spec) for spec in others}
     return [scores[spec] for spec in specs]
 
@@ -111,6 +113,33 @@ def _bounds(low: Floats, high: Floats) -> tuple[float, float] | None:
     if np.array_equal(least, greatest):
         return None
     return float(least.mean()), float(greatest.mean())
+
+
+def _from_relevance(
+    evidence: Evidence, specs: Sequence[MetricSpec], profile: Profile
+) -> Iterator[MetricScores]:
+    """Metrics of judged relevance, of the queries that were judged; of others there is no value.
+
+    Raises:
+        UsageError: nothing was judged, or not as far down as a metric looks.
+    """
+    judged = evidence.relevance
+    for spec in specs:
+        deep = judged is not None and judged.depth
+        if judged is None or (deep and not (isinstance(spec.k, int) and spec.k <= deep)):
+            reach = f"was judged for the first {deep} documents" if deep else "was not judged"
+            raise UsageError(f"metric {str(spec)!r}: relevance {reach}; name it for evaluate")
+    assert judged is not None
+    # A query in which nothing is relevant has no gold there, and 0 of it is what was asked.
+    rules = replace(profile, no_gold="zero", no_gold_hits=False, rel=judged.cut)
+    settled = [
+        spec.with_options(rel=judged.cut) if spec.options.get("rel", judged.cut) is None else spec
+        for spec in specs
+    ]
+    for spec, own in zip(specs, _from_matches(judged.table, settled, rules)):
+        values = np.full(evidence.table.n_queries, np.nan)
+        values[judged.rows] = own.values
+        yield replace(own, spec=spec, values=values, no_gold=None)
 
 
 def _from_matches(
@@ -154,9 +183,10 @@ def _known(table: MatchTable, specs: Sequence[MetricSpec], profile: Profile) -> 
 
     @cache
     def block(uncut: MetricSpec) -> tuple[Floats, list[float | None]]:
-        assert uncut.metric.from_matches is not None  # only those come here
+        from_view = uncut.metric.from_matches or uncut.metric.from_relevance
+        assert from_view is not None  # only those come here
         seen = view(uncut["rel"])
-        values = uncut.metric.from_matches(seen, uncut)
+        values = from_view(seen, uncut)
         values = _apply_no_gold(values, seen.empty, table, uncut, profile)
         return values, _means(values)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 from kragx.data import Doc, Query, Status, timed_out
 from kragx.metrics.match_table import Floats, Ints, MatchTable
@@ -75,6 +75,28 @@ class HeldFacts:
     weight: Floats
 
 
+@dataclass(frozen=True)
+class Relevance:
+    """How relevant to their questions documents were judged, whatever the gold.
+
+    Attributes:
+        rows: (f) the evaluation's row of each query that was judged: those that something may
+            answer.
+        table: of these queries; each document judged is its own gold, with the judge's grade.
+        cut: the least grade that is relevant.
+        depth: how many documents of each list were judged; None for all.
+        judging: what it took, as counts hold it.
+        settings: who judged, and the pool.
+    """
+
+    rows: Ints
+    table: MatchTable
+    cut: float
+    depth: int | None
+    judging: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
 class Evidence(Protocol):
     """All that a metric may look at, for q queries."""
 
@@ -89,6 +111,10 @@ class Evidence(Protocol):
     @property
     def concurrency(self) -> int:
         """How many questions were asked at once."""
+
+    @property
+    def relevance(self) -> Relevance | None:
+        """What was judged of documents and questions; None if no metric asked for it."""
 
     def within(self, budget: TextBudget) -> Evidence:
         """The same, each list cut after the documents that fit whole into a budget.

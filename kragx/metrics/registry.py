@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from kragx import plugins
 from kragx.errors import UsageError, nearest, shorten
-from kragx.metrics import abstention, evidence_metrics, ranking_metrics
+from kragx.metrics import abstention, evidence_metrics, ranking_metrics, relevance_metrics
 from kragx.metrics.evidence import Cut, TextBudget
 from kragx.metrics.profiles import KRAGX, Profile, profile
 from kragx.metrics.spec import Metric, MetricSpec
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
-    for file in (ranking_metrics, evidence_metrics, abstention)
+    for file in (ranking_metrics, evidence_metrics, relevance_metrics, abstention)
     for metric in vars(file).values()
     if isinstance(metric, Metric)
 }

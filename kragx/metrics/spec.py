@@ -62,9 +62,9 @@ def _mean(values: Floats) -> float:
 class Metric:
     """One metric: what turns an evaluation's evidence into a value a query.
 
-    Exactly one of `from_matches`, `from_evidence` and `from_run` is given: it says how the metric
-    is computed, and so what it needs. Write one of your own and name it by its import path in a
-    list of metrics: ``metrics: [ndcg@10, "my_package.metrics:FRESHNESS@5"]``.
+    Exactly one of `from_matches`, `from_relevance`, `from_evidence` and `from_run` is given: it
+    says how the metric is computed, and so what it needs. Write one of your own and name it by its
+    import path in a list of metrics: ``metrics: [ndcg@10, "my_package.metrics:FRESHNESS@5"]``.
 
     Attributes:
         name: as in metric strings.
@@ -74,6 +74,7 @@ class Metric:
             a report; {} stands for where the metric looks. Without one, question and formula do.
         from_matches: from the match table alone to its values at every cut-off of a view, (c, q);
             NaN where it is undefined.
+        from_relevance: the same of the table of judged relevance (`Relevance`), whatever the gold.
         from_evidence: from documents, times and matches to its values at a spec's cut-off, (q).
         from_run: from the same to one number of the run, in which no query has a part; None where
             there is nothing to take it of.
@@ -107,6 +108,7 @@ class Metric:
     question: str
     formula: str
     from_matches: Callable[[TableView, MetricSpec], Floats] | None = None
+    from_relevance: Callable[[TableView, MetricSpec], Floats] | None = None
     from_evidence: Callable[[Evidence, MetricSpec], Floats] | None = None
     from_run: Callable[[Evidence], float | None] | None = None
     meaning: Mapping[str, str] = field(default_factory=dict)
@@ -130,10 +132,11 @@ class Metric:
     trec: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        ways = (self.from_matches, self.from_evidence, self.from_run)
+        ways = (self.from_matches, self.from_relevance, self.from_evidence, self.from_run)
         if sum(way is not None for way in ways) != 1:
             raise UsageError(
-                f"metric {self.name!r}: give one of from_matches, from_evidence and from_run"
+                f"metric {self.name!r}: give one of from_matches, from_relevance, "
+                "from_evidence and from_run"
             )
 
     def __eq__(self, other: object) -> bool:

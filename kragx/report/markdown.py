@@ -7,7 +7,7 @@ from typing import Any
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
 from kragx.comparison.side_by_side import remarks_on
 from kragx.evaluation.evaluation import Evaluation
-from kragx.evaluation.wording import missing_remarks, panel_remarks
+from kragx.evaluation.wording import missing_remarks, panel_remarks, votes_on
 from kragx.printing import Heading, Line, Part, as_markdown, warning
 
 
@@ -87,13 +87,14 @@ def summary_markdown(
             parts.append(Heading(f"Match: {comparison.match}", level=3))
         parts += [comparison.means_table(group), *comparison.recommendations[0].describe()]
         for evaluation in group:
-            judging = evaluation.counts.get("judging", {"n_missing": 0})
-            missing = missing_remarks(judging)
-            parts += [warning(f"{evaluation.name}: {remark}") for remark in missing]
-            parts += [
-                Line(f"{evaluation.name}: {text}")
-                for text in panel_remarks(judging, evaluation.vote_bounds)
-            ]
+            for name in ("judging", "judging_relevance"):
+                judging = evaluation.counts.get(name, {"n_missing": 0})
+                missing = missing_remarks(judging)
+                parts += [warning(f"{evaluation.name}: {remark}") for remark in missing]
+                parts += [
+                    Line(f"{evaluation.name}: {text}")
+                    for text in panel_remarks(judging, votes_on(evaluation.vote_bounds, name))
+                ]
     return as_markdown([*parts, *_changes(changes)])
 
 

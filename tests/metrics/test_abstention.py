@@ -152,9 +152,10 @@ def test_as_the_slow_reference(answers, least):
 
 
 def every_metric() -> list[str]:
-    """All but those of times, which are of every question, and those of this file."""
+    """All but those of times, which are of every question, of this file, and of a judge."""
     others = [own for own in METRICS.values() if own.of != "all" and own.name not in BOTH]
-    return [f"{own.name}@3" if own.cuts else own.name for own in others if not own.reads_facts]
+    asked = [own for own in others if not own.reads_facts and own.from_relevance is None]
+    return [f"{own.name}@3" if own.cuts else own.name for own in asked]
 
 
 DOCS = [

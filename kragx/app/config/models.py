@@ -287,6 +287,9 @@ class RunConfig(_Model):
     facts_match: Any = Field(
         default=None, description="how context_completeness matches facts; default: as gold"
     )
+    relevance_match: Any = Field(
+        default=None, description="the judge of precision_judged; default: match's, else llm"
+    )
     metrics: Names = None
     budget_tokenizer: Any = Field(
         default=None, description="what a token of a budget (ndcg@500tokens) is; default: unicode"
@@ -366,7 +369,8 @@ class RunConfig(_Model):
         """The files, as SQLite's, that keep judgements and vectors from run to run."""
         judged = [] if self.judge is None else [self.judge.get("store", DEFAULT_STORE)]
         of_judges = [path for path in judged if not is_url(path)]
-        paths = [*of_judges, *_caches([*self.named_matchers.values(), self.facts_match])]
+        others = (self.facts_match, self.relevance_match)
+        paths = [*of_judges, *_caches([*self.named_matchers.values(), *others])]
         return tuple(Path(path).resolve() for path in paths)
 
     @property

@@ -89,7 +89,7 @@ def semantic(raw: Mapping[str, Any], *, trust: bool = True) -> Iterator[str]:
         except KragxError as error:
             yield str(error)
             return  # without a judge every 'llm' would complain once more
-    specs = {"match": raw.get("match"), "facts_match": raw.get("facts_match")}
+    specs = {name: raw.get(name) for name in ("match", "facts_match", "relevance_match")}
     if isinstance(raw.get("matchers"), dict):
         specs |= {f"matchers.{name}": spec for name, spec in raw["matchers"].items()}
     for where, spec in specs.items():

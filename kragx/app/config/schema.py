@@ -19,7 +19,7 @@ def config_schema() -> dict[str, Any]:
     properties["budget_tokenizer"]["anyOf"] = tokens
     definitions |= _matchers()
     match = {"$ref": "#/$defs/match"}
-    for name in ("match", "facts_match"):
+    for name in ("match", "facts_match", "relevance_match"):
         properties[name]["anyOf"] = [match, {"type": "null"}]
     properties["matchers"]["anyOf"][0]["additionalProperties"] = match
     judge = properties["judge"]["anyOf"][0]

@@ -58,7 +58,7 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
     match (value, *parents):
         case (None, *_):
             return {}
-        case (str(), "match" | "facts_match") | (str(), "matchers", _):
+        case (str(), "match" | "facts_match" | "relevance_match") | (str(), "matchers", _):
             return {"method": value}
         case (str(), "dataset"):
             return {"path": value}
@@ -69,9 +69,12 @@ def _long_form(value: Any, parents: Sequence[str]) -> Any:
     return value
 
 
+FACTS, RELEVANCE = "", " "
+"""Under these names stand the matchers of facts and of judged relevance."""
+
 # Whose ``args`` keep variables as they are until they are used, so that no result holds a secret;
 # so do the keys below.
-_LATE = ("retrievers.", "judge", "match", "facts_match")
+_LATE = ("retrievers.", "judge", "match", "facts_match", "relevance_match")
 _LATE_KEYS = {"args", "fingerprint", "extra_body", "headers"}
 
 

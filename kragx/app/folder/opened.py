@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from kragx.app.config import RunConfig, load
+from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.app.folder.scores import RecordedScores
 from kragx.app.folder.sealed import MANIFEST, Sealed, inside, listed, reading
 from kragx.app.record import UNFINISHED, Record
@@ -178,7 +179,7 @@ class Opened:
 
         def counts(evaluation: Evaluation) -> Mapping[str, Any]:
             recorded = known.get((evaluation.name, evaluation.match_name), {})
-            if evaluation.match_name in told or "" in told:
+            if told & {evaluation.match_name, FACTS, RELEVANCE}:
                 return recorded
             return {name: recorded.get(name, 0) for name in _READ_COUNTS} if recorded else {}
 

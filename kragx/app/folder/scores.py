@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from kragx.app.config.values import FACTS, RELEVANCE
 from kragx.data import GoldDataset, Query, Run
 from kragx.data.formats.jsonl import read_records
 from kragx.errors import DataError, KragxError, UntrustedError
@@ -42,6 +43,7 @@ from kragx.plugins import from_options
 from kragx.secrets import Secrets
 
 _POOL = ("depth", "cut", "top", "votes")
+_SAID = {FACTS: "facts_match", RELEVANCE: "relevance_match"}
 _JUDGED = ("grade", "reason", "failure", "detail", "source")
 _VOTES = ("low", "high")
 
@@ -90,14 +92,14 @@ class Recording:
             name: the matcher's.
             run: whose documents are matched.
         """
-        places = {of: self._places[of] for of in (name, "") if of in self.specs}
+        places = {of: self._places[of] for of in (name, FACTS) if of in self.specs}
 
         def note(item: MatchItem, trace: Trace) -> None:
             of_facts = item.query.gold != self.dataset[item.query.id].gold
             for place, leaf in trace.leaves():
                 pool = leaf.matcher.pool
                 facts = of_facts and pool is None
-                matcher = "" if facts and "" in places else name
+                matcher = FACTS if facts and FACTS in places else name
                 if place not in places[matcher]:
                     continue
                 self._members.setdefault((matcher, place, facts), leaf.matcher)
@@ -260,7 +262,7 @@ class RecordedScores:
             member = self._members.get((name, place))
             if member is None or not member.contracts:
                 raise UntrustedError(
-                    f"matcher {name or 'facts_match'}: its scores come from {needed}, and none "
+                    f"matcher {_SAID.get(name, name)}: its scores come from {needed}, and none "
                     "are recorded in the folder"
                 )
             return member.matcher()
