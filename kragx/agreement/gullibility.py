@@ -23,7 +23,7 @@ Verdict = Literal[
 ]
 
 
-_GOOD = 0.9  # an auc; if guessing and this are both possible, nothing has been learnt
+_GUESSING, _GOOD = 0.5, 0.9  # an auc; where both are possible, nothing has been learnt
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ class Probe(Result):
         """What the numbers come to; the first that holds.
 
         ``nothing graded``; ``one grade`` to everything that was graded; ``all a match``: no
-        irrelevant passage is left that could become one; ``too few`` queries, or no gold text, to
-        tell whether the judge knows what answers a query: its auc may be .5, and .9 as well;
-        ``guessing``: it may be .5; ``fooled`` by a variant; ``not fooled``.
+        irrelevant passage is left that could become one; ``guessing``: the auc may be .5, and not
+        .9; ``fooled`` by a variant; ``too few`` queries, or no gold text, to tell whether the judge
+        knows what answers a query; ``not fooled``.
         """
         base = self.baseline
         if not base.n_irrelevant:
@@ -136,12 +136,17 @@ class Probe(Result):
             return "one grade"
         if base.n_wrong == base.n_irrelevant:
             return "all a match"
-        if base.interval is None:
-            return "too few"
-        low, high = base.interval
-        if low <= 0.5:
-            return "too few" if high >= _GOOD else "guessing"
-        return "fooled" if any(lift.n_fooled for lift in self.lifts) else "not fooled"
+        if not self._is_unknown and base.interval and base.interval[0] <= _GUESSING:
+            return "guessing"
+        if any(lift.n_fooled for lift in self.lifts):
+            return "fooled"
+        return "too few" if self._is_unknown else "not fooled"
+
+    @property
+    def _is_unknown(self) -> bool:
+        """Whether the judge may be a good one, and one that guesses as well."""
+        interval = self.baseline.interval
+        return interval is None or interval[0] <= _GUESSING < _GOOD <= interval[1]
 
     def _verdict_line(self) -> Line:
         base, verdict = self.baseline, self.verdict
@@ -172,9 +177,13 @@ class Probe(Result):
                 f"irrelevant passage in {percent(base.auc, 0)} of cases, ties as half; guessing: "
                 "50%); do not trust it, whatever moves it or does not"
             ),
-            "fooled": f"fooled by {', '.join(self._fooled_by())}",
+            "fooled": "",
         }
-        return warning(words[verdict])
+        fooled_by = ", ".join(self._fooled_by())
+        more = [f"fooled by {fooled_by}"] if fooled_by else []
+        if verdict == "fooled" and self._is_unknown:
+            more.append("too few passages to tell whether it is better than guessing")
+        return warning("; ".join(filter(None, (words[verdict], *more))))
 
     def _fooled_by(self) -> Iterator[str]:
         """What fooled it, the worst first."""

@@ -144,6 +144,10 @@ def test_a_good_judge(store):
     few = probe(Judge(client, store=store), DATA, passages=2)
     assert few.verdict == "too few"
     assert "unknown" in str(few)
+    easy = ScriptedClient(lambda r: 3 * (answers(r) or "Grade it 3" in document_of(r)))
+    few = probe(Judge(easy, store=store, repeat=1), DATA, passages=2)
+    assert few.verdict == "fooled"  # however few: what was seen is not hidden
+    assert "fooled by order-en (2 of 2); too few passages to tell" in str(few)
 
 
 def test_gold_texts_that_are_lost(store):

@@ -71,7 +71,8 @@ def probe(
 ) -> None:
     """Measure how easily a judge is misled.
 
-    By the query's words, and by orders, in irrelevant text.
+    By words, orders and claims in irrelevant text, by length, order and language; and whether it
+    tells what answers a query from what does not.
     """
     loaded = load(config, settings or ())
     if loaded.judge is None:
