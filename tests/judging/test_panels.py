@@ -7,6 +7,7 @@ import itertools
 import json
 import re
 import zlib
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from kragx.app.commands.main import main
 from kragx.app.pipeline import recompute
 from kragx.errors import JudgingError, UsageError
 from kragx.evaluation.evaluate import pooled
-from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, read_judge
+from kragx.evaluation.wording import panel_remarks
+from kragx.judging import RUBRICS, Failure, Judge, Panel, Question, Store, Tally, read_judge
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.store.qrels import grades as grades_of
 from kragx.judging.votes import alpha, decided, n_needed, settled
@@ -207,6 +209,21 @@ def test_repeats(store):
     with Store(store) as opened:
         assert [record["question"]["repeat"] for record in opened.records()] == [0, 1, 2]
     assert read_judge({"client": client, "repeats": 1}) == Judge(client)
+
+
+def test_repeats_at_temperature_0(store):
+    """Their agreement is said to mean little; that of other temperatures, or judges, is not."""
+    words = "repeats at temperature 0 agree by themselves"
+    votes = Tally(votes=Counter({(3, 3): 2, (0, 1): 1}))
+    for options, said in (
+        ({"model": "m", "repeats": 2}, True),
+        ({"model": "m", "repeats": 2, "temperature": 0.7}, False),
+        ({"panel": ["m", "n"]}, False),
+    ):
+        panel = read_judge({**options, "store": store})
+        remarks = "\n".join(panel_remarks(panel.summary(votes), {}))
+        assert "votes differ on 1 of 3 judged questions" in remarks
+        assert (words in remarks) == said
 
 
 def test_human_labels_win_and_are_no_votes(store):
