@@ -31,6 +31,11 @@ TIMEOUT = 5.0
 HANGS = 60.0
 
 ANSWER = '{"reason": "as the document says", "grade": 2}'
+LISTED = {
+    "nuggets": '{"facts": [{"fact": "as the document says", "grade": 1}]}',
+    "holds": '{"facts": [{"number": 1, "reason": "as the document says", "grade": 2}]}',
+}
+"""Good answers to questions that are answered with a list."""
 LATER = {"date": "Mon, 01 Jan 2024 00:00:00 GMT", "retry-after": "Sun, 31 Dec 2023 00:00:00 GMT"}
 AZURE = {
     "code": "content_filter",
@@ -687,9 +692,16 @@ class Exchange(BaseHTTPRequestHandler):
     def good(self, text=None):
         """The bytes of a good answer in the protocol's form; `text` is what the model says."""
         if text is None:
-            text = ANSWER.replace("2", self.grade)
+            text = LISTED[kind] if (kind := self.listed) else ANSWER.replace("2", self.grade)
         made = json.dumps(FORMS[self.protocol](self.asks, text))
         return made.replace(json.dumps(AS_IT_IS), text).encode()
+
+    @property
+    def listed(self):
+        """What is asked for that is answered with a list; None for a grade."""
+        asked = str(self.asks)
+        kinds = {"Numbered facts": "holds", "Importance of a fact": "nuggets"}
+        return next((kind for words, kind in kinds.items() if words in asked), None)
 
     def http(self):
         """A good answer with its status and headers."""

@@ -10,13 +10,14 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from kragx.errors import JudgingError
-from kragx.judging import LangChainClient, Store
+from kragx.judging import RUBRICS, LangChainClient, Question, Store
 from kragx.judging.question import SETTLED
 from tests.judging.faults import (
     CONTENTS,
     FAULTS,
     GRADE,
     HEADERS,
+    OPENAI_FORMS,
     STATUSES,
     STOPPING,
     TIMEOUT,
@@ -72,6 +73,8 @@ def faults_of(client):
 
 
 FAULTS_OF = {client: faults_of(client) for client in CLIENTS}
+OF_LISTS = [*FAULTS["openai"]][:: 1 if THOROUGH else 5]
+"""The faults that questions with a list for an answer meet: some of each kind by default."""
 MATRIX = [(client, name) for client in CLIENTS for name in FAULTS_OF[client]]
 
 
@@ -165,6 +168,54 @@ def test_recovered(client):
         document: failed[document] for document in settled
     }
     assert (tally.n_missing, tally.n_calls) == (len(settled), len(passing))
+
+
+@cache
+def listed_outcomes():
+    """Of both kinds of questions that are answered with a list what two runs gave."""
+    texts = [text for name in OF_LISTS for text in (f"fault {name} grade-2", good(name))]
+    more = {"nuggets": {"query": "Which?", "most": 3}, "holds": {"facts": ("as it says",)}}
+    with TemporaryDirectory() as folder, faulty() as server:
+        options = {"timeout": TIMEOUT, "attempts": 2, "concurrency": 32}
+        judge = judge_of(openai_client(server.base_url), Path(folder) / "j.sqlite", **options)
+        questions = {
+            (asks, text): Question(RUBRICS[f"{asks}-en-1"], text, **fields)
+            for asks, fields in more.items()
+            for text in texts
+        }
+        both = []
+        for server.well in (False, True):
+            judged = judge.judge([*questions.values()])
+            both.append(dict(zip(questions, judged.judgements, strict=True)))
+        with Store(judge.store) as opened:
+            return *both, list(opened.records())
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("asks", ["nuggets", "holds"])
+@pytest.mark.parametrize("name", OF_LISTS)
+def test_fault_of_a_list(asks, name):
+    """A fault fails a question about several things as any other; what is good is a whole list."""
+    before, *_ = listed_outcomes()
+    judgement = before[asks, f"fault {name} grade-2"]
+    expected, _ = FAULTS["openai"][name]
+    kinds = expected if isinstance(expected, tuple) else (expected,)
+    if {GRADE, "out_of_range"} & {*kinds} and (name in CONTENTS or name in OPENAI_FORMS):
+        kinds = (*kinds, "invalid_json")  # an answer with a grade is no list
+    assert judgement.failure in kinds, judgement.detail
+    assert len(judgement.entries) == (judgement.failure is GRADE)
+
+
+@pytest.mark.integration
+def test_recovered_lists():
+    """What stands beside a fault is whole in the same run; the next one asks for what failed."""
+    before, after, rows = listed_outcomes()
+    beside = [one for (_, text), one in before.items() if text.startswith("beside")]
+    assert {judgement.grade for judgement in beside} == {1}
+    settled = {place for place, one in before.items() if one.failure in SETTLED}
+    assert {place for place, one in after.items() if one.failure} == settled
+    assert all(len(one.entries) == 1 for one in after.values() if one.failure is None)
+    assert all(("answer" in row) == ("grade" in row) for row in rows)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
