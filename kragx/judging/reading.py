@@ -70,6 +70,8 @@ def _of_mapping(options: Mapping[str, Any]) -> Grader:
     for name in options:
         if name not in JUDGE_FIELDS:
             hint = nearest(name, JUDGE_FIELDS)
+            if name == "n" and "examples" in options:
+                hint = f"write it into them: examples: {{labels: ..., n: {options[name]}}}"
             raise UsageError(f"judge.{name}: unknown option; {hint}")
     own = {name: option for name, option in options.items() if name in _JUDGE}
     voting = {name: options[name] for name in _VOTING if name in options}

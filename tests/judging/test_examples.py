@@ -16,7 +16,7 @@ from kragx.agreement.sample import PairToLabel, Sample
 from kragx.app.config import parse_config
 from kragx.data import Doc, Gold, GoldDataset, Query
 from kragx.data.formats.jsonl import write_records
-from kragx.judging import Judge, Question, Store, read_judge
+from kragx.judging import Judge, Panel, Question, Store, read_judge
 from kragx.judging.batches.collecting import look_after
 from kragx.judging.batches.submitting import submit
 from kragx.judging.clients.scripted import ScriptedClient
@@ -505,3 +505,21 @@ def test_evaluated_against_gold(tmp_path, store):
     wrong = Judge(client, store=store, progress=False, examples=Examples(LABELS))
     with pytest.raises(UsageError, match=r"people graded relevance, and here support is judged"):
         evaluate(dataset, retrieved, match={"method": "llm", "judge": wrong})
+
+
+def test_a_panel_shows_the_same_to_all_its_judges(store):
+    """Each judge of a panel is shown the same examples with a question, none of its own."""
+    clients = [ScriptedClient(lambda request: 1, model=name) for name in ("a", "b")]
+    chosen = Examples(LABELS)
+    panel = Panel([judge_of(client, store, examples=chosen) for client in clients])
+    panel.judge([asked(pair) for pair in LABELS])
+    first, second = ([parts(request) for request in client.requests] for client in clients)
+    assert [shown for shown, _ in first] == [shown for shown, _ in second]
+    for pair, (shown, _) in zip(LABELS, first, strict=True):
+        assert pair.query not in {query for query, *_ in shown}
+
+
+def test_where_n_belongs():
+    """`n` beside `examples` is an error that says where it goes."""
+    with pytest.raises(UsageError, match=r"judge.n: .*examples: \{labels: \.\.\., n: 4\}"):
+        read_judge({"model": "m", "examples": "human.qrels", "n": 4})
