@@ -34,7 +34,9 @@ def undecidable_with(config: RunConfig, dataset: GoldDataset) -> Iterator[str]:
     unanswerable = np.array([query.answerable is False for query in dataset])
     statistics = config.comparing
     compared = len(config.retrievers) > 1 and any(spec.metric.is_mean for spec in specs)
-    if compared and (problem := undecidable_differences(len(scored), statistics)):
+    judged = any(spec.metric.from_relevance is not None for spec in specs)
+    n_valued = max(len(scored), int((~unanswerable).sum()) if judged else 0)
+    if compared and (problem := undecidable_differences(n_valued, statistics)):
         yield str(problem)
     for gate in config.parsed_gates:
         queries = list(dataset)

@@ -218,6 +218,7 @@ def test_from_the_config(kragx, config):
     """`metrics` and `judge` are enough; all that retrievers share is judged once, and once only."""
     ended = kragx("run", config(), "--full")
     assert ended.code == 0, ended.err
+    assert "cannot be decided with 2 questions" in ended.err  # one of which has gold
     assert "relevance: calls: 6" in " ".join(ended.out.split())
     report = json.loads(Path("out/report.json").read_text(encoding="utf-8"))
     first, second = report["evaluations"]
