@@ -37,8 +37,9 @@ def test_json(kragx):
 def test_listed_options_are_accepted(kragx):
     """Every option and value that the list shows can be written in a metric string."""
     written = [
-        f"{row['name']}@5({option.split('=')[0]}={'2' if value == 'x' else value})"
+        f"{row['name']}{cut}({option.split('=')[0]}={'2' if value == 'x' else value})"
         for row in kragx("metrics", "--format", "json").json()
+        for cut in ["@5" if METRICS[row["name"]].cuts else ""]
         for option in row["options"]
         for value in option.split("=")[1].split("|")
     ]
