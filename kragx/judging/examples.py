@@ -77,6 +77,12 @@ class Examples:
             labelled = tuple(self.labels)
             if not all(isinstance(pair, Example) for pair in labelled):
                 raise UsageError("pass the path of qrels, or Example objects", field="labels")
+            if not all(pair.query_id for pair in labelled):
+                raise UsageError(
+                    "an Example has no query_id, from which follows whether it is held out",
+                    field="labels",
+                    remedy="give each the id by which labels and runs name its query",
+                )
             asks, top = self.asks, 0
         text = "gold" if asks == "support" else "query"
         readable = [pair for pair in labelled if getattr(pair, text) and pair.document.strip()]
@@ -226,7 +232,7 @@ def _alike(words: frozenset[str], others: frozenset[str]) -> float:
 
 
 def _query_name(pair: Example) -> str:
-    return pair.query_id or pair.query or pair.gold or ""
+    return pair.query_id or ""
 
 
 # -- which of them not ---------------------------------------------------------------------------
