@@ -18,7 +18,8 @@ from kragx.agreement import scoring
 from kragx.agreement.calibrated_means import CalibratedMean, calibrated_means
 from kragx.agreement.corrected_means import LEAST_QUERIES
 from kragx.agreement.grade_probabilities import LabelledPairs, isotonic
-from kragx.agreement.labels import Scale, read_sides
+from kragx.agreement.label_agreement import held_out_half
+from kragx.agreement.labels import Scale, examples_shown, read_sides
 from kragx.agreement.sample import read_sample, sample_path
 from kragx.agreement.threshold_choice import LEAST_LABELS, Candidate, Chooser, Trial, fold_of
 from kragx.comparison import Estimate
@@ -33,6 +34,7 @@ from kragx.comparison.statistics import (
 )
 from kragx.data import Run
 from kragx.errors import DataError, UsageError, check_whole
+from kragx.judging.store.qrels import NO_EXAMPLES
 from kragx.metrics import Bools, Floats, parse
 from kragx.printing import Line, Part, Result, Table, interval, number, percent, warning
 
@@ -111,9 +113,10 @@ class GradeCalibration(Result):
         """Each grade's probability, the cut, and metrics by probabilities."""
         settings = self.settings
         confidence = scoring.level(settings["confidence"])
+        half = "held-out " if settings["held_out"] else ""
         yield Line(
             f"{settings['judge']} by {settings['human']}: {self.n_pairs} labelled pairs of "
-            f"{self.n_queries} queries; a label of {self.relevant} or more is relevant"
+            f"{self.n_queries} {half}queries; a label of {self.relevant} or more is relevant"
         )
         yield Table(
             ("judge's grade", "pairs", "relevant", "share", confidence, "probability"),
@@ -193,6 +196,7 @@ def calibrate_grades(
     model: str | None = None,
     rubric: str | None = None,
     examples: str | None = None,
+    held_out: bool | None = None,
 ) -> GradeCalibration:
     """Say from which grade on a judge's word should count, and how probable relevance is at each.
 
@@ -212,6 +216,7 @@ def calibrate_grades(
         model: the same.
         rubric: the same.
         examples: the same.
+        held_out: as for `agree`: whether to count only the queries whose labels are never examples.
 
     Raises:
         DataError: no pair has a label from both sides, or people found all or none relevant; or the
@@ -220,7 +225,15 @@ def calibrate_grades(
     """
     check_confidence(confidence)
     check_whole("folds", folds, least=2)
-    people, machine, labels = read_sides(human, judge, scale, asks, model, rubric, examples)
+    which = {"asks": asks, "model": model, "rubric": rubric}
+    shown = examples_shown(judge, **which) - {NO_EXAMPLES}
+    if examples is None and len(shown) == 1:
+        (examples,) = shown
+    people, machine, labels = read_sides(human, judge, scale, examples=examples, **which)
+    if held_out is None:
+        held_out = examples not in (None, NO_EXAMPLES)
+    if held_out:
+        people, machine = map(held_out_half, (people, machine))
     least = min(labels.low + 2, labels.high) if relevant is None else relevant
     if least not in range(labels.low + 1, labels.high + 1):
         raise UsageError(f"relevant: {least!r} is no label of the scale {labels} above its lowest")
@@ -275,6 +288,8 @@ def calibrate_grades(
             "human": people.name,
             "judge": machine.name,
             "design": design,
+            "examples": examples,
+            "held_out": held_out,
             "folds": folds,
             "confidence": confidence,
             "seed": seed,

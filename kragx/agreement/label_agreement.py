@@ -232,7 +232,7 @@ def agree(
         earlier = read_labels(judge, "judge", examples=NO_EXAMPLES, **which)
         earlier = replace(earlier, name=f"{earlier.name} without examples")
     if held_out := with_examples if held_out is None else held_out:
-        people, machine = map(_held_out, (people, machine))
+        people, machine = map(held_out_half, (people, machine))
     sides: dict[Side, Labels] = {"human": people, "judge": machine}
     out_of_scale = tuple(
         OutOfScale(side, *pair, grade)
@@ -327,7 +327,7 @@ def agree(
     return replace(agreement, notes=tuple(_notes(agreement, counts)))
 
 
-def _held_out(labels: Labels) -> Labels:
+def held_out_half(labels: Labels) -> Labels:
     """The labels of the queries whose labels are never examples."""
     own = {pair: grade for pair, grade in labels.grades.items() if is_held_out(pair[0])}
     return replace(labels, grades=own)

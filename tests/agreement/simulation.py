@@ -155,14 +155,30 @@ JUDGES = {
 query."""
 
 
+PANELS = {
+    "lenient, strict, noisy": ("lenient", "strict", "noisy"),
+    "lenient three times": ("lenient", "lenient", "lenient"),
+}
+"""Panels: errors of their own, and errors that all of them share in part."""
+
+
 def graded(rng, queries, kind, documents=5):
-    """(q, d) labels from 0 to 3 of people, and of a judge; deeper documents are less relevant."""
-    sees, noise, lean, by_query = JUDGES[kind]
+    """(q, d) labels from 0 to 3 of people, and of a judge; deeper documents are less relevant.
+
+    Of a panel the judge's are the medians of its votes.
+    """
     ease = rng.normal(0.5, 0.8, (queries, 1)) - 0.08 * np.arange(documents)
     latent = ease + rng.normal(0, 1, (queries, documents))
+    votes = [graded_by(rng, latent, own) for own in PANELS.get(kind, (kind,))]
+    return np.searchsorted(CUTS, latent), np.sort(votes, axis=0)[(len(votes) - 1) // 2]
+
+
+def graded_by(rng, latent, kind):
+    """(q, d) the grades of one judge."""
+    sees, noise, lean, by_query = JUDGES[kind]
     judged = sees * latent + noise * rng.normal(0, 1, latent.shape)
-    judged += lean + by_query * rng.normal(0, 1, (queries, 1))
-    return np.searchsorted(CUTS, latent), np.searchsorted(CUTS, judged)
+    judged += lean + by_query * rng.normal(0, 1, (len(latent), 1))
+    return np.searchsorted(CUTS, judged)
 
 
 BY_PROBABILITIES = {"precision@5(rel=2)": METRICS["precision@10"], "mrr@5(rel=2)": METRICS["MRR"]}
@@ -276,7 +292,7 @@ def usual_width(queries, pairs):
 def probabilities():
     """Print the table of metrics by probabilities."""
     precision, mrr = BY_PROBABILITIES
-    for kind in JUDGES:
+    for kind in (*JUDGES, *PANELS):
         cells = []
         for metric, labelled_, design in (
             (precision, 30, "queries"),

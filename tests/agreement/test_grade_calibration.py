@@ -15,7 +15,9 @@ from kragx.agreement.calibrated_means import JudgedDocuments, calibrated_means
 from kragx.agreement.grade_probabilities import isotonic
 from kragx.agreement.scoring import as_gold, scored_by
 from kragx.errors import DataError, UsageError
-from tests.agreement.simulation import JUDGES, graded, probability_coverage
+from kragx.judging.examples import is_held_out
+from kragx.judging.votes import decided
+from tests.agreement.simulation import CUTS, JUDGES, PANELS, graded, graded_by, probability_coverage
 from tests.thoroughness import examples
 
 values = st.lists(st.tuples(st.floats(0, 1), st.integers(1, 9)), min_size=1, max_size=8)
@@ -300,9 +302,26 @@ def test_each_mean_equals_the_metric_where_people_say_what_the_judge_says():
         assert mean.value == pytest.approx(mean.plain)
 
 
+@pytest.mark.parametrize(
+    ("panel", "nearer"), [("lenient, strict, noisy", 0.05), ("lenient three times", -0.01)]
+)
+def test_a_panel_moves_the_metric_towards_the_truth(panel, nearer):
+    """Where its judges' errors differ; one that all of them share stays."""
+    rng = np.random.default_rng(5)
+    latent = rng.normal(0.4, 1.3, (4_000, 5))
+    truth = (np.searchsorted(CUTS, latent) >= 2).mean()
+    votes = np.array([graded_by(rng, latent, kind) for kind in PANELS[panel]])
+    median = np.sort(votes, axis=0)[1]
+    rows = votes.reshape(3, -1).T[:200]
+    assert [decided(row.tolist(), "median") for row in rows] == median.ravel()[:200].tolist()
+    alone = np.mean([abs((own >= 2).mean() - truth) for own in votes])
+    together = abs((median >= 2).mean() - truth)
+    assert alone - together > nearer
+
+
 @pytest.mark.integration
 @pytest.mark.parametrize("design", ["queries", "random"])
-@pytest.mark.parametrize("kind", JUDGES)
+@pytest.mark.parametrize("kind", [*JUDGES, *PANELS])
 def test_precision_by_probabilities_covers(kind, design):
     """Of 2,000 runs 93 to 97 of 100 hold the truth; the mean is nearer to it than the judge's."""
     n = {"queries": 30, "random": 100}[design]
@@ -316,9 +335,27 @@ def test_precision_by_probabilities_covers(kind, design):
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("kind", JUDGES)
+@pytest.mark.parametrize("kind", [*JUDGES, *PANELS])
 def test_mrr_by_probabilities_covers(kind):
     """The same of a metric of order, which rests on whole queries."""
     held, mean, plain, truth = probability_coverage(kind, 30, 180, "mrr@5(rel=2)")
     assert 0.93 <= held <= 0.97
     assert abs(mean - truth) <= max(abs(plain - truth), 0.005)
+
+
+def test_examples_do_not_judge_themselves():
+    """Of a judge that was shown labels only the half counts whose labels are never examples."""
+    people, judge = graded(np.random.default_rng(3), 80, "lenient")
+    human, machine = (
+        {
+            f"q{i}": {f"d{at}": int(grade) for at, grade in enumerate(row)}
+            for i, row in enumerate(side)
+        }
+        for side in (people, judge)
+    )
+    whole = calibrate_grades(human, machine)
+    half = calibrate_grades(human, machine, held_out=True)
+    assert whole.n_queries == 80
+    assert half.n_queries == sum(map(is_held_out, human)) < 60
+    assert half.settings["held_out"] is True
+    assert "held-out" in str(half)
