@@ -259,7 +259,7 @@ def _baseline(
         irrelevant=float(means[0]) if n_irrelevant else None,
         gold=float(means[1]) if n_gold else None,
         grades={
-            float(grade): (int(irrelevant), int(gold))
+            int(grade) if grade == int(grade) else float(grade): (int(irrelevant), int(gold))
             for grade, (irrelevant, gold) in zip(scale, counts.T)
         },
         n_wrong=int((match & ~of_gold).sum()),

@@ -14,7 +14,7 @@ from kragx.agreement.model_families import kinship
 from kragx.agreement.probing import irrelevant
 from kragx.agreement.variants import VARIANTS
 from kragx.errors import DataError, UsageError
-from kragx.judging import Failure, Judge, Store
+from kragx.judging import Failure, Judge, Panel, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.rubric import Rubric
 from tests.judging.support import judge_of, openai_client
@@ -247,6 +247,19 @@ def test_what_is_added(store):
     assert "키워드: " in document_of(requests["keywords"])
     assert "살펴" in document_of(requests["verbose"])
     assert "Query" in requests["rubric-language"].messages[-1][1]
+
+
+def test_a_panel(store):
+    """Several judges are probed as one: by the mean of their votes, which is no whole number."""
+    blind = Judge(ScriptedClient(lambda _: 0, model="blind"), store=store)
+    knows = Judge(ScriptedClient(lambda r: 3 * answers(r), model="knows"), store=store)
+    panel = Panel([blind, knows], decide="mean")
+    found = probe(panel, many(), variants=["query"], models={"reranker": "knows"})
+    assert found.baseline.grades[1.5] == (0, 30)
+    assert (found.baseline.gold, found.baseline.n_recognised) == (1.5, 0)
+    assert found.baseline.auc == 1
+    assert "of one family" in found.warnings[-1]
+    assert "│ gold                 │" in str(found)
 
 
 def test_variants_that_are_named(store):
