@@ -216,6 +216,17 @@ class Facts:
         held[np.isin(facts, table.pair_gold[np.isnan(table.pair_score)]) & (held == 0)] = np.nan
         return HeldFacts(query, held, table.grade)
 
+    def deepest(self) -> dict[int, list[float | None]]:
+        """By row what is said of each fact at the deepest cut-off; None where it is not known."""
+        ends = [own[-1] if own else 0 for own in self.contexts or ()]
+        depths = np.zeros(int(self.rows.max(initial=-1)) + 1, np.int64)
+        depths[self.rows] = self.matches.n_docs if self.contexts is None else ends
+        facts = self.held(depths)
+        held: dict[int, list[float | None]] = {row: [] for row in self.rows.tolist()}
+        for row, value in zip(facts.query.tolist(), facts.held.tolist()):
+            held[row].append(None if np.isnan(value) else value)
+        return held
+
     def _judged(self, depths: Ints) -> Floats:
         """(f) what was said of each fact in the context of so many documents."""
         table, held = self.matches, np.zeros(len(self.matches.grade))

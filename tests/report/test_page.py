@@ -102,6 +102,29 @@ def test_the_page_holds_ranks_scores_and_texts(tmp_path, gold, run):
     assert detail[0]["pairs"] == [[[1, 0, 1.0]]]
 
 
+def test_facts_and_what_each_retriever_holds_of_them(tmp_path):
+    """A question's facts with their importance, and how far each retriever holds each of them."""
+    facts = ["within 14 days", {"text": "by post", "importance": "okay"}]
+    gold = GoldDataset(
+        (
+            Query("q1", "How?", (Gold("d"),), metadata={"facts": facts}),
+            Query("q2", "What?", (Gold("d"),), metadata={"facts": "none"}),
+        )
+    )
+    run = Run({"q1": Retrieved((Doc("d", "within 14 days"), Doc("e", "by post")))}, name="a")
+    whole = replace(gold, queries=gold.queries[:1])
+    metrics = ["recall@5", "context_completeness@1"]
+    evaluation = evaluate(whole, run, match="id", facts_match="text", metrics=metrics)
+    write_html([evaluation], tmp_path / "r.html", runs={"a": run})
+    (question,) = parts(tmp_path / "r.html")["detail-0"]
+    assert question["facts"] == [["within 14 days", 1], ["by post", 0]]
+    assert question["held"] == [[[1.0, 0.0]]]
+    plain = evaluate(gold, run, match="id", metrics=["recall@5"])
+    write_html([plain], tmp_path / "p.html", runs={"a": run})
+    shown = parts(tmp_path / "p.html")["detail-0"]
+    assert [(len(one["facts"]), one["held"]) for one in shown] == [(2, [[[]]]), (0, [[[]]])]
+
+
 def test_nothing_of_the_data_stands_in_the_markup(tmp_path, gold, run):
     """Hostile texts occur in compressed blocks only; the title's are escaped."""
     data, page = written(tmp_path, gold, run)

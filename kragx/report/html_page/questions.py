@@ -39,6 +39,7 @@ class Questions:
             for match, matcher in sources.matchers.items()
             if match in grid.cells and matcher.members
         }
+        self._held = {id(cell): _held(cell) for cell in grid}
         self._decided = {
             id(cell): self._decided_rows(decisions, cell)
             for match, decisions in self._decisions.items()
@@ -72,6 +73,7 @@ class Questions:
             "pool": [self._pool(position, of_match) for of_match in self._grid.cells.values()],
             "reference": query.reference,
             "facts": _facts(query),
+            "held": by_cell(lambda _, cell, row: self._held[id(cell)].get(row, [])),
             "runs": self._runs(position),
             "pairs": by_cell(self._pairs),
             "reasons": by_cell(self._reasons),
@@ -171,6 +173,13 @@ class Questions:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MatchWarning)  # evaluate says them
             return dict(enumerate(decisions.of(cell.evaluation.name, items)))
+
+
+def _held(cell: Cell) -> Mapping[int, list[float | None]]:
+    """By row how far a retriever's documents hold each fact; nothing where no metric asked."""
+    evidence = cell.evaluation.evidence
+    facts = None if evidence is None else evidence.matched_facts
+    return {} if facts is None else facts.deepest()
 
 
 def _facts(query: Query) -> list[list[Any]]:

@@ -93,6 +93,7 @@ function listOf(detail, side) {
   return {
     side, retriever, run, scores,
     docs: (run?.docs || []).map(([id, text, score, repeated]) => ({ id, text, score, repeated })),
+    held: detail.held[state.match][column] || [],
     judgements: (detail.reasons[state.match][column] || []).map(([doc, gold, grade, why]) => ({ doc, gold, grade, why })),
     decisions: (detail.decided[state.match][column] || []).map(([doc, gold, verdict, ...steps]) => ({ doc, gold, verdict, steps })),
   };
@@ -111,6 +112,8 @@ function questionHead(query) {
     el("div.tags", {}, slices().filter((slice) => slice.value !== null && slice.rows.includes(query)).map((slice) => el("span.tag", {}, `${plain(fieldName(slice.field))}: `, name(slice.value)))));
 }
 
+const HELD = new Map([[1, "held"], [0.5, "partlyHeld"], [0, "notHeld"], [null, "notKnownHeld"]]);
+
 function questionBody(question, { facts, reference }) {
   const { compared, lists } = question, shared = vocabulary(compared.flatMap((item) => item.texts));
   return [
@@ -119,7 +122,8 @@ function questionBody(question, { facts, reference }) {
     allRetrievers(question.query),
     el("div.sides" + (lists.length > 1 ? ".two" : ""), {}, goldSide(question), lists.map((list) => listSide(question, list, shared))),
     el("section.notes", {},
-      facts?.length ? [el("h3", {}, t("facts")), el("ul", {}, facts.map(([fact, vital]) => el("li", { dir: "auto" }, shown(fact), vital ? null : el("span.muted", {}, ` (${t("okay")})`))))] : null,
+      facts?.length ? [el("h3", {}, t("facts")), el("ul", {}, facts.map(([fact, vital], number) => el("li", { dir: "auto" }, shown(fact), vital ? null : el("span.muted", {}, ` (${t("okay")})`),
+        lists.map(({ held, side, retriever }) => held.length ? el("span.held.series-" + side, {}, ` ${retrieverName(retriever)}: ${t(HELD.get(held[number]))}`) : null))))] : null,
       reference ? [el("h3", {}, t("reference")), el("p", { dir: "auto" }, shown(reference))] : null),
   ];
 }
