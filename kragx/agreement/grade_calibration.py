@@ -34,7 +34,9 @@ from kragx.comparison.statistics import (
 )
 from kragx.data import Run
 from kragx.errors import DataError, UsageError, check_whole
+from kragx.judging.rubric import read_rubric
 from kragx.judging.store.qrels import NO_EXAMPLES
+from kragx.judging.store.wordings import is_file
 from kragx.metrics import Bools, Floats, parse
 from kragx.printing import Line, Part, Result, Table, interval, number, percent, warning
 
@@ -207,7 +209,8 @@ def calibrate_grades(
         metrics: metric strings; each needs a cut (``@10``). Precision is estimated from any pairs
             that were drawn at random, any other metric from whole queries. Without any, precision
             at 10 of what is relevant.
-        relevant: the least of people's labels that is relevant; None for 2 above the lowest.
+        relevant: the least of people's labels that is relevant; None for the cut of the rubric
+            whose file is named, else 2 above the lowest.
         scale: of people's labels; None for that of the labels there are.
         folds: of cross-validation, by query.
         confidence: of the intervals.
@@ -234,6 +237,8 @@ def calibrate_grades(
         held_out = examples not in (None, NO_EXAMPLES)
     if held_out:
         people, machine = map(held_out_half, (people, machine))
+    if relevant is None and rubric is not None and is_file(rubric):
+        relevant = read_rubric(rubric).match_from
     least = min(labels.low + 2, labels.high) if relevant is None else relevant
     if least not in range(labels.low + 1, labels.high + 1):
         raise UsageError(f"relevant: {least!r} is no label of the scale {labels} above its lowest")

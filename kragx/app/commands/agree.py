@@ -79,7 +79,10 @@ def calibrate(
     metric: opt.Metrics = None,
     relevant: Annotated[
         int | None,
-        typer.Option(help="The least label that is relevant (default: 2 above the lowest)."),
+        typer.Option(
+            help="The least label that is relevant (default: 2 above the lowest; with a "
+            "rubric's file its cut)."
+        ),
     ] = None,
     scale: opt.ScaleOfLabels = None,
     asks: opt.Asks = None,

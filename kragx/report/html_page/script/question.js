@@ -239,7 +239,7 @@ function listSide(question, list, shared) {
 /** What stands beside documents: scores against the threshold, or a plain yes. */
 function scoreHelp() {
   const { threshold, near, top, pool, label: matcher } = match();
-  if (pool) return t("help_pool");
+  if (pool) return t("help_pool", pool.rel);
   return threshold === null ? t("help_yes", matcher) : t(top > 1 ? "help_gradeScore" : "help_score", matcher, asWritten(threshold), asWritten(near));
 }
 
