@@ -31,6 +31,7 @@ from kragx.judging import Store
 from kragx.judging.keys import key_of
 from kragx.judging.store import Address
 from kragx.judging.store.qrels import Graded, examples_of, graded_once, grades, models_of
+from kragx.judging.store.wordings import is_named, named, wording_of
 
 Pair = tuple[str, str]
 """A query id and a document id."""
@@ -326,6 +327,7 @@ def asked_in(store: Store) -> str:
 def examples_in(store: Store, asks: str | None, model: str | None, rubric: str | None) -> set[str]:
     """The names of the examples that grades of a judge were given with; `NO_EXAMPLES` for none."""
     asks, models = asks or asked_in(store), models_of(model)
+    wanted = None if rubric is None else named(rubric)
     return {
         examples_of(question)
         for record in store.records()
@@ -334,7 +336,7 @@ def examples_in(store: Store, asks: str | None, model: str | None, rubric: str |
         and "grade" in record
         and question["asks"] == asks
         and (models is None or question["client"].get("model") in models)
-        and rubric in (None, question["rubric"]["id"])
+        and (wanted is None or is_named(wording_of(question), wanted))
     }
 
 

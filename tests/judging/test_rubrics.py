@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from kragx import GoldDataset, evaluate
 from kragx.agreement.calibration import calibrate
 from kragx.agreement.grade_calibration import calibrate_grades
+from kragx.agreement.label_files import examples_in
 from kragx.agreement.labels import read_labels
 from kragx.comparison import check_comparable
 from kragx.errors import DataError, UsageError
@@ -334,3 +335,20 @@ def test_a_rubric_is_for_its_own_kind_of_answer(store):
     match = result.settings["match"]
     assert (match["rubric"], match["threshold"], match["top"]) == ("support-auto-1", 2, 3)
     assert "wording" not in match
+
+
+def test_examples_are_known_by_a_rubrics_file(store, tmp_path):
+    """With the file, too, it is known that grades came after examples, and half is held out."""
+    file = graded_by(store, tmp_path / "mine.yaml", "How good is it?")
+    question = Question(
+        read_rubric(file),
+        "a document",
+        query="?",
+        query_id="q",
+        document_id="d",
+        examples=(Example("an old one", 1, query="before"),),
+        examples_name="labels",
+    )
+    judge_of(ScriptedClient([2]), store).judge([question])
+    with Store(store) as opened:
+        assert examples_in(opened, "relevance", None, file) == {"labels"}
