@@ -20,7 +20,7 @@ from kragx.judging.store.address import Address, NoStoreError
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL")
 _TABLES = "SELECT name FROM sqlite_master"
 _PATIENCE = 10  # seconds to wait for a database server
-_MAKING = 5_707_241_101  # the advisory lock of whoever makes the tables
+_ALONE = text("SELECT pg_advisory_xact_lock(5707241101)")  # who makes or changes the tables
 
 
 class Opened(NamedTuple):
@@ -29,7 +29,7 @@ class Opened(NamedTuple):
     Attributes:
         connection: the connection.
         read_only: whether there is no right to write.
-        lacking: the columns of attempts that a file of an earlier kragx, which may only be read,
+        lacking: the columns of attempts that a store of an earlier kragx, which may only be read,
             has not got.
     """
 
@@ -69,6 +69,26 @@ def transaction(connection: Connection, *, write: bool = False) -> Iterator[Conn
         yield connection
 
 
+_COLUMNS = {
+    "sqlite": "SELECT name FROM pragma_table_info('attempts')",
+    "postgresql": "SELECT column_name FROM information_schema.columns "
+    f"WHERE table_schema = '{tables.SCHEMA}' AND table_name = 'attempts'",
+}
+_ATTEMPTS = {"sqlite": "attempts", "postgresql": f"{tables.SCHEMA}.attempts"}
+
+
+def _lacking(connection: Connection) -> frozenset[str]:
+    """The columns of attempts that a store of an earlier kragx has not got."""
+    return frozenset(tables.LATER) - _names(connection, _COLUMNS[connection.dialect.name])
+
+
+def _add_lacking(connection: Connection) -> None:
+    attempts = _ATTEMPTS[connection.dialect.name]
+    for name in _lacking(connection):  # another process may have been faster
+        kind = tables.attempts.c[name].type.compile(connection.dialect)
+        connection.exec_driver_sql(f"ALTER TABLE {attempts} ADD COLUMN {name} {kind}")
+
+
 # -- SQLite --------------------------------------------------------------------------------------
 
 
@@ -89,9 +109,7 @@ def _sqlite(path: Path, make: bool) -> Opened:
             lacks_tables = tables.LATER_TABLES - _names(connection, _TABLES)
         if not read_only and (lacking or lacks_tables):
             with transaction(connection, write=True):
-                for name in _lacking(connection):  # another process may be faster
-                    kind = tables.attempts.c[name].type.compile(connection.dialect)
-                    connection.exec_driver_sql(f"ALTER TABLE attempts ADD COLUMN {name} {kind}")
+                _add_lacking(connection)
                 for statement in tables.of_sqlite() if lacks_tables else ():
                     connection.exec_driver_sql(statement)
             lacking = frozenset()
@@ -99,11 +117,6 @@ def _sqlite(path: Path, make: bool) -> Opened:
         connection.close()
         raise
     return Opened(connection, read_only, lacking)
-
-
-def _lacking(connection: Connection) -> frozenset[str]:
-    names = _names(connection, "SELECT name FROM pragma_table_info('attempts')")
-    return frozenset(tables.LATER) - names
 
 
 def _names(connection: Connection, query: str) -> set[str]:
@@ -174,16 +187,23 @@ def _postgresql(address: Address, make: bool) -> Opened:
             if not make:
                 raise NoStoreError(f"{address}: there is no judgement store")
             with connection.begin():
-                connection.execute(text(f"SELECT pg_advisory_xact_lock({_MAKING})"))
+                connection.execute(_ALONE)
                 version, read_only = _state(connection)
                 if version is None:  # else another process was faster
                     _make(connection)
                     version, read_only = _state(connection)
         _check(str(address), version or 0)
+        with connection.begin():
+            lacking = _lacking(connection)
+        if lacking and not read_only:
+            with connection.begin():
+                connection.execute(_ALONE)
+                _add_lacking(connection)
+            lacking = frozenset()
     except BaseException:
         connection.close()
         raise
-    return Opened(connection, read_only)
+    return Opened(connection, read_only, lacking)
 
 
 def _state(connection: Connection) -> tuple[int | None, bool]:
