@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import os
 import re
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,8 @@ from kragx.judging.clients import checks
 from kragx.judging.clients.completion import read_response
 from kragx.judging.clients.dialect import AnswerFormat, Dialect, LimitName, Speaker
 from kragx.judging.clients.failures import failed
-from kragx.judging.clients.http import UnreadableError, bounded
+from kragx.judging.clients.http import UnreadableError, bounded, trusted
+from kragx.judging.clients.pools import Pools
 from kragx.plugins import (
     check_options,
     named_secret,
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _SHOWN = 20_000  # characters of an error that are looked at
-# A pool of connections looks at all of them when a call begins and when it ends; one pool for
-# dozens of calls at once would spend a fifth of the time so.
-_POOLS = 4
 _CONNECT = 10.0  # seconds; what takes longer is no server that listens
 
 # Reasoning models refuse a temperature, so it is left out for them unless asked for.
@@ -97,7 +94,7 @@ class OpenAIClient:
     )
     api_version: Annotated[str | None, optional(checks.text)] = None
     logprobs: bool = False
-    _open: dict[asyncio.AbstractEventLoop, deque[Any]] = field(
+    _open: dict[asyncio.AbstractEventLoop, Pools] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -203,8 +200,9 @@ class OpenAIClient:
         try:
             # The whole of it: a server that sends on and on, a byte at a time, is no answer either.
             async with asyncio.timeout(request.timeout):
-                completions = self._client().chat.completions
-                return (await completions.with_raw_response.create(**options)).http_response
+                with self._pools().client() as client:
+                    completions = client.chat.completions.with_raw_response
+                    return (await completions.create(**options)).http_response
         except TimeoutError:
             return Failure("timeout", f"no answer in {request.timeout:g} s", again=True)
         except openai.APIStatusError as error:
@@ -247,8 +245,9 @@ class OpenAIClient:
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        for client in self._open.pop(asyncio.get_running_loop(), ()):
-            await client.close()
+        pools = self._open.pop(asyncio.get_running_loop(), None)
+        if pools is not None:
+            await pools.close()
 
     @property
     def _sampling(self) -> dict[str, Any]:
@@ -265,15 +264,14 @@ class OpenAIClient:
         }
         return {name: value for name, value in options.items() if value is not None}
 
-    def _client(self) -> AsyncOpenAI:
+    def _pools(self) -> Pools:
         loop = asyncio.get_running_loop()
-        clients = self._open.setdefault(loop, deque())
-        if len(clients) < _POOLS:
+        if loop not in self._open:
             from openai import DefaultAsyncHttpxClient
 
-            clients.append(self._made(bounded(DefaultAsyncHttpxClient())))
-        clients.rotate()
-        return clients[0]  # type: ignore[no-any-return]  # one was made
+            kind = DefaultAsyncHttpxClient
+            self._open[loop] = Pools(lambda: self._made(bounded(kind(verify=trusted(kind)))))
+        return self._open[loop]
 
     def _made(self, http_client: Any) -> AsyncOpenAI:
         from openai import AsyncAzureOpenAI, AsyncOpenAI
