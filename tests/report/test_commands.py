@@ -115,6 +115,7 @@ def test_the_csv_of_queries_opens_in_excel(kragx, here, config):
             "recall@5": "1.0",
             "failure": "",
             "query_type": "쉬움",
+            "answerable": "",
             "query": "'=1+1",
         }
     ]

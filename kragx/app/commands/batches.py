@@ -14,7 +14,7 @@ from kragx.app.config import RunConfig, load
 from kragx.app.folder.written import claimed
 from kragx.errors import DataError, JudgingError, RetrieverError, UsageError
 from kragx.judging import DEFAULT_STORE, Judge
-from kragx.judging.batches.collecting import Overview, look_after
+from kragx.judging.batches.collecting import ELSEWHERE, Overview, look_after
 from kragx.judging.batches.lines import MOST_REQUESTS
 from kragx.judging.batches.submitting import submit as submit_parcel
 from kragx.judging.loop import run_sync
@@ -134,10 +134,11 @@ def collect(
     lost or stored twice if it is interrupted.
     """
     overviews = _each_store(config, settings, store, collect=True)
+    if not any(overview.is_there for overview in overviews):
+        names = ", ".join(str(overview.store) for overview in overviews)
+        raise DataError(f"{names}: there is no such store", remedy=ELSEWHERE)
     for overview in overviews:
         show(format, overview.describe, overview.to_dict)
-    if not any(overview.is_there for overview in overviews):
-        raise typer.Exit(DataError.exit_code)
     if any(overview.n_pending for overview in overviews):
         raise typer.Exit(JudgingError.exit_code)
 

@@ -33,6 +33,7 @@ from kragx.secrets import Secrets
 _TOGETHER = 1000  # rows in a commit
 _DOWNLOADS = 3  # of a file that comes in half
 _NOTHING = Spent()  # is reserved for a call that has ended
+ELSEWHERE = "go to the folder of the submit, or name its config or store"
 _SHOWN = 5  # batches that are done
 
 
@@ -107,8 +108,7 @@ class Overview(Result):
             yield Line(
                 f"{self.store}: no batch was ever submitted"
                 if self.is_there
-                else f"{self.store}: there is no such store; go to the folder of the submit, "
-                "or name its config or store"
+                else f"{self.store}: there is no such store; {ELSEWHERE}"
             )
             return
         done = [entry for entry in self.batches if not entry[0].is_open]

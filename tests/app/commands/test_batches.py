@@ -132,7 +132,7 @@ def test_submit_collect_run(kragx, config, server):
 def test_nothing_there(kragx, here):
     """No store is said to be none, and a config that judges nothing is an error."""
     nowhere = kragx("judge", "collect")
-    assert "there is no such store; go to the folder of the submit" in nowhere.out
+    assert "there is no such store; go to the folder of the submit" in " ".join(nowhere.err.split())
     assert nowhere.code == 3
     Path("gold.jsonl").write_text('{"query_id": "q", "query": "why?", "gold": [{"text": "x"}]}')
     Path("kragx.yaml").write_text("dataset: gold.jsonl\nretrievers: {one: {results: gold.jsonl}}")
