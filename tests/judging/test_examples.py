@@ -522,6 +522,12 @@ def test_a_panel_shows_the_same_to_all_its_judges(store):
 
 
 def test_where_n_belongs():
-    """`n` beside `examples` is an error that says where it goes."""
-    with pytest.raises(UsageError, match=r"judge.n: .*examples: \{labels: \.\.\., n: 4\}"):
-        read_judge({"model": "m", "examples": "human.qrels", "n": 4})
+    """`n` may stand beside `examples`, too; two that differ are an error."""
+    beside = {"model": "m", "examples": LABELS, "n": 2}
+    assert read_judge(beside).examples == Examples(LABELS, n=2)
+    assert read_judge({**beside, "examples": {"labels": LABELS, "n": 2}}).examples.n == 2
+    assert read_judge({**beside, "examples": None}).examples is None
+    with pytest.raises(UsageError, match=r"judge\.n: 2, and judge\.examples\.n: 3; keep one"):
+        read_judge({**beside, "examples": {"labels": LABELS, "n": 3}})
+    with pytest.raises(UsageError, match=r"judge\.n: unknown option"):
+        read_judge({"model": "m", "n": 2})
