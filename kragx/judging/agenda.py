@@ -11,7 +11,7 @@ from itertools import islice
 from kragx.judging.question import Judgement
 from kragx.judging.store import Store, StoreFailedError
 
-_BLOCK = 2  # rounds of questions that are claimed together
+_FEW = 16  # workers; more of them claim what they ask in two rounds, as that costs as much
 _RENEWAL = 10.0  # seconds; a third of what a claim lasts
 _WAITS = (0.02, 1.0)  # seconds between two looks at what others are asking: the first, the longest
 
@@ -99,7 +99,8 @@ class Agenda:
 
     async def _claim(self) -> bool:
         """Claim the next keys, and put those that others hold last; whether one has a turn."""
-        keys = [key for key in islice(self._keys, _BLOCK * self._at_once) if key not in self._own]
+        block = self._at_once * (1 if self._at_once < _FEW else 2)
+        keys = [key for key in islice(self._keys, block) if key not in self._own]
         store = self._store
         claimed = await store.aside(store.claim, keys)
         # Whoever submits leaves out what is claimed, and what was submitted before is seen here.
