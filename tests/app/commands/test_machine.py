@@ -76,7 +76,7 @@ class Mine:
         ("app.commands.score.write_records", ("match", "{}")),
         ("app.commands.threshold.show", ("threshold", "sweep", "{}")),
         ("matchers.matching._checked", ("score", "{}", "--match", "my_matcher:Mine")),
-        ("app.commands.gold.show", ("gold", "validate", "{}")),
+        ("app.commands.gold_validate.show", ("gold", "validate", "{}")),
     ],
 )
 def test_a_mistake_in_each_command(kragx, jsonl, module, monkeypatch, place, args):

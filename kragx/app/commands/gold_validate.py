@@ -1,0 +1,68 @@
+"""`kragx gold validate`: every problem of a gold set."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show
+from kragx.data import validation
+from kragx.errors import DataError, UsageError
+
+
+def validate(
+    file: Annotated[
+        Path,
+        opt.argument(
+            metavar="FILE",
+            help="A gold set in any format, or a config (.yaml), whose gold set, corpus and "
+            "targets are taken.",
+        ),
+    ],
+    corpus: Annotated[
+        Path | None,
+        typer.Option(help="File or folder (id, text) from which all gold must come."),
+    ] = None,
+    gold_format: Annotated[
+        str | None, typer.Option("--input-format", help="Of the gold set (default: recognised).")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="Of tables: field=column; repeat, for example query_id=No."),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Of CSV (default: utf-8, then cp949).")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="End with 3 for warnings too.")] = False,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Report every problem of a gold set, and what it holds.
+
+    Errors, which every command refuses, end it with 3.
+    """
+    options: dict[str, Any] = {}
+    if file.suffix in (".yaml", ".yml"):
+        from kragx.app.config import load_dataset_config  # takes longer than all the rest
+
+        dataset = load_dataset_config(file)
+        options = dataset.model_dump(include={"format", "columns", "encoding", "targets"})
+        file, corpus = dataset.path, corpus or dataset.corpus
+    options |= opt.given(
+        corpus=corpus and str(corpus),
+        format=gold_format,
+        columns=column and _columns(column),
+        encoding=encoding,
+    )
+    result = validation.validate(str(file), **options)
+    show(format, result.describe, result.to_dict)
+    if result.n_errors or (strict and result.n_warnings):
+        raise typer.Exit(DataError.exit_code)
+
+
+def _columns(options: list[str]) -> dict[str, str]:
+    columns = [option.partition("=") for option in options]
+    for field, equals, column in columns:
+        if not (field and column):
+            raise UsageError(f"--column {field}{equals}{column}: write field=column")
+    return {field: column for field, _, column in columns}
