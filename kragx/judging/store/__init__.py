@@ -5,7 +5,7 @@ are committed within milliseconds of their answers, so that whatever ends a run,
 too, loses only what was in flight.
 """
 
-from kragx.judging.store.address import Address, NoStoreError, StoreFailedError, is_url
+from kragx.data.databases import Address, NoStoreError, StoreFailedError, is_url
 from kragx.judging.store.records import exported, record
 from kragx.judging.store.store import Store
 from kragx.judging.store.values import now, storable

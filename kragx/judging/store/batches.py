@@ -6,9 +6,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, insert, inspect, select, text
 
+from kragx.data.databases.database import insert_rows, rows_of
 from kragx.judging.store.batch import Batch, in_order
 from kragx.judging.store.claims import live
-from kragx.judging.store.database import Database, insert_rows, rows_of
+from kragx.judging.store.database import Database
 from kragx.judging.store.tables import SCHEMA, attempts, batch_questions, batch_states, claims
 from kragx.judging.store.values import now
 
@@ -75,7 +76,7 @@ class Register:
                     for key, (rubric, tokens) in questions.items()
                     if key in free
                 ]
-                insert_rows(db, "batch_questions", rows)
+                insert_rows(db, batch_questions, rows)
             return free
 
         return self._database.do(work, write=True)
@@ -113,7 +114,7 @@ class Register:
 def _alone(db: Connection, *tables: Table) -> None:
     """Let nobody else say anything of batches, and in these tables, until the transaction ends."""
     if db.dialect.name == "postgresql":  # an SQLite file has one writer at a time
-        names = ", ".join(f"{SCHEMA}.{table.name}" for table in (batch_states, *tables))
+        names = ", ".join(f"{SCHEMA.name}.{table.name}" for table in (batch_states, *tables))
         db.execute(text(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE"))
 
 

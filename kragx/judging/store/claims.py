@@ -16,7 +16,8 @@ from pathlib import Path
 
 from sqlalchemy import ColumnElement, Connection, delete, literal_column, or_, select, update
 
-from kragx.judging.store.database import Database, insert_rows
+from kragx.data.databases.database import insert_rows
+from kragx.judging.store.database import Database
 from kragx.judging.store.tables import claims
 
 LASTS = 30.0
@@ -85,7 +86,7 @@ class Claims:
         """Those of some keys that are one's own, after claiming all that are nobody's."""
         # In one order, lest two that claim at once wait for each other.
         rows = [{"key": key, "owner": self._owner} for key in sorted(keys)]
-        insert_rows(db, "claims", rows, until=_now(db) + LASTS)
+        insert_rows(db, claims, rows, until=_now(db) + LASTS)
         own = select(_OWN.key).where(_OWN.key.in_(keys), _OWN.owner == self._owner)
         return frozenset(db.scalars(own))
 

@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from kragx.data.databases import Address, StoreFailedError
 from kragx.errors import DataError, shorten
 from kragx.judging.client import words_of
 from kragx.judging.question import Judgement
-from kragx.judging.store.address import Address, StoreFailedError
 from kragx.judging.store.records import Exported, record
 from kragx.judging.store.values import COLUMNS, VALUES, attempt_of, now, storable
 from kragx.judging.tally import Spent

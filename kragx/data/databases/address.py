@@ -1,4 +1,4 @@
-"""Where a judgement store is: a file, or a PostgreSQL database, whose password nobody is shown."""
+"""Where a database is: a file, or a PostgreSQL database, whose password nobody is shown."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _PASSWORD = re.compile(r"([?&][a-z_]*pass[a-z_]*=)[^&#]*", re.I)
 
 
 class NoStoreError(DataError):
-    """There is no judgement store at an address."""
+    """There is no such database at an address."""
 
 
 class StoreFailedError(DataError):
-    """A store cannot be read or takes nothing: a full disk, a database that does not answer."""
+    """A database cannot be read or takes nothing: a full disk, a server that does not answer."""
 
 
 @dataclass(frozen=True)

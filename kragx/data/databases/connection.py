@@ -1,4 +1,4 @@
-"""Opening a judgement store: an SQLite file, or PostgreSQL; made where it is new."""
+"""Opening a database: an SQLite file, or PostgreSQL; made where it is new."""
 
 import os
 import sqlite3
@@ -11,46 +11,48 @@ from sqlalchemy import Connection, create_engine, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from kragx.data.databases.address import Address, NoStoreError
+from kragx.data.databases.schema import Schema
 from kragx.data.sqlite import connect
 from kragx.errors import DataError, needing
-from kragx.judging.store import tables
-from kragx.judging.store.address import Address, NoStoreError
 
 # With a write-ahead log a killed process loses nothing; a power cut, the last moments.
 _PRAGMAS = ("journal_mode = WAL", "synchronous = NORMAL")
 _TABLES = "SELECT name FROM sqlite_master"
 _PATIENCE = 10  # seconds to wait for a database server
-_ALONE = text("SELECT pg_advisory_xact_lock(5707241101)")  # who makes or changes the tables
 
 
 class Opened(NamedTuple):
-    """A connection to a store.
+    """A connection to a database.
 
     Attributes:
         connection: the connection.
         read_only: whether there is no right to write.
-        lacking: the columns of attempts that a store of an earlier kragx, which may only be read,
+        lacking: the (table, column) that a database of an earlier kragx, which may only be read,
             has not got.
     """
 
     connection: Connection
     read_only: bool
-    lacking: frozenset[str] = frozenset()
+    lacking: frozenset[tuple[str, str]] = frozenset()
 
 
-def opened(address: Address, *, make: bool) -> Opened:
-    """A connection to a store.
+def opened(address: Address, schema: Schema, *, make: bool) -> Opened:
+    """A connection to a database.
 
     Args:
         address: where it is.
+        schema: what it holds.
         make: whether one that does not exist is made.
 
     Raises:
         NoStoreError: there is none.
-        DataError: it is no judgement store, or one of a later kragx.
+        DataError: it holds something else, or is of a later kragx.
         SQLAlchemyError, OSError: it cannot be opened.
     """
-    return _sqlite(address.path, make) if address.path else _postgresql(address, make)
+    if address.path:
+        return _sqlite(address.path, schema, make)
+    return _postgresql(address, schema, make)
 
 
 def reason(error: BaseException) -> str:
@@ -70,47 +72,56 @@ def transaction(connection: Connection, *, write: bool = False) -> Iterator[Conn
 
 
 _COLUMNS = {
-    "sqlite": "SELECT name FROM pragma_table_info('attempts')",
+    "sqlite": "SELECT name FROM pragma_table_info(:table)",
     "postgresql": "SELECT column_name FROM information_schema.columns "
-    f"WHERE table_schema = '{tables.SCHEMA}' AND table_name = 'attempts'",
+    "WHERE table_schema = :schema AND table_name = :table",
 }
-_ATTEMPTS = {"sqlite": "attempts", "postgresql": f"{tables.SCHEMA}.attempts"}
 
 
-def _lacking(connection: Connection) -> frozenset[str]:
-    """The columns of attempts that a store of an earlier kragx has not got."""
-    return frozenset(tables.LATER) - _names(connection, _COLUMNS[connection.dialect.name])
+def _lacking(connection: Connection, schema: Schema) -> frozenset[tuple[str, str]]:
+    """The (table, column) that a database of an earlier kragx has not got."""
+    query = text(_COLUMNS[connection.dialect.name])
+    lacking: set[tuple[str, str]] = set()
+    for table, columns in schema.later.items():
+        values = {"schema": schema.name, "table": table}
+        own = {name: values[name] for name in query.compile().params}
+        present = set(connection.scalars(query, own))
+        lacking |= {(table, column) for column in columns if column not in present}
+    return frozenset(lacking)
 
 
-def _add_lacking(connection: Connection) -> None:
-    attempts = _ATTEMPTS[connection.dialect.name]
-    for name in _lacking(connection):  # another process may have been faster
-        kind = tables.attempts.c[name].type.compile(connection.dialect)
-        connection.exec_driver_sql(f"ALTER TABLE {attempts} ADD COLUMN {name} {kind}")
+def _add_lacking(connection: Connection, schema: Schema) -> None:
+    within = f"{schema.name}." if connection.dialect.name == "postgresql" else ""
+    for table, name in _lacking(connection, schema):  # another process may have been faster
+        kind = schema.tables[table].c[name].type.compile(connection.dialect)
+        connection.exec_driver_sql(f"ALTER TABLE {within}{table} ADD COLUMN {name} {kind}")
 
 
 # -- SQLite --------------------------------------------------------------------------------------
 
 
-def _sqlite(path: Path, make: bool) -> Opened:
+def _sqlite(path: Path, schema: Schema, make: bool) -> Opened:
     if not (make or path.exists()):
-        raise NoStoreError(f"{path}: there is no judgement store")
+        raise NoStoreError(f"{path}: there is no {schema.what}")
     read_only = path.exists() and not _may_write(path)
 
     def driver() -> sqlite3.Connection:
         if read_only:
-            return _readable(path)
-        return connect(path, tables.of_sqlite(), tables.VERSION, _PRAGMAS)
+            return _readable(path, schema)
+        return connect(path, schema.of_sqlite(), schema.version, _PRAGMAS)
 
     connection = create_engine("sqlite://", creator=driver, poolclass=NullPool).connect()
     try:
         with transaction(connection):
-            lacking = _lacking(connection)
-            lacks_tables = tables.LATER_TABLES - _names(connection, _TABLES)
+            names = set(connection.exec_driver_sql(_TABLES).scalars())
+            if schema.first not in names:
+                raise DataError(f"{path}: an SQLite file of something else; name another")
+            lacking = _lacking(connection, schema)
+            lacks_tables = schema.later_tables - names
         if not read_only and (lacking or lacks_tables):
             with transaction(connection, write=True):
-                _add_lacking(connection)
-                for statement in tables.of_sqlite() if lacks_tables else ():
+                _add_lacking(connection, schema)
+                for statement in schema.of_sqlite() if lacks_tables else ():
                     connection.exec_driver_sql(statement)
             lacking = frozenset()
     except BaseException:
@@ -119,16 +130,12 @@ def _sqlite(path: Path, make: bool) -> Opened:
     return Opened(connection, read_only, lacking)
 
 
-def _names(connection: Connection, query: str) -> set[str]:
-    return {name for (name,) in connection.exec_driver_sql(query)}
-
-
 def _may_write(path: Path) -> bool:
     effective = os.access in os.supports_effective_ids
     return all(os.access(one, os.W_OK, effective_ids=effective) for one in (path, path.parent))
 
 
-def _readable(path: Path) -> sqlite3.Connection:
+def _readable(path: Path, schema: Schema) -> sqlite3.Connection:
     """A connection that only reads."""
     log = path.with_name(f"{path.name}-wal")
     # Without the right to make the files that SQLite has beside one, it reads a file that it is
@@ -138,7 +145,7 @@ def _readable(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
         try:
             (version,) = db.execute("PRAGMA user_version").fetchone()
-            _check(str(path), version)
+            _check(str(path), version, schema)
         except sqlite3.OperationalError:
             db.close()
             if way == ways[-1]:
@@ -151,12 +158,12 @@ def _readable(path: Path) -> sqlite3.Connection:
     raise AssertionError
 
 
-def _check(name: str, version: int) -> None:
+def _check(name: str, version: int, schema: Schema) -> None:
     if version == 0:
-        raise DataError(f"{name}: no judgement store")
-    if version > tables.VERSION:
+        raise DataError(f"{name}: no {schema.what}")
+    if version > schema.version:
         raise DataError(
-            f"{name}: of version {version}; this kragx knows {tables.VERSION}: use a newer kragx, "
+            f"{name}: of version {version}; this kragx knows {schema.version}: use a newer kragx, "
             "or another store"
         )
 
@@ -164,7 +171,7 @@ def _check(name: str, version: int) -> None:
 # -- PostgreSQL ----------------------------------------------------------------------------------
 
 
-def _postgresql(address: Address, make: bool) -> Opened:
+def _postgresql(address: Address, schema: Schema, make: bool) -> Opened:
     with needing("postgres", f"{address}:"):
         import psycopg  # noqa: F401
     try:
@@ -177,28 +184,28 @@ def _postgresql(address: Address, make: bool) -> Opened:
         poolclass=NullPool,
         # Poolers that stand before a database know no prepared statements.
         connect_args={"prepare_threshold": None, "connect_timeout": _PATIENCE},
-        execution_options={"schema_translate_map": {None: tables.SCHEMA}},
+        execution_options={"schema_translate_map": {None: schema.name}},
     )
     connection = engine.connect()
     try:
         with connection.begin():
-            version, read_only = _state(connection)
+            version, read_only = _state(connection, schema)
         if version is None:
             if not make:
-                raise NoStoreError(f"{address}: there is no judgement store")
+                raise NoStoreError(f"{address}: there is no {schema.what}")
             with connection.begin():
-                connection.execute(_ALONE)
-                version, read_only = _state(connection)
+                _alone(connection, schema)
+                version, read_only = _state(connection, schema)
                 if version is None:  # else another process was faster
-                    _make(connection)
-                    version, read_only = _state(connection)
-        _check(str(address), version or 0)
+                    _make(connection, schema)
+                    version, read_only = _state(connection, schema)
+        _check(str(address), version or 0, schema)
         with connection.begin():
-            lacking = _lacking(connection)
+            lacking = _lacking(connection, schema)
         if lacking and not read_only:
             with connection.begin():
-                connection.execute(_ALONE)
-                _add_lacking(connection)
+                _alone(connection, schema)
+                _add_lacking(connection, schema)
             lacking = frozenset()
     except BaseException:
         connection.close()
@@ -206,7 +213,12 @@ def _postgresql(address: Address, make: bool) -> Opened:
     return Opened(connection, read_only, lacking)
 
 
-def _state(connection: Connection) -> tuple[int | None, bool]:
+def _alone(connection: Connection, schema: Schema) -> None:
+    """Let nobody else make or change the tables until the transaction ends."""
+    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": schema.lock})
+
+
+def _state(connection: Connection, schema: Schema) -> tuple[int | None, bool]:
     """The version of the tables, None where there are none, and whether they may only be read."""
     # Not to_regclass, which may not see what another session has made a moment ago.
     there = connection.scalar(
@@ -214,25 +226,25 @@ def _state(connection: Connection) -> tuple[int | None, bool]:
             "SELECT count(*) FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace "
             "WHERE nspname = :schema AND relname = 'versions'"
         ),
-        {"schema": tables.SCHEMA},
+        {"schema": schema.name},
     )
     if not there:
         return None, False
-    version = connection.scalar(text(f"SELECT max(version) FROM {tables.SCHEMA}.versions"))
+    version = connection.scalar(text(f"SELECT max(version) FROM {schema.name}.versions"))
     may_write = connection.scalar(
         text(
-            f"SELECT has_table_privilege('{tables.SCHEMA}.attempts', 'INSERT') "
+            f"SELECT has_table_privilege('{schema.name}.{schema.first}', 'INSERT') "
             "AND current_setting('transaction_read_only') = 'off'"
         )
     )
     return version, not may_write
 
 
-def _make(connection: Connection) -> None:
+def _make(connection: Connection, schema: Schema) -> None:
     there = connection.scalar(
-        text("SELECT count(*) FROM pg_namespace WHERE nspname = :name"), {"name": tables.SCHEMA}
+        text("SELECT count(*) FROM pg_namespace WHERE nspname = :name"), {"name": schema.name}
     )
     if not there:
-        connection.exec_driver_sql(f"CREATE SCHEMA {tables.SCHEMA}")
-    for statement in tables.of_postgresql():
+        connection.exec_driver_sql(f"CREATE SCHEMA {schema.name}")
+    for statement in schema.of_postgresql():
         connection.exec_driver_sql(statement)

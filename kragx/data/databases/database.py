@@ -1,0 +1,157 @@
+"""Statements for a database, the same for SQLite and PostgreSQL."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar
+
+from sqlalchemy import Column, Connection, Row, Select, Table, func, null, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+from kragx.data.databases.address import Address, StoreFailedError
+from kragx.data.databases.connection import opened, reason, transaction
+from kragx.data.databases.schema import Schema
+from kragx.errors import DataError
+
+_INSERTS: Mapping[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+MOST_VALUES = 500  # values in one statement, rows in one answer
+_WAITS = (0.1, 0.5, 2.0, 5.0)  # seconds before a database server is asked again
+_Result = TypeVar("_Result")
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+class Database:
+    """An opened database.
+
+    Args:
+        address: where it is.
+        schema: what it holds.
+        make: whether it is made if it does not exist.
+
+    Attributes:
+        read_only: whether there is no right to write.
+
+    Raises:
+        NoStoreError: it does not exist and is not to be made.
+        DataError: it holds something else, or is of a later kragx.
+    """
+
+    def __init__(self, address: Address, schema: Schema, make: bool) -> None:
+        self._address, self._schema = address, schema
+        self._lock = threading.Lock()
+        try:
+            self._connection, self.read_only, self._lacking = opened(address, schema, make=make)
+        except (SQLAlchemyError, OSError) as error:
+            problem = f"cannot be opened as a {schema.what}: {reason(error)}"
+            raise DataError(f"{address}: {problem}") from None
+
+    def close(self) -> None:
+        """Close the connection, once nothing is done with it."""
+        with self._lock:
+            self._connection.close()
+
+    def do(
+        self,
+        work: Callable[[Connection], _Result],
+        *,
+        write: bool = False,
+        waits: Iterable[float] = _WAITS,
+    ) -> _Result:
+        """What a piece of work gives, all of which is done, or nothing.
+
+        A database server that is gone for a moment is asked again: what is written is the same
+        when it is written twice.
+
+        Args:
+            work: what is done with a connection, by one thread at a time.
+            write: whether it writes.
+            waits: seconds before a server is asked again, each time.
+
+        Raises:
+            StoreFailedError: it cannot be done.
+        """
+        if write and self.read_only:
+            problem = f"the {self._schema.what} may only be read"
+            raise StoreFailedError(problem, path=str(self._address))
+        left = iter(() if self._address.path else waits)
+        while True:
+            try:
+                with self._lock, transaction(self._connection, write=write):
+                    return work(self._connection)
+            except SQLAlchemyError as error:
+                wait = next(left, None) if isinstance(error, OperationalError) else None
+                if wait is None:
+                    problem = f"the {self._schema.what} failed: {reason(error)}"
+                    raise StoreFailedError(problem, path=str(self._address)) from None
+            time.sleep(wait)
+
+    def insert(self, **rows: Rows) -> None:
+        """Add the rows that are new to tables."""
+
+        def work(db: Connection) -> None:
+            for table, of_table in rows.items():
+                insert_rows(db, self._schema.tables[table], of_table)
+
+        self.do(work, write=True)
+
+    def rows(
+        self, table: str, names: Iterable[str], by: str = "", values: Iterable[str] | None = None
+    ) -> list[Any]:
+        """What the columns of these names have, where the column `by` has these values; or all.
+
+        Rows with the same value are in the order in which they came.
+        """
+        query = self._query(table, names)
+        return self.do(
+            lambda db: list(rows_of(db, query, self._schema.tables[table].c.get(by), values))
+        )
+
+    def pages(self, table: str, names: Iterable[str], after: int = -1) -> Iterator[Sequence[Any]]:
+        """Yield the rows of a table with a higher id, some hundred at a time, oldest first."""
+        number = self._schema.tables[table].c.id
+        query, last = self._query(table, ("id", *names)).limit(MOST_VALUES), after
+
+        def page_after(db: Connection) -> Sequence[Any]:
+            return db.execute(query.where(number > last)).all()
+
+        while page := self.do(page_after):
+            yield page
+            last = page[-1][0]
+
+    def last(self, table: str) -> int:
+        """The highest id of a table; 0 if it is empty."""
+        query = select(func.max(self._schema.tables[table].c.id))
+        return self.do(lambda db: db.scalars(query).one()) or 0
+
+    def _query(self, table: str, names: Iterable[str]) -> Select[Any]:
+        columns = self._schema.tables[table].c
+        of_names = (null() if (table, name) in self._lacking else columns[name] for name in names)
+        query = select(*of_names).select_from(self._schema.tables[table])
+        return query.order_by(columns.id) if "id" in columns else query
+
+
+def insert_rows(db: Connection, table: Table, rows: Rows, **same: Any) -> None:
+    """Add the rows that are new to a table; `same` is what all of them have."""
+    if rows:
+        insert = _insert(db.dialect.name, table)
+        db.execute(insert.values(same) if same else insert, rows)
+
+
+@cache
+def _insert(dialect: str, table: Table) -> Any:
+    return _INSERTS[dialect](table).on_conflict_do_nothing()
+
+
+def rows_of(
+    db: Connection, query: Select[Any], column: Column[Any] | None, values: Iterable[str] | None
+) -> Iterator[Row[Any]]:
+    """Yield the rows of a query where a column has these values; or all."""
+    if column is None or values is None:
+        yield from db.execute(query)
+        return
+    values = list(values)
+    for start in range(0, len(values), MOST_VALUES):
+        yield from db.execute(query.where(column.in_(values[start : start + MOST_VALUES])))
