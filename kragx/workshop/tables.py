@@ -1,67 +1,80 @@
 """The tables of a workshop; their rows are only added to, and the newest of a thing counts."""
 
+import re
+from typing import Any
+
 from sqlalchemy import CheckConstraint, Column, Double, Index, MetaData, Table, Text
 
 from kragx.data.databases.schema import WHOLE, Schema, id_column, text_column
+from kragx.errors import UsageError
 
 _tables = MetaData()
 
 
-def _table(name: str, *columns: Column[str] | Column[int] | Column[float], **own: object) -> Table:
-    """A table whose rows say when they came, with an id that is given before they are stored."""
-    every = (id_column(), text_column("uid"), text_column("at"))
-    return Table(name, _tables, *every, *columns, *own.values())  # type: ignore[arg-type]
+def _own() -> list[Column[Any]]:
+    """Its number, the id that it was given before it was stored, and when it came."""
+    return [id_column(), text_column("uid"), text_column("at")]
 
 
-people = _table(
-    "people",
-    *map(text_column, ("name", "role", "state")),
-)
+people = Table("people", _tables, *_own(), *map(text_column, ("name", "role", "state")))
 
-questions = _table(
+questions = Table(
     "questions",
-    *map(text_column, ("person", "text", "origin", "state")),
-    *(Column(name, Text) for name in ("query_type", "difficulty", "reference", "note")),
+    _tables,
+    *_own(),
+    *map(text_column, ("person", "text", "origin", "state", "note")),
+    *(Column(name, Text) for name in ("query_type", "difficulty", "reference")),
     Column("answerable", WHOLE),
-    text_column("sources"),  # JSON: ids of documents
-    text_column("gold"),  # JSON: gold items of a file that was imported
-    text_column("metadata"),  # JSON
+    # JSON: ids of documents, gold items of a file that was imported, whatever else is known.
+    *map(text_column, ("sources", "gold", "metadata")),
 )
 
-candidates = _table(
+candidates = Table(
     "candidates",
+    _tables,
+    *_own(),
     *map(text_column, ("question", "document", "origin", "detail")),
     Column("rank", WHOLE),
     Column("score", Double),
-    once=Index("candidates_by_question", "question"),
 )
 
-judgements = _table(
+judgements = Table(
     "judgements",
-    *map(text_column, ("question", "document", "person", "kind")),
+    _tables,
+    *_own(),
+    *map(text_column, ("question", "document", "person", "kind", "note", "purpose")),
     Column("grade", WHOLE),
     Column("is_decision", WHOLE, nullable=False),
     text_column("spans"),  # JSON: pairs of characters
-    text_column("note"),
-    text_column("purpose"),
     Column("seconds", Double),
-    check=CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)"),
-    once=Index("judgements_once", "uid", unique=True),
+    CheckConstraint("(kind = 'grade') = (grade IS NOT NULL)"),
+    Index("judgements_once", "uid", unique=True),
 )
 
-releases = _table(
+releases = Table(
     "releases",
+    _tables,
+    *_own(),
     *map(text_column, ("person", "hash", "file")),
     Column("version", WHOLE, nullable=False),
-    once=Index("releases_once", "version", unique=True),
+    Index("releases_once", "version", unique=True),
 )
 
-TABLES = ("judgements", "questions", "candidates", "people", "releases")
-SCHEMA = Schema(
-    "kragx_workshop",
-    "workshop",
-    _tables,
-    version=1,
-    grow=TABLES,
-    lock=5707241102,
-)
+USUAL = "kragx_workshop"
+
+
+def schema(name: str = USUAL) -> Schema:
+    """The tables of a workshop.
+
+    Args:
+        name: of the schema of a PostgreSQL database, which may hold several workshops.
+
+    Raises:
+        UsageError: it is no name of a schema.
+    """
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name):
+        raise UsageError(
+            f"{name!r}: no name of a schema; write small letters, digits and _", field="schema"
+        )
+    grow = ("judgements", "questions", "candidates", "people", "releases")
+    return Schema(name, "workshop", _tables, version=1, grow=grow, lock=5707241102)

@@ -1,0 +1,168 @@
+"""What a workshop knows: people, questions, candidates, judgements and releases, as its rows."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from typing import Any, ClassVar, Literal, Self
+
+Role = Literal["owner", "annotator", "file"]
+Kind = Literal["grade", "unusable", "later", "undone"]
+
+
+def now() -> str:
+    """This moment, as rows have it: UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def new_uid() -> str:
+    """An id that nobody else gives."""
+    return uuid.uuid4().hex
+
+
+_JSON = frozenset({"sources", "gold", "metadata", "spans"})
+_TRUTH = frozenset({"answerable", "is_decision"})
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name in _JSON:
+        return json.dumps(value, ensure_ascii=True, sort_keys=True)
+    return None if value is None else int(value) if name in _TRUTH else value
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in _JSON:
+        read = json.loads(value)
+        if isinstance(read, list):
+            return tuple(tuple(one) if isinstance(one, list) else one for one in read)
+        return read
+    return None if value is None else bool(value) if name in _TRUTH else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A row of a table.
+
+    Attributes:
+        uid: of the thing that it is about; of several rows about one thing the newest counts.
+        at: when it was made.
+    """
+
+    table: ClassVar[str]
+    uid: str = field(default_factory=new_uid)
+    at: str = field(default_factory=now)
+
+    @classmethod
+    def columns(cls) -> tuple[str, ...]:
+        """The names of its fields, which are those of the columns."""
+        return tuple(one.name for one in fields(cls))
+
+    def row(self) -> dict[str, Any]:
+        """The values of a row."""
+        return {name: _plain(name, getattr(self, name)) for name in self.columns()}
+
+    @classmethod
+    def of_row(cls, values: Mapping[str, Any]) -> Self:
+        """What a row says."""
+        return cls(**{name: _value(name, value) for name, value in values.items()})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person(Record):
+    """Somebody who judges, or a file that judgements came from.
+
+    Attributes:
+        state: "gone" if their link leads nowhere any more.
+    """
+
+    table: ClassVar[str] = "people"
+    name: str
+    role: Role = "annotator"
+    state: Literal["here", "gone"] = "here"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(Record):
+    """A question, as it was at one time.
+
+    Attributes:
+        person: uid of who wrote it.
+        origin: "hand", "template", "model" or "file"; what exactly is in `metadata`.
+        sources: ids of the documents that it was made from.
+        gold: gold items of an imported file, as such files hold them; judgements add to them.
+        metadata: whatever else is known of it, and goes into releases.
+    """
+
+    table: ClassVar[str] = "questions"
+    person: str
+    text: str
+    origin: str = "hand"
+    state: Literal["open", "dropped"] = "open"
+    note: str = ""
+    query_type: str | None = None
+    difficulty: str | None = None
+    reference: str | None = None
+    answerable: bool | None = None
+    sources: tuple[str, ...] = ()
+    gold: tuple[Mapping[str, Any], ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate(Record):
+    """A document that is suggested for a question.
+
+    Attributes:
+        origin: what suggests it: "retriever", "neighbour", "search", "source" or "moved".
+        detail: the name of the retriever, or what somebody should know of it.
+        rank, score: of a retriever.
+    """
+
+    table: ClassVar[str] = "candidates"
+    question: str
+    document: str
+    origin: str
+    detail: str = ""
+    rank: int | None = None
+    score: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement(Record):
+    """What a person says of a question and a document; its uid is given by who sends it.
+
+    Attributes:
+        kind: "undone" takes back what the person said of the pair before, once.
+        grade: of kind "grade" alone.
+        is_decision: whether it settles what others disagree on.
+        spans: the evidence, as [start, end) in characters of the document's text.
+        purpose: why the pair was shown: "deciding", "random", "search", "conflict" or "import".
+        seconds: from showing the pair to the answer.
+    """
+
+    table: ClassVar[str] = "judgements"
+    question: str
+    document: str
+    person: str
+    kind: Kind = "grade"
+    grade: int | None = None
+    is_decision: bool = False
+    spans: tuple[tuple[int, int], ...] = ()
+    note: str = ""
+    purpose: str = ""
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release(Record):
+    """A gold set that was written, and never changes."""
+
+    table: ClassVar[str] = "releases"
+    person: str
+    version: int
+    hash: str
+    file: str
+
+
+RECORDS: tuple[type[Record], ...] = (Person, Question, Candidate, Judgement, Release)

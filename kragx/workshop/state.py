@@ -1,0 +1,93 @@
+"""What a workshop holds now: its rows, folded in the order in which they came."""
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from kragx.workshop.records import Candidate, Judgement, Person, Question, Record, Release
+from kragx.workshop.store import Store
+
+Pair = tuple[str, str]
+"""The uid of a question, and the id of a document."""
+
+
+class State:
+    """What a workshop holds, kept up with its database, which others write to as well.
+
+    Whoever reads several things that belong together, or writes, holds `lock` meanwhile.
+
+    Args:
+        store: the opened database.
+
+    Attributes:
+        people, questions: the newest of each uid, in the order of their first.
+        candidates: by question and document, the oldest first.
+        judgements: by pair and person, what counts, oldest first: an "undone" takes away the one
+            before it. The last of them is what the person says now.
+        decisions: by pair, likewise, what settles it.
+        releases: oldest first.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.lock = threading.RLock()
+        self.people: dict[str, Person] = {}
+        self.questions: dict[str, Question] = {}
+        self.candidates: dict[str, dict[str, list[Candidate]]] = defaultdict(dict)
+        self.judgements: dict[Pair, dict[str, list[Judgement]]] = defaultdict(dict)
+        self.decisions: dict[Pair, list[Judgement]] = defaultdict(list)
+        self.releases: list[Release] = []
+        self._uids: set[str] = set()
+        self._last: dict[str, int] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what others have written."""
+        with self.lock:
+            for record in self.store.after(self._last):
+                self._take(record)
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Write records; once this returns they are committed, and part of what is read.
+
+        Raises:
+            StoreFailedError: nothing is written.
+        """
+        with self.lock:
+            self.store.add(records)
+            self.refresh()
+
+    def is_known(self, uid: str) -> bool:
+        """Whether a judgement of this uid has come, so that nothing is counted twice."""
+        return uid in self._uids
+
+    def newest(self, pair: Pair, person: str) -> Judgement | None:
+        """What a person says of a pair now, "later" included; None if they have said nothing."""
+        said = self.judgements.get(pair, {}).get(person)
+        return said[-1] if said else None
+
+    def open_questions(self) -> Iterator[Question]:
+        """Yield the questions that were not dropped."""
+        return (one for one in self.questions.values() if one.state == "open")
+
+    def _take(self, record: Record) -> None:
+        match record:
+            case Person():
+                self.people[record.uid] = record
+            case Question():
+                self.questions[record.uid] = record
+            case Candidate():
+                self.candidates[record.question].setdefault(record.document, []).append(record)
+            case Judgement():
+                self._uids.add(record.uid)
+                pair = (record.question, record.document)
+                if record.is_decision:
+                    said = self.decisions[pair]
+                else:
+                    said = self.judgements[pair].setdefault(record.person, [])
+                if record.kind != "undone":
+                    said.append(record)
+                elif said:
+                    said.pop()
+            case Release():
+                self.releases.append(record)

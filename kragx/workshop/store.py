@@ -1,0 +1,89 @@
+"""The database of a workshop: records are added, and read in the order in which they came."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from kragx.data.databases import Address
+from kragx.workshop.records import RECORDS, Record
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from kragx.data.databases.database import Database
+
+_LOCK = 5707241103  # PostgreSQL's advisory lock of who adds rows
+
+
+class Store:
+    """The database of a workshop, to be used as a context manager; by several threads at will.
+
+    Args:
+        address: the SQLite file, whose folder is made, or the URL of a PostgreSQL database.
+        schema: of a PostgreSQL database, which may hold several workshops.
+        make: whether it is made if it does not exist.
+
+    Raises:
+        NoStoreError: it does not exist and is not to be made.
+        DataError: it holds something else, or is of a later kragx.
+    """
+
+    def __init__(
+        self, address: str | Path | Address, *, schema: str | None = None, make: bool = True
+    ) -> None:
+        self.address = Address.of(address)
+        self._schema, self._make = schema, make
+        self._database: Database
+
+    def __enter__(self) -> Self:
+        from kragx.data.databases.database import Database
+        from kragx.workshop import tables
+
+        schema = tables.schema(self._schema or tables.USUAL)
+        self._tables = schema.tables
+        self._database = Database(self.address, schema, self._make)
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._database.close()
+
+    @property
+    def read_only(self) -> bool:
+        """Whether there is no right to write."""
+        return self._database.read_only
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Commit all of these, or none; a judgement or release that is known already adds nothing.
+
+        Raises:
+            StoreFailedError: nothing is written: a full disk, a server that does not answer.
+        """
+        from kragx.data.databases.database import insert_rows
+
+        rows: dict[str, list[dict[str, object]]] = {}
+        for record in records:
+            rows.setdefault(record.table, []).append(record.row())
+
+        def work(db: "Connection") -> None:
+            if db.dialect.name == "postgresql":
+                # Numbers are given before the commit; who reads on from the last one would miss
+                # those of a slower transaction.
+                db.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            for table, of_table in rows.items():
+                insert_rows(db, self._tables[table], of_table)
+
+        if rows:
+            self._database.do(work, write=True)
+
+    def after(self, last: dict[str, int]) -> Iterator[Record]:
+        """Yield what came after the rows with these numbers, table by table.
+
+        Args:
+            last: by table the number of the last row that was read; it is moved on.
+        """
+        for kind in RECORDS:
+            columns = kind.columns()
+            for page in self._database.pages(kind.table, columns, last.get(kind.table, -1)):
+                for number, *values in page:
+                    last[kind.table] = number
+                    yield kind.of_row(dict(zip(columns, values)))

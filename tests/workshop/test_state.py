@@ -1,0 +1,119 @@
+"""What a workshop holds: its rows, folded."""
+
+import sqlite3
+
+import pytest
+
+from kragx.errors import DataError, UsageError
+from kragx.judging.store import Store as JudgementStore
+from kragx.workshop.records import Candidate, Judgement, Person, Question, Release
+from kragx.workshop.state import State
+from kragx.workshop.store import Store
+from kragx.workshop.tables import schema
+
+
+@pytest.fixture
+def store(tmp_path):
+    """An opened workshop in a new file."""
+    with Store(tmp_path / "workshop.sqlite") as opened:
+        yield opened
+
+
+def said(grade: int | None = None, **fields: object) -> Judgement:
+    """A judgement of one pair by one person."""
+    kind = "grade" if grade is not None else "undone"
+    pair = {"question": "q", "document": "d", "person": "p"}
+    return Judgement(**{"kind": kind, "grade": grade, **pair, **fields})
+
+
+def test_records_come_back_as_they_were(store):
+    """Every field of every record is the same after it was stored."""
+    records = [
+        Person(name="지민", role="owner"),
+        Question(
+            person="p",
+            text="환불은 며칠 안에 되나요?",
+            origin="template",
+            query_type="lookup",
+            answerable=False,
+            sources=("a", "b"),
+            gold=({"id": "a", "grade": 2},),
+            metadata={"difficulty": "hard", "of": [1, 2]},
+        ),
+        Candidate(question="q", document="d", origin="retriever", rank=3, score=0.5),
+        said(3, spans=((0, 4), (9, 12)), note="앞 문장", purpose="random", seconds=2.5),
+        Release(person="p", version=1, hash="00", file="gold_v1.jsonl"),
+    ]
+    store.add(records)
+    assert list(store.after({})) == records
+
+
+def test_the_newest_counts_and_undone_takes_back(store):
+    """A second grade counts instead of the first, which comes back when the second is undone."""
+    state = State(store)
+    state.add([said(1)])
+    state.add([said(3)])
+    assert state.newest(("q", "d"), "p").grade == 3
+    state.add([said()])
+    assert state.newest(("q", "d"), "p").grade == 1
+    state.add([said(), said()])
+    assert state.newest(("q", "d"), "p") is None
+
+
+def test_a_judgement_sent_twice_counts_once(store):
+    """The same uid adds nothing, so that one undo takes all of it back."""
+    state = State(store)
+    grade = said(2)
+    state.add([grade])
+    state.add([grade])
+    state.add([said()])
+    assert state.is_known(grade.uid)
+    assert state.newest(("q", "d"), "p") is None
+
+
+def test_a_decision_leaves_both_originals(store):
+    """What settles a conflict stands beside what two people said."""
+    state = State(store)
+    state.add([said(0), said(3, person="r"), said(2, person="o", is_decision=True)])
+    assert {who: last[-1].grade for who, last in state.judgements["q", "d"].items()} == {
+        "p": 0,
+        "r": 3,
+    }
+    assert state.decisions["q", "d"][-1].grade == 2
+
+
+def test_two_states_of_one_file_see_each_other(tmp_path):
+    """What one process writes, another one reads on from where it was."""
+    path = tmp_path / "workshop.sqlite"
+    with Store(path) as one, Store(path) as other:
+        first, second = State(one), State(other)
+        for grade in (1, 2):
+            first.add([said(grade)])
+            second.refresh()
+            assert second.newest(("q", "d"), "p").grade == grade
+
+
+def test_rows_only_grow(store, tmp_path):
+    """The database itself refuses to change or remove what was said."""
+    store.add([said(1)])
+    with sqlite3.connect(tmp_path / "workshop.sqlite") as db:
+        for change in ("UPDATE judgements SET grade = 0", "DELETE FROM judgements"):
+            with pytest.raises(sqlite3.IntegrityError, match="the workshop only grows"):
+                db.execute(change)
+    db.close()
+
+
+def test_another_database_is_refused(tmp_path):
+    """A judgement store is no workshop, and a workshop no judgement store."""
+    with JudgementStore(tmp_path / "judge.sqlite"), Store(tmp_path / "workshop.sqlite"):
+        pass
+    with pytest.raises(DataError, match="something else"), Store(tmp_path / "judge.sqlite"):
+        pass
+    with pytest.raises(DataError, match="something else"):
+        JudgementStore(tmp_path / "workshop.sqlite").__enter__()
+
+
+def test_a_schema_has_a_plain_name():
+    """What stands in statements is letters, digits and _ alone."""
+    with pytest.raises(UsageError, match="no name of a schema"):
+        schema("a; drop table people")
