@@ -22,7 +22,7 @@ from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.judging.keys import canonical_json, digest_of_example, key_of
 from kragx.judging.question import Example, Question
-from kragx.judging.rubric import LISTED, Rubric
+from kragx.judging.rubric import OF_DOCUMENTS, Rubric
 from kragx.plugins import check_options, from_options, one_of, optional, whole
 
 _WORD = re.compile(r"\w+")
@@ -122,13 +122,13 @@ class Examples:
         return {"labels": labels, "n": self.n, "name": self.name, **self.counts}
 
     def shown_with(self, question: Question) -> Question:
-        """The question with its examples; people grade no lists, so those have none.
+        """The question with its examples; what people do not grade has none.
 
         Raises:
             UsageError: people were asked something else than the judge.
             DataError: people's scale is not the rubric's.
         """
-        if question.rubric.asks in LISTED:
+        if question.rubric.asks not in OF_DOCUMENTS:
             return question
         self._check(question.rubric)
         own = _Texts.of(question)

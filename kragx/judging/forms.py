@@ -89,6 +89,7 @@ class _Listed:
     """A list of things that are graded, as the only field."""
 
     fields: ClassVar[Mapping[str, str]]  # of each thing, with their types
+    name: ClassVar[str] = "facts"  # of the list
 
     def schema(self, question: Question) -> dict[str, Any]:
         """See `Form`."""
@@ -104,8 +105,8 @@ class _Listed:
         return {
             "type": "object",
             "description": words_around(rubric)["answer"],
-            "properties": {"facts": {"type": "array", "items": thing}},
-            "required": ["facts"],
+            "properties": {self.name: {"type": "array", "items": thing}},
+            "required": [self.name],
             "additionalProperties": False,
         }
 
@@ -113,12 +114,12 @@ class _Listed:
         self, answer: Mapping[str, Any], question: Question
     ) -> list[Mapping[str, Any]] | Failure:
         """The things of an answer, each with what the schema asks for and nothing else."""
-        things = answer["facts"]
+        things = answer[self.name]
         if not isinstance(things, list):
-            return Failure("invalid_json", "'facts' is no list")
+            return Failure("invalid_json", f"{self.name!r} is no list")
         for thing in things:
             if not isinstance(thing, dict) or set(thing) != {*self.fields, "grade"}:
-                return Failure("invalid_json", f"{shorten(thing)} in 'facts'")
+                return Failure("invalid_json", f"{shorten(thing)} in {self.name!r}")
             graded = GRADED.read({"reason": "", "grade": thing["grade"]}, question)
             if isinstance(graded, Failure):
                 return graded
@@ -142,8 +143,7 @@ class Extracted(_Listed):
             return things
         facts: dict[str, tuple[int, str]] = {}
         for thing in sorted(things, key=lambda thing: -thing["grade"]):
-            text = " ".join((words_of(thing["fact"], _LONGEST_FACT) or "").split())
-            if text:
+            if text := _line(thing["fact"]):
                 facts.setdefault(normalise(text).casefold(), (thing["grade"], text))
         entries = tuple(facts.values())[: question.most]
         n_top = sum(grade == question.rubric.top for grade, _ in entries)
@@ -174,11 +174,39 @@ class Assigned(_Listed):
         return Reading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
 
 
+@dataclass(frozen=True)
+class Written(_Listed):
+    """A question with its answer, which is the text from the second line on; or none at all."""
+
+    about_output: int = 120
+    fields: ClassVar[Mapping[str, str]] = {"question": "string", "answer": "string"}
+    name: ClassVar[str] = "questions"
+
+    def read(self, answer: Mapping[str, Any], question: Question) -> Reading | Failure:
+        """See `Form`; of several the first is taken, and one without words is none."""
+        things = self._things(answer, question)
+        if isinstance(things, Failure):
+            return things
+        entries = tuple(
+            (thing["grade"], f"{text}\n{_line(thing['answer'])}")
+            for thing in things
+            if (text := _line(thing["question"]))
+        )[:1]
+        return Reading(sum(grade == question.rubric.top for grade, _ in entries), "", entries)
+
+
+def _line(text: str) -> str:
+    """A text in one line."""
+    return " ".join((words_of(text, _LONGEST_FACT) or "").split())
+
+
 GRADED = Graded()
 FORMS: Mapping[Asks, Form] = {
     "relevance": GRADED,
     "support": GRADED,
     "nuggets": Extracted(),
     "holds": Assigned(),
+    "questions": Written(),
+    "need": GRADED,
 }
 """The form of the answers to each kind of question."""

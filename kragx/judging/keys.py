@@ -24,7 +24,7 @@ given before a token's family was known stays the grade of its text; `repeat` as
 EXAMPLES_VERSION = 1
 """The same for the words around examples; a part of the keys of questions that come with some."""
 
-_OF_LISTS = ("facts", "most")  # in keys only where they are asked for
+_OF_LISTS = ("facts", "most", "kind")  # in keys only where they are asked for
 _TEXTS = ("query", "document", "gold", "reference")
 _LIMITS = frozenset(
     {
@@ -137,7 +137,8 @@ def question_of(about: Mapping[str, Any], rubric: Rubric) -> Question:
         rubric: the question's, of which the material only has a digest.
     """
     texts: dict[str, Any] = {name: about.get(name) for name in _TEXTS}
-    return Question(rubric, **texts, facts=tuple(about.get("facts", ())), most=about.get("most"))
+    asked = {name: about[name] for name in _OF_LISTS if name in about}
+    return Question(rubric, **texts, **{**asked, "facts": tuple(about.get("facts", ()))})
 
 
 def key_of(canonical: str) -> str:

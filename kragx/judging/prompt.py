@@ -35,7 +35,7 @@ def messages(question: Question, key: str) -> tuple[Message, ...]:
     rubric, token = question.rubric, key[:16]
     words, own = words_around(rubric), rubric.words
     rules = words["rules_with_examples" if question.examples else "rules"]
-    rules = rules.format(token=token, most=question.most)
+    rules = rules.format(token=token, most=question.most, kind=question.kind)
     blocks = {name: fenced(name, text, token) for name, text in question.texts.items()}
     if rubric.prompt is None:
         system = "\n\n".join((own["instruction"], f"{words['grades']}\n{own['grades']}", rules))

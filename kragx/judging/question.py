@@ -59,6 +59,7 @@ class Question:
         document_first: whether the document stands before the other texts, as a probe asks.
         facts: what is looked for in the document (holds).
         most: how many facts may be taken from the document (nuggets).
+        kind: what is to be asked about the document (questions), in words of the rules.
         query_id, document_id: where it came from; recorded, but no part of the key.
         examples: what the judge is shown before it, and the name of the set they are of.
     """
@@ -71,6 +72,7 @@ class Question:
     document_first: bool = False
     facts: tuple[str, ...] = ()
     most: int | None = None
+    kind: str | None = None
     query_id: str | None = field(default=None, compare=False)
     document_id: str | None = field(default=None, compare=False)
     examples: tuple[Example, ...] = ()

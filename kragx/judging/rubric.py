@@ -1,9 +1,10 @@
 """Rubrics: what a judge is asked, and what each grade means.
 
-Two questions can be judged. *Relevance*: how well does a document serve a query (and a reference
-answer, if there is one)? *Support*: does a document carry the information of a gold text? Both
-have a rubric in English and one in Korean, on a scale of 0 to 3. A rubric's id names its wording: a
-changed wording gets a new id, so that grades of different wordings are never mixed.
+Of documents two things can be judged. *Relevance*: how well does a document serve a query (and a
+reference answer, if there is one)? *Support*: does a document carry the information of a gold text?
+Both have a rubric in English and one in Korean, on a scale of 0 to 3; so have the other questions
+(`Asks`), on their own scales. A rubric's id names its wording: a changed wording gets a new id, so
+that grades of different wordings are never mixed.
 """
 
 import re
@@ -20,9 +21,12 @@ from kragx.errors import DataError, UsageError, inside, shorten
 from kragx.judging.template import check_prompt, prompt_name, read_prompt
 from kragx.plugins import check_options, fitting, from_options, is_text, optional
 
-Asks = Literal["relevance", "support", "nuggets", "holds"]
-LISTED: frozenset[Asks] = frozenset({"nuggets", "holds"})
+Asks = Literal["relevance", "support", "nuggets", "holds", "questions", "need"]
+LISTED: frozenset[Asks] = frozenset({"nuggets", "holds", "questions"})
 """What is answered with a list: a grade and a text for each of several things."""
+OF_DOCUMENTS: frozenset[Asks] = frozenset({"relevance", "support"})
+"""What people grade, too, and matchers ask."""
+_FAMILIES: tuple[frozenset[Asks], ...] = (OF_DOCUMENTS, frozenset({"nuggets", "holds"}))
 Language = Literal["en", "ko"]
 
 _MOST = 101  # grades of a scale: 0 to 100
@@ -54,7 +58,9 @@ class Rubric:
         id: names this wording, for example ``support-en-1``; part of every judgement's key.
         asks: ``relevance`` (query, document) or ``support`` (gold text, document); ``nuggets``
             (query, text: which facts does an answer need?) or ``holds`` (facts, context: which of
-            them does it hold?), whose top grades mean vital and supported.
+            them does it hold?), whose top grades mean vital and supported; ``questions`` (text:
+            what would somebody ask?), whose grades 0 to 2 are easy, medium and hard, or ``need``
+            (a query [, its answer]: does it need documents at all?).
         instruction: what the judge is told to do; empty where the prompt says it.
         grades: what each grade means; whole numbers from the lowest to the top, none left out.
             ``"0-3"`` where the prompt says what they mean.
@@ -188,7 +194,12 @@ RUBRICS: Mapping[str, Rubric] = {
 _WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
 
 
-def words_around(rubric: Rubric) -> Mapping[str, str]:
+def akin(asks: str, other: str) -> bool:
+    """Whether a judge's own rubric that asks the one is a mistake, or right, where the other is."""
+    return asks == other or any({asks, other} <= family for family in _FAMILIES)
+
+
+def words_around(rubric: Rubric) -> Mapping[str, Any]:
     """The words around what is judged, in the rubric's language.
 
     What ``words.yaml`` has for a question alone, under its name, goes before what it has for all.

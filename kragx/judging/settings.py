@@ -15,7 +15,7 @@ from kragx.judging.examples import read_examples
 from kragx.judging.keys import output_limit
 from kragx.judging.ledger import Ledger
 from kragx.judging.pace import Pace
-from kragx.judging.rubric import LISTED, RUBRICS, Asks, Rubric, built_in, read_rubric
+from kragx.judging.rubric import RUBRICS, Asks, Rubric, akin, built_in, read_rubric
 from kragx.judging.store import Address
 from kragx.judging.template import asks_of, prompt_name, read_prompt
 from kragx.plugins import above_zero, check_options, number, optional, whole
@@ -132,8 +132,8 @@ class JudgeSettings:
             UsageError: the judge's own rubric asks something else.
         """
         own: Rubric | None = self.rubric
-        # One of single grades leaves lists alone, and the other way round.
-        if self.asks is not None and (asks in LISTED) != (self.asks in LISTED):
+        # One for documents leaves lists of facts alone, and the other way round.
+        if self.asks is not None and not akin(asks, self.asks):
             return built_in(asks, text, self.language)
         if self.asks not in (None, asks):
             name, which = ("prompt", "it") if own is None else ("rubric", repr(own.id))
@@ -171,7 +171,7 @@ class JudgeSettings:
 
     def rubric_id(self, asks: str) -> str:
         """What names the wording of a question in results, whatever the texts' language."""
-        if self.asks is not None and (asks in LISTED) != (self.asks in LISTED):
+        if self.asks is not None and not akin(asks, self.asks):
             return f"{asks}-{self.language}-1"
         prompt = "" if self.prompt is None else f"+{prompt_name(self.prompt)}"
         own: Rubric | None = self.rubric

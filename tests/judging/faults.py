@@ -34,6 +34,7 @@ ANSWER = '{"reason": "as the document says", "grade": 2}'
 LISTED = {
     "nuggets": '{"facts": [{"fact": "as the document says", "grade": 1}]}',
     "holds": '{"facts": [{"number": 1, "reason": "as the document says", "grade": 2}]}',
+    "questions": '{"questions": [{"question": "Who?", "answer": "as it says", "grade": 2}]}',
 }
 """Good answers to questions that are answered with a list."""
 LATER = {"date": "Mon, 01 Jan 2024 00:00:00 GMT", "retry-after": "Sun, 31 Dec 2023 00:00:00 GMT"}
@@ -700,7 +701,11 @@ class Exchange(BaseHTTPRequestHandler):
     def listed(self):
         """What is asked for that is answered with a list; None for a grade."""
         asked = str(self.asks)
-        kinds = {"Numbered facts": "holds", "Importance of a fact": "nuggets"}
+        kinds = {
+            "Numbered facts": "holds",
+            "Importance of a fact": "nuggets",
+            "Difficulty of a question": "questions",
+        }
         return next((kind for words, kind in kinds.items() if words in asked), None)
 
     def http(self):

@@ -172,9 +172,13 @@ def test_recovered(client):
 
 @cache
 def listed_outcomes():
-    """Of both kinds of questions that are answered with a list what two runs gave."""
+    """Of all kinds of questions that are answered with a list what two runs gave."""
     texts = [text for name in OF_LISTS for text in (f"fault {name} grade-2", good(name))]
-    more = {"nuggets": {"query": "Which?", "most": 3}, "holds": {"facts": ("as it says",)}}
+    more = {
+        "nuggets": {"query": "Which?", "most": 3},
+        "holds": {"facts": ("as it says",)},
+        "questions": {"kind": "any"},
+    }
     with TemporaryDirectory() as folder, faulty() as server:
         options = {"timeout": TIMEOUT, "attempts": 2, "concurrency": 32}
         judge = judge_of(openai_client(server.base_url), Path(folder) / "j.sqlite", **options)
@@ -192,7 +196,7 @@ def listed_outcomes():
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("asks", ["nuggets", "holds"])
+@pytest.mark.parametrize("asks", ["nuggets", "holds", "questions"])
 @pytest.mark.parametrize("name", OF_LISTS)
 def test_fault_of_a_list(asks, name):
     """A fault fails a question about several things as any other; what is good is a whole list."""

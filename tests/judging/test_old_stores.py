@@ -47,8 +47,12 @@ OWN = {
 WORDS = {
     "holds-en-1": ("e28dfdbe66e2d4ec", "0f25b7eac60eec9e"),
     "holds-ko-1": ("ba7c06549c6b2bc5", "bf3954907c5530b1"),
+    "need-en-1": ("a492e211a2fd09ff", "09a252655c59638d"),
+    "need-ko-1": ("7db1f1e197bb4bc4", "958b200b28d80113"),
     "nuggets-en-1": ("905f1b4ad599320d", "644ef2d628cdd0e1"),
     "nuggets-ko-1": ("0085c623a159bcca", "6e9304e36046018c"),
+    "questions-en-1": ("48d7adc7d6759652", "dfce155a19af04c2"),
+    "questions-ko-1": ("82e6d770e4776c8c", "20d9f365289a50a4"),
     "relevance-en-1": ("f8321a141010a51f", "ab738eaf2300ae93"),
     "relevance-ko-1": ("39c62dd56f48b34f", "adab97d5c8944ac8"),
     "support-en-1": ("0f688852dad409f6", "79d4de31f0c85409"),
@@ -237,7 +241,11 @@ def test_words(name):
     """
     rubric = RUBRICS[name]
     usual = {"gold": "a gold text", "reference": "a reference"}
-    own = {"nuggets": {"most": 9}, "holds": {"facts": ("a fact", "another")}}
+    own = {
+        "nuggets": {"most": 9},
+        "holds": {"facts": ("a fact", "another")},
+        "questions": {"kind": "any"},
+    }
     question = Question(rubric, "a document", query="a query", **own.get(rubric.asks, usual))
     request = request_for(question, "0" * 64, 1.0)
     prompt = key_of(canonical_json([request.messages, request.schema]))[:16]
