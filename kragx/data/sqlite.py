@@ -30,7 +30,8 @@ def connect(
         sqlite3.Error: it is no SQLite file, or cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    db = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
+    # Whoever has several threads use a connection does so one at a time (`Database.do`).
+    db = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
     try:
         held, _ = db.execute(_STATE).fetchone()
         if held > version:

@@ -25,6 +25,7 @@ class State:
         judgements: by pair and person, what counts, oldest first: an "undone" takes away the one
             before it. The last of them is what the person says now.
         decisions: by pair, likewise, what settles it.
+        history: by person, what counts of all that they said, oldest first, decisions too.
         releases: oldest first.
     """
 
@@ -36,8 +37,9 @@ class State:
         self.candidates: dict[str, dict[str, list[Candidate]]] = defaultdict(dict)
         self.judgements: dict[Pair, dict[str, list[Judgement]]] = defaultdict(dict)
         self.decisions: dict[Pair, list[Judgement]] = defaultdict(list)
+        self.history: dict[str, list[Judgement]] = defaultdict(list)
         self.releases: list[Release] = []
-        self._uids: set[str] = set()
+        self._by_uid: dict[str, Judgement] = {}
         self._last: dict[str, int] = {}
         self.refresh()
 
@@ -59,7 +61,11 @@ class State:
 
     def is_known(self, uid: str) -> bool:
         """Whether a judgement of this uid has come, so that nothing is counted twice."""
-        return uid in self._uids
+        return uid in self._by_uid
+
+    def judgement(self, uid: str) -> Judgement | None:
+        """The judgement of this uid, whether it counts or not; None if none has come."""
+        return self._by_uid.get(uid)
 
     def newest(self, pair: Pair, person: str) -> Judgement | None:
         """What a person says of a pair now, "later" included; None if they have said nothing."""
@@ -79,7 +85,7 @@ class State:
             case Candidate():
                 self.candidates[record.question].setdefault(record.document, []).append(record)
             case Judgement():
-                self._uids.add(record.uid)
+                self._by_uid[record.uid] = record
                 pair = (record.question, record.document)
                 if record.is_decision:
                     said = self.decisions[pair]
@@ -87,7 +93,15 @@ class State:
                     said = self.judgements[pair].setdefault(record.person, [])
                 if record.kind != "undone":
                     said.append(record)
+                    self.history[record.person].append(record)
                 elif said:
-                    said.pop()
+                    self._forget(said.pop())
             case Release():
                 self.releases.append(record)
+
+    def _forget(self, undone: Judgement) -> None:
+        history = self.history[undone.person]
+        for place in reversed(range(len(history))):  # it is the last, or nearly so
+            if history[place].uid == undone.uid:
+                del history[place]
+                break

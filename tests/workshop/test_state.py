@@ -1,6 +1,7 @@
 """What a workshop holds: its rows, folded."""
 
 import sqlite3
+import threading
 
 import pytest
 
@@ -80,6 +81,33 @@ def test_a_decision_leaves_both_originals(store):
         "r": 3,
     }
     assert state.decisions["q", "d"][-1].grade == 2
+
+
+def test_threads_share_a_store(store):
+    """What ten threads write at once is all there, once, and the history has its order."""
+    state = State(store)
+
+    def write(person: str) -> None:
+        for grade in (0, 1, 2):
+            state.add([said(grade, person=person)])
+
+    threads = [threading.Thread(target=write, args=(str(number),)) for number in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {name: [one.grade for one in made] for name, made in state.history.items()} == {
+        str(number): [0, 1, 2] for number in range(10)
+    }
+
+
+def test_the_history_forgets_what_is_undone(store):
+    """Of two pairs the first one's grade is taken back, and the second's stays."""
+    state = State(store)
+    first, second = said(1), said(2, document="e")
+    state.add([first, second, said()])
+    assert state.history["p"] == [second]
+    assert state.judgement(first.uid) == first
 
 
 def test_two_states_of_one_file_see_each_other(tmp_path):

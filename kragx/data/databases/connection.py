@@ -142,7 +142,8 @@ def _readable(path: Path, schema: Schema) -> sqlite3.Connection:
     # told nobody writes.
     ways = ["mode=ro"] if log.exists() and log.stat().st_size else ["mode=ro", "immutable=1"]
     for way in ways:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?{way}", uri=True)
+        uri = f"{path.absolute().as_uri()}?{way}"
+        db = sqlite3.connect(uri, uri=True, check_same_thread=False)
         try:
             (version,) = db.execute("PRAGMA user_version").fetchone()
             _check(str(path), version, schema)
