@@ -125,7 +125,7 @@ def parts(
     marks = {name: _Mark(name) for name in texts}
     absent = dict.fromkeys(MAY.difference(texts), "")
     try:
-        rendered = _environment().from_string(prompt).render({**dict(words), **absent, **marks})
+        rendered = environment().from_string(prompt).render({**dict(words), **absent, **marks})
     except Exception as error:  # whatever the expressions of a template may raise
         raise UsageError(f"cannot be rendered: {error}") from None
     pieces = rendered.split(_MARK)
@@ -155,12 +155,13 @@ def _names(prompt: str) -> frozenset[str]:
     from jinja2 import TemplateSyntaxError, meta
 
     try:
-        return frozenset(meta.find_undeclared_variables(_environment().parse(prompt)))
+        return frozenset(meta.find_undeclared_variables(environment().parse(prompt)))
     except TemplateSyntaxError as error:
         raise UsageError(f"line {error.lineno}: {error.message}") from None
 
 
-def _environment() -> Any:
+def environment() -> Any:
+    """Jinja2's sandbox, in which a name that nobody has given is an error."""
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 

@@ -19,6 +19,7 @@ TWINS = {
     "docs/krag.md": "docs/krag.ko.md",
     "docs/matchers.md": "docs/matchers.ko.md",
     "docs/metrics.md": "docs/metrics.ko.md",
+    "docs/questions.md": "docs/questions.ko.md",
     "docs/report.md": "docs/report.ko.md",
     "docs/evaluation.md": "docs/evaluation.ko.md",
     "docs/security.md": "docs/security.ko.md",

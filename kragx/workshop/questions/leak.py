@@ -1,0 +1,102 @@
+"""Word leak: how much of a question stands in the text that it was made from.
+
+A question in its source's own words is found by whoever looks for words, whatever it asks: a set of
+such questions flatters BM25. The leak of a question is the share of its distinct content words
+that its sources have.
+
+Content words are, in a text with Hangul, the nouns, verbs, adjectives, roots, numbers and foreign
+words that Kiwi finds (without Kiwi: words without the particles and endings that they end in), and
+in any other the words of the tokenizer `unicode`, an English plural as its singular. The commonest
+words, and those that merely ask (``알리다``, ``know``, ``question``), are none: ``common.yaml``.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import yaml
+
+from kragx.data.tokenizers import KiwiTokenizer
+from kragx.data.words import words
+
+HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
+
+_TAGS = ("NNG", "NNP", "XR", "SL", "SH", "SN", "VV", "VA")
+_COMMON: Mapping[str, str] = yaml.safe_load(
+    Path(__file__).with_name("common.yaml").read_text(encoding="utf-8")
+)
+ASKING_EN, _ASKING_KO = (frozenset(_COMMON[language].split()) for language in ("en", "ko"))
+_ENDINGS = re.compile(
+    "(?:에게서는|으로부터|에서는|에게는|까지는|부터는|이라는|이라고|으로는|인가요|인지요|일까요|입니까|"
+    "합니까|됩니까|했나요|되나요|하나요|나요|까요|니까|습니다|입니다|합니다|됩니다|세요|해요|이에요|예요|네요|"
+    "는데|은데|에서|에게|으로|까지|부터|처럼|보다|이나|이란|하고|이랑|하는|하여|해서|하면|되면|되는|된|한|할|"
+    "은|는|이|가|을|를|의|에|와|과|도|만|로|나|란|랑)$"
+)
+
+
+def leak(question: str, sources: Iterable[str]) -> float | None:
+    """The share of a question's distinct content words that its sources have.
+
+    Of several sources together: who copies half a question from each has copied it whole.
+
+    Returns:
+        0 to 1; None for a question without a content word.
+    """
+    own = content_words(question)
+    if not own:
+        return None
+    known = frozenset[str]().union(*map(content_words, sources))
+    return len(own & known) / len(own)
+
+
+def mean_leak(leaks: Iterable[float | None]) -> float | None:
+    """The mean of those that are known; None if none is."""
+    known = [value for value in leaks if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The distinct content words of a text; see the module."""
+    return _content_words(text, has_kiwi())
+
+
+def has_kiwi() -> bool:
+    """Whether Kiwi is installed (extra ``korean``)."""
+    return find_spec("kiwipiepy") is not None
+
+
+@lru_cache(maxsize=4096)
+def _content_words(text: str, kiwi: bool) -> frozenset[str]:
+    if HANGUL.search(text) is None:
+        return _english(text)
+    if not kiwi:
+        return frozenset(map(_stem, words(text))) - _ASKING_KO - ASKING_EN - {""}
+    found: set[str] = set()
+    for morpheme in KiwiTokenizer().tokenize(unicodedata.normalize("NFC", text)):
+        tag = morpheme.tag.partition("-")[0]
+        if tag in _TAGS and morpheme.form not in _ASKING_KO:
+            found |= _english(morpheme.form) if tag == "SL" else {morpheme.form}
+    return frozenset(found)
+
+
+def _english(text: str) -> frozenset[str]:
+    return frozenset(_singular(word) for word in words(text) if word not in ASKING_EN)
+
+
+@cache
+def _stem(word: str) -> str:
+    """A Korean word without one particle or ending, if two syllables are left before it."""
+    if HANGUL.search(word) is None:
+        return word if word in ASKING_EN else _singular(word)
+    stem = _ENDINGS.sub("", word)
+    return stem if len(stem) > 1 else word
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    is_plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
+    return word[:-1] if is_plural else word

@@ -1,0 +1,376 @@
+"""Questions from templates: which document fills which, so that the set has its target shares."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor
+from random import Random
+from typing import Any, Literal
+
+from kragx.data.corpus import as_corpus
+from kragx.data.gold import Query
+from kragx.data.validation import TOLERANCE, target_problems
+from kragx.data.words import words
+from kragx.errors import UsageError, check_whole, nearest
+from kragx.workshop.questions.filling import Filling, fillings
+from kragx.workshop.questions.leak import content_words, has_kiwi, leak
+from kragx.workshop.questions.question import NewQuestion, Questions
+from kragx.workshop.questions.templates import FILLED, Language, Template, own_templates
+
+TARGETS: Mapping[str, Mapping[str, float]] = {
+    "query_type": {"general_inquiry": 0.5, "legal_interpretation": 0.25, "similar_case": 0.25},
+    "difficulty": {"easy": 0.4, "medium": 0.4, "hard": 0.2},
+}
+"""The shares that a set should have where nobody says others."""
+
+ALIKE = 0.8
+"""Questions of which one has all content words of the other, and at most this much is the larger
+one's share of them, are told apart; above it they are one question asked twice."""
+
+_FEWEST_DOCUMENTS = 1000
+_DOCUMENTS_A_QUESTION = 10
+
+_Cell = tuple[str, str]  # query_type and difficulty
+
+
+def make_questions(
+    corpus: object,
+    templates: Sequence[Template] | None = None,
+    n: int = 100,
+    *,
+    language: Language | Literal["auto"] = "auto",
+    existing: Iterable[Query] = (),
+    targets: Mapping[str, Mapping[str, float]] | None = None,
+    most_per_template: int = 3,
+    most_leak: float | None = None,
+    seed: int = 0,
+) -> Questions:
+    """Make questions by filling templates from a corpus.
+
+    Of a large corpus a random part is looked at: ten documents a question, and at least 1,000.
+
+    Args:
+        corpus: as of `kragx.evaluate`.
+        templates: None for kragx's own.
+        n: how many questions.
+        language: of the documents that templates are filled from; ``auto`` takes a document's own.
+        existing: questions that are there already: none is made again, their kinds count towards
+            the shares, and what was made from a template counts towards its most.
+        targets: by ``query_type`` and ``difficulty`` the share that each value should have;
+            `TARGETS` for what it does not name.
+        most_per_template: questions of one template.
+        most_leak: no question's word leak is above it (see `leak`); None for no bound.
+        seed: of what is random. The same seed, corpus and templates give the same questions.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: the corpus cannot be read.
+    """
+    check_whole("n", n)
+    check_whole("most_per_template", most_per_template)
+    if most_leak is not None and not 0 <= most_leak <= 1:
+        raise UsageError(
+            f"{most_leak:g} is no share", field="most_leak", remedy="write 0.6 for 60%"
+        )
+    shares = {**TARGETS, **(targets or {})}
+    for problem in target_problems(shares):
+        raise UsageError(f"targets.{problem}")
+    if unknown := shares.keys() - TARGETS.keys():
+        raise UsageError(
+            f"unknown key {min(unknown)!r}", field="targets", remedy=nearest("", TARGETS)
+        )
+    rng = Random(seed)
+    docs = [*as_corpus(corpus).docs.values()]
+    docs = rng.sample(docs, min(len(docs), max(_FEWEST_DOCUMENTS, _DOCUMENTS_A_QUESTION * n)))
+    filled = [one for one in fillings(docs) if language in ("auto", one.language)]
+    if templates is None:
+        languages = sorted({one.language for one in filled}) or ["en"]
+        templates = [template for name in languages for template in own_templates(name)]
+    existing = [*existing]
+    maker = _Maker(filled, templates, existing, most_per_template, most_leak, rng)
+    kinds = [(query.query_type, query.metadata.get("difficulty")) for query in existing]
+    quotas = _Quotas(shares, maker.cells, kinds, n)
+    questions: list[NewQuestion] = []
+    while len(questions) < n and (cell := quotas.next()) is not None:
+        question = maker.question(cell)
+        if question is None:
+            quotas.close(cell)
+        else:
+            quotas.count(cell)
+            questions.append(question)
+    notes = [*maker.notes(n - len(questions)), *quotas.notes()]
+    if not has_kiwi() and any(one.language == "ko" for one in filled):
+        notes.append(
+            "without Kiwi, Korean noun phrases are single words that stand with several particles, "
+            "and word leak counts words without their endings; pip install 'kragx[korean]'"
+        )
+    return Questions(tuple(questions), n, quotas.shares, quotas.counts, tuple(notes))
+
+
+class _Quotas:
+    """Which kind of question is wanted next, so that types and difficulties have their shares.
+
+    The numbers of each type, and of each difficulty, are those of the largest remainders; within
+    them every pair of a type and a difficulty comes as near to the product of its shares as it can.
+    Kinds of which no more can be made are passed over, and others take their places.
+    """
+
+    def __init__(
+        self,
+        targets: Mapping[str, Mapping[str, float]],
+        cells: Iterable[_Cell],
+        existing: Sequence[tuple[Any, Any]],
+        n: int,
+    ) -> None:
+        self._open = {*cells}
+        self._whole = n + len(existing)
+        by_axis = [sorted({cell[axis] for cell in self._open}) for axis in (0, 1)]
+        self.shares = {
+            name: _shares(targets[name], values) for name, values in zip(TARGETS, by_axis)
+        }
+        self.counts = {
+            name: Counter(str(kind[axis]) for kind in existing if kind[axis] is not None)
+            for axis, name in enumerate(TARGETS)
+        }
+        self._cells = Counter(existing)
+        self._quotas = [_largest_remainders(of, self._whole) for of in self.shares.values()]
+
+    def next(self) -> _Cell | None:
+        """The kind that is wanted most; None if no kind is left."""
+        return min(self._open, key=self._rank, default=None)
+
+    def _rank(self, cell: _Cell) -> tuple[object, ...]:
+        left = [
+            quota.get(value, 0) - counts[value]
+            for quota, counts, value in zip(self._quotas, self.counts.values(), cell)
+        ]
+        wanted = float(self._whole)
+        for shares, value in zip(self.shares.values(), cell):
+            wanted *= shares.get(value, 0.0)
+        is_over = [n <= 0 for n in left]
+        return any(is_over), *is_over, self._cells[cell] - wanted, cell
+
+    def count(self, cell: _Cell) -> None:
+        """One more of a kind."""
+        self._cells[cell] += 1
+        for counts, value in zip(self.counts.values(), cell):
+            counts[value] += 1
+
+    def close(self, cell: _Cell) -> None:
+        """No more of a kind can be made."""
+        self._open.discard(cell)
+
+    def notes(self) -> list[str]:
+        """The shares that are not met."""
+        notes = []
+        for name, shares in self.shares.items():
+            whole = sum(self.counts[name].values())
+            for value, target in shares.items():
+                share = self.counts[name][value] / whole if whole else 0.0
+                if whole and abs(share - target) > TOLERANCE:
+                    notes.append(
+                        f"{name}.{value}: {share:.0%} of the questions, the target is {target:.0%}"
+                    )
+        return notes
+
+
+def _shares(targets: Mapping[str, float], values: Sequence[str]) -> dict[str, float]:
+    """The target shares; equal ones where these name none of the values that templates have."""
+    if values and not any(targets.get(value) for value in values):
+        return dict.fromkeys(values, 1 / len(values))
+    return dict(targets)
+
+
+def _largest_remainders(shares: Mapping[str, float], n: int) -> dict[str, int]:
+    """Whole numbers near to `n` times each share, which add up to n if the shares do to 1."""
+    exact = {value: share * n for value, share in shares.items()}
+    quotas = {value: floor(wanted + 1e-9) for value, wanted in exact.items()}
+    n_left = round(sum(exact.values())) - sum(quotas.values())
+    for value in sorted(exact, key=lambda value: (quotas[value] - exact[value], value))[:n_left]:
+        quotas[value] += 1
+    return quotas
+
+
+class _Maker:
+    """Fills templates, those and the documents first that were used least."""
+
+    def __init__(
+        self,
+        filled: Sequence[Filling],
+        templates: Sequence[Template],
+        existing: Sequence[Query],
+        most: int,
+        most_leak: float | None,
+        rng: Random,
+    ) -> None:
+        self._filled = filled  # in random order, as they were drawn
+        self._templates = rng.sample(templates, len(templates))
+        self._most, self._most_leak = most, most_leak
+        self._known = Asked(query.text or "" for query in existing)
+        made_by = (query.metadata.get("made_by") for query in existing)
+        self._uses = Counter(made.get("template") for made in made_by if isinstance(made, Mapping))
+        self._uses_of_documents = Counter[str | None]()
+        for query in existing:
+            sources = query.metadata.get("sources")
+            self._uses_of_documents.update(sources if isinstance(sources, list) else ())
+        self._done: set[str] = set()  # templates that make no more
+        self._partners: dict[int, Filling | None] = {}
+        self._n_leaking = self._n_known = 0
+        self._fits = {template.id: self._fitting(template) for template in templates}
+
+    @property
+    def cells(self) -> set[_Cell]:
+        """The kinds of questions that there are templates for."""
+        return {
+            (template.query_type, template.difficulty)
+            for template in self._templates
+            if self._fits[template.id]
+        }
+
+    def question(self, cell: _Cell) -> NewQuestion | None:
+        """A new question of a kind; None if no more can be made."""
+        open_ = [
+            template
+            for template in self._templates
+            if (template.query_type, template.difficulty) == cell
+            and template.id not in self._done
+            and self._uses[template.id] < self._most
+        ]
+        for template in sorted(open_, key=lambda template: self._uses[template.id]):
+            question = self._of(template)
+            if question is not None:
+                self._uses[template.id] += 1
+                self._uses_of_documents.update(question.sources)
+                self._known.add(question.text)
+                return question
+            self._done.add(template.id)
+        return None
+
+    def _fitting(self, template: Template) -> list[int]:
+        return [
+            number
+            for number, one in enumerate(self._filled)
+            if template.language in (None, one.language) and template.names <= one.names | {"other"}
+        ]
+
+    def _of(self, template: Template) -> NewQuestion | None:
+        order = sorted(
+            self._fits[template.id],
+            key=lambda number: self._uses_of_documents[self._filled[number].doc.id],
+        )
+        for number in order:
+            one = self._filled[number]
+            other = self._partner(number) if template.n_sources > 1 else None
+            if template.n_sources > 1 and other is None:
+                continue
+            for values in _values(one, other, self._uses_of_documents[one.doc.id]):
+                wording = self._uses[template.id] % len(template.patterns)
+                text = template.render(values, wording)
+                question = text and self._new(text, template, one, other)
+                if question:
+                    return question
+                if text is None or "noun" not in template.names:
+                    break
+        return None
+
+    def _new(
+        self, text: str, template: Template, one: Filling, other: Filling | None
+    ) -> NewQuestion | None:
+        sources = [one.doc, *([] if other is None else [other.doc])]
+        if text in self._known:
+            self._n_known += 1
+            return None
+        share = leak(text, [doc.text or "" for doc in sources])
+        if self._most_leak is not None and share is not None and share > self._most_leak:
+            self._n_leaking += 1
+            return None
+        return NewQuestion(
+            text,
+            template.query_type,
+            template.difficulty,
+            tuple(doc.id or "" for doc in sources),
+            {"template": template.id},
+            share,
+        )
+
+    def _partner(self, number: int) -> Filling | None:
+        """The document that shares most with one: noun phrases, then values of the metadata."""
+        if number not in self._partners:
+            one = self._filled[number]
+            nouns, values = {*one.nouns}, {*one.values.items()}
+            others = [
+                other
+                for other in self._filled
+                if other is not one and other.language == one.language and {*other.nouns} != nouns
+            ]
+            self._partners[number] = max(
+                others,
+                key=lambda other: (
+                    len(nouns.intersection(other.nouns)),
+                    len(values & other.values.items()),
+                ),
+                default=None,
+            )
+        return self._partners[number]
+
+    def notes(self, n_missing: int) -> list[str]:
+        """Why questions are missing."""
+        notes = []
+        unfit = [template for template in self._templates if not self._fits[template.id]]
+        names = frozenset().union(*(one.names for one in self._filled), FILLED)
+        if unknown := sorted({name for template in unfit for name in template.names - names}):
+            n = sum(not template.names <= names for template in unfit)
+            notes.append(
+                f"{n} templates fit no document: none has {', '.join(map(repr, unknown[:5]))}"
+            )
+        if n_missing > 0:
+            full = sum(self._uses[template.id] >= self._most for template in self._templates)
+            notes.append(
+                f"{n_missing} questions could not be made: {full} of {len(self._templates)} "
+                f"templates made {self._most} each; {self._n_known} others asked again what there "
+                f"is, and {self._n_leaking} copy too much"
+            )
+        return notes
+
+
+def _values(one: Filling, other: Filling | None, start: int) -> Iterable[dict[str, Any]]:
+    """What a template is filled with: once for each noun phrase, another one first each time."""
+    own = {**one.values, "metadata": dict(one.values)}
+    nouns = [noun for noun in one.nouns if other is None or noun not in other.nouns]
+    if other is not None:
+        theirs = [noun for noun in other.nouns if noun not in one.nouns]
+        others: dict[str, Any] = {**other.values, "metadata": dict(other.values), "nouns": theirs}
+        own["other"] = others | ({"noun": theirs[start % len(theirs)]} if theirs else {})
+    if not nouns:
+        return [own]
+    first = start % len(nouns)
+    order = [*nouns[first:], *nouns[:first]]
+    return [{**own, "noun": noun, "nouns": order} for noun in order]
+
+
+class Asked:
+    """Questions that are there, to tell whether another one is new."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts: set[str] = set()
+        self._words: list[frozenset[str]] = []
+        for text in texts:
+            self.add(text)
+
+    def add(self, text: str) -> None:
+        """One more question."""
+        self._texts.add(" ".join(words(text)))
+        self._words.append(content_words(text))
+
+    def __contains__(self, text: object) -> bool:
+        """Whether a question is there: in the same words, or in content words that are nearly all.
+
+        Marks, case and Unicode's forms do not matter. Two that differ in what they are about, as
+        those made of one template do, are two.
+        """
+        if " ".join(words(str(text))) in self._texts:
+            return True
+        own = content_words(str(text))
+        return bool(own) and any(
+            (own <= known or known <= own) and len(own & known) >= ALIKE * len(own | known)
+            for known in self._words
+        )

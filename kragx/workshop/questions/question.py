@@ -1,0 +1,116 @@
+"""A question that was made, and a file of them."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kragx.data.gold import GoldDataset, Query
+from kragx.data.text import normalise
+from kragx.printing import Line, Part, Result, Table, percent
+from kragx.workshop.questions.leak import mean_leak
+
+
+@dataclass(frozen=True)
+class NewQuestion:
+    """A question that was made from documents; whether they answer it, people say.
+
+    Attributes:
+        text: the question.
+        query_type, difficulty: what it was made as.
+        sources: ids of the documents that it was made from.
+        made_by: ``{"template": id}``, or what else made it.
+        leak: the share of its content words that its sources have; None for none in it.
+        answerable: False for one that nothing should answer.
+        reference: an answer, if there is one.
+    """
+
+    text: str
+    query_type: str | None
+    difficulty: str | None
+    sources: tuple[str, ...]
+    made_by: Mapping[str, Any] = field(default_factory=dict)
+    leak: float | None = None
+    answerable: bool | None = None
+    reference: str | None = None
+
+    @property
+    def uid(self) -> str:
+        """Made from its text: the same question has the same one, whenever it is made."""
+        digest = hashlib.sha256(normalise(self.text, casefold=True).encode()).hexdigest()
+        return f"q-{digest[:12]}"
+
+    @property
+    def query(self) -> Query:
+        """As a gold set holds it: without gold, its sources in the metadata."""
+        metadata: dict[str, Any] = {
+            "difficulty": self.difficulty,
+            "sources": [*self.sources],
+            "made_by": {**self.made_by},
+            "leak": None if self.leak is None else round(self.leak, 4),
+        }
+        return Query(
+            self.uid,
+            self.text,
+            query_type=self.query_type,
+            answerable=self.answerable,
+            reference=self.reference,
+            metadata={name: value for name, value in metadata.items() if value is not None},
+        )
+
+
+@dataclass(frozen=True)
+class Questions(Result):
+    """Questions that were made, and how near they come to what was asked for.
+
+    Attributes:
+        questions: in the order in which they were made.
+        n_wanted: how many there should be.
+        targets: for ``query_type`` and ``difficulty`` the share that each value should have, with
+            the questions that existed before.
+        counts: the same with how many of all these have it.
+        notes: what could not be done, and why.
+    """
+
+    questions: tuple[NewQuestion, ...]
+    n_wanted: int
+    targets: Mapping[str, Mapping[str, float]]
+    counts: Mapping[str, Mapping[str, int]]
+    notes: tuple[str, ...] = ()
+
+    also_plain = ("mean_leak",)
+
+    @property
+    def mean_leak(self) -> float | None:
+        """The mean word leak of the questions; None if none has one."""
+        return mean_leak(question.leak for question in self.questions)
+
+    @property
+    def dataset(self) -> GoldDataset:
+        """The questions as a gold set that has no gold yet.
+
+        Raises:
+            DataError: there is no question.
+        """
+        return GoldDataset(tuple(question.query for question in self.questions), name="questions")
+
+    def describe(self) -> Iterator[Part]:
+        """How many there are, of which kinds, and what they copy from their sources."""
+        n_documents = len({source for made in self.questions for source in made.sources})
+        yield Line(
+            f"{len(self.questions)} of {self.n_wanted} questions, of {n_documents} documents"
+        )
+        rows = []
+        for by, shares in self.targets.items():
+            new = Counter(getattr(question, by) for question in self.questions)
+            whole = sum(self.counts[by].values())
+            for value in dict.fromkeys([*shares, *self.counts[by]]):
+                share = self.counts[by].get(value, 0) / whole if whole else None
+                target = percent(shares[value], 0) if value in shares else ""
+                rows.append([by, value, str(new[value]), percent(share, 0), target])
+        yield Table(("by", "value", "new", "share", "target"), rows, words=2)
+        yield Line(f"mean word leak: {percent(self.mean_leak, 0)} of the content words")
+        for note in self.notes:
+            yield Line(note, "yellow")
+        yield Line("They have no gold yet: people say which documents answer them.")

@@ -1,0 +1,182 @@
+"""Templates of questions: YAML with Jinja2 patterns, our own sets or somebody's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+
+from kragx.data.formats.jsonl import read_text
+from kragx.data.yaml_text import Loader, yaml_problem
+from kragx.errors import DataError, UsageError, inside, nearest
+from kragx.judging.template import environment
+from kragx.plugins import check_options, fitting, from_options, is_text
+from kragx.workshop.questions.grammar import article, josa
+
+Language = Literal["ko", "en"]
+
+LONGEST = 500
+"""Characters of a question; what a template makes longer is none."""
+
+FILLED = ("heading", "noun", "nouns", "metadata", "other")
+"""The names that a template has beside the fields of a document's metadata."""
+
+_FILTERS = {"josa": josa, "a": article}
+_needed_text = fitting(is_text, "{!r} is no text; write one")
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise UsageError("a list of patterns is needed; write a single one as 'text'")
+    return tuple(value)
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(map(is_text, value)):
+        raise UsageError("a list of names is needed, for example [heading, category]")
+    return tuple(value)
+
+
+@dataclass(frozen=True)
+class Template:
+    """One pattern of questions.
+
+    Attributes:
+        id: names it in the questions made from it.
+        query_type: of these questions.
+        difficulty: the same.
+        text: the pattern, in Jinja2: ``heading``, ``noun`` and ``nouns`` of a document, its
+            ``metadata`` and each field of that by its name; with ``other`` in it a second
+            document's. ``{{ noun | josa("은/는") }}`` and ``{{ noun | a }}`` add what grammar asks
+            for. What it leaves empty is no question.
+        texts: several wordings instead, of which one is drawn.
+        needs: names that a document must have, beside those that the pattern shows.
+        language: of the documents that it is for; None for any.
+
+    Raises:
+        UsageError: a field is wrong; of a pattern, that it is no Jinja2.
+    """
+
+    id: Annotated[str, _needed_text]
+    query_type: Annotated[str, _needed_text]
+    difficulty: Annotated[str, _needed_text]
+    text: str | None = None
+    texts: Annotated[tuple[str, ...], _texts] = ()
+    needs: Annotated[tuple[str, ...], _names] = ()
+    language: Literal["ko", "en", None] = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if (self.text is None) == (not self.texts):
+            raise UsageError("write one of 'text' and 'texts'", field="text")
+        for number, pattern in enumerate(self.patterns):
+            with inside("text" if self.text is not None else f"texts[{number}]"):
+                if not is_text(pattern):
+                    raise UsageError(f"{pattern!r} is no text")
+                _compiled(pattern)
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Its wordings."""
+        return self.texts if self.text is None else (self.text,)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What a document must have for it: what all wordings show, and what `needs` says."""
+        shown = (_compiled(pattern)[1] for pattern in self.patterns)
+        return frozenset(self.needs).union(frozenset.intersection(*shown)) - {"metadata"}
+
+    @property
+    def n_sources(self) -> int:
+        """How many documents it is made from: 2 if it shows ``other``, else 1."""
+        return 1 + ("other" in self.names)
+
+    def render(self, values: Mapping[str, Any], number: int = 0) -> str | None:
+        """The question that it makes of some values; None if it makes none of them.
+
+        Args:
+            values: by name; they stay text, whatever they hold.
+            number: which wording.
+        """
+        from jinja2 import UndefinedError
+
+        try:
+            text = _compiled(self.patterns[number])[0].render(values)
+        except UndefinedError:
+            return None
+        except Exception as error:  # whatever the expressions of a template may raise
+            raise UsageError(f"{self.id!r} cannot be filled: {error}", field="templates") from None
+        question = " ".join(str(text).split())
+        return question if question and len(question) <= LONGEST else None
+
+
+@lru_cache(maxsize=4096)
+def _compiled(pattern: str) -> tuple[Any, frozenset[str]]:
+    """A pattern that can be rendered, and the names that it takes from outside."""
+    from jinja2 import TemplateError, meta
+
+    jinja = environment()
+    jinja.filters |= _FILTERS
+    try:
+        names = meta.find_undeclared_variables(jinja.parse(pattern))
+        return jinja.from_string(pattern), frozenset(names - jinja.globals.keys())
+    except TemplateError as error:
+        raise UsageError(f"no Jinja2: {error}") from None
+
+
+def read_templates(source: object) -> tuple[Template, ...]:
+    """Templates from a YAML file, or from what such a file holds.
+
+    It holds ``templates``, a list of the fields of `Template`, and maybe ``language``, which is
+    that of those that name none.
+
+    Raises:
+        DataError: the file cannot be read.
+        UsageError: what it says are no templates.
+    """
+    path = str(source) if isinstance(source, str | Path) else ""
+    if path:
+        try:
+            source = yaml.load(read_text(path), Loader)
+        except yaml.YAMLError as error:
+            raise DataError(yaml_problem(error), path=path) from None
+    with inside(path=path):
+        if not isinstance(source, Mapping) or not isinstance(source.get("templates"), list):
+            remedy = "write 'templates:' and a list below it (docs/questions.md)"
+            raise UsageError("holds no templates", remedy=remedy)
+        if more := source.keys() - {"templates", "language"}:
+            name = min(map(str, more))
+            raise UsageError(
+                "unknown field", field=name, remedy=nearest(name, ("templates", "language"))
+            )
+        shared = {"language": source["language"]} if source.get("language") else {}
+        templates = tuple(
+            _template(number, entry, shared) for number, entry in enumerate(source["templates"])
+        )
+        _check_ids(templates)
+    return templates
+
+
+def _template(number: int, entry: object, shared: Mapping[str, Any]) -> Template:
+    with inside(f"templates[{number}]"):
+        if not isinstance(entry, Mapping):
+            raise UsageError("a mapping with id, query_type, difficulty and text is needed")
+        return from_options(Template, {**shared, **entry})
+
+
+def _check_ids(templates: tuple[Template, ...]) -> None:
+    if not templates:
+        raise UsageError("there is none; write at least one", field="templates")
+    ids: set[str] = set()
+    for number, template in enumerate(templates):
+        if template.id in ids:
+            raise UsageError(f"{template.id!r} stands twice", field=f"templates[{number}].id")
+        ids.add(template.id)
+
+
+@lru_cache
+def own_templates(language: Language) -> tuple[Template, ...]:
+    """The set of kragx for a language: three types of questions, each easy, medium and hard."""
+    return read_templates(Path(__file__).parent / "sets" / f"{language}.yaml")
