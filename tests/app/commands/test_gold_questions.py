@@ -53,19 +53,8 @@ def test_own_templates(kragx, jsonl, here):
 def test_targets(kragx, jsonl, here):
     """A named share is taken, the others share what it leaves; a wrong one says how to write it."""
     corpus = jsonl(*DOCS, name="corpus.jsonl")
-    asked = (
-        "gold",
-        "questions",
-        "--corpus",
-        corpus,
-        "-n",
-        "1",
-        "-o",
-        "q.jsonl",
-        "--format",
-        "json",
-    )
-    targets = kragx(*asked, "--target", "difficulty.hard=0.5").json()["targets"]
+    asked = ("gold", "questions", "--corpus", corpus, "-n", "1", "--format", "json", "-o")
+    targets = kragx(*asked, "q.jsonl", "--target", "difficulty.hard=0.5").json()["targets"]
     assert targets["difficulty"] == {"hard": 0.5, "easy": 0.25, "medium": 0.25}
     for wrong in ("hard=0.5", "difficulty.hard", "difficulty.hard=half", "size.big=0.5"):
         code, _, problem = kragx(*asked, "new.jsonl", "--target", wrong)
