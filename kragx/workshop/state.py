@@ -27,6 +27,8 @@ class State:
         decisions: by pair, likewise, what settles it.
         history: by person, what counts of all that they said, oldest first, decisions too.
         releases: oldest first.
+        touched: uids of questions of which something was said or suggested, one for each row: who
+            keeps something made of them sees from where they stopped what to make anew.
     """
 
     def __init__(self, store: Store) -> None:
@@ -39,6 +41,7 @@ class State:
         self.decisions: dict[Pair, list[Judgement]] = defaultdict(list)
         self.history: dict[str, list[Judgement]] = defaultdict(list)
         self.releases: list[Release] = []
+        self.touched: list[str] = []
         self._by_uid: dict[str, Judgement] = {}
         self._last: dict[str, int] = {}
         self.refresh()
@@ -82,10 +85,13 @@ class State:
                 self.people[record.uid] = record
             case Question():
                 self.questions[record.uid] = record
+                self.touched.append(record.uid)
             case Candidate():
                 self.candidates[record.question].setdefault(record.document, []).append(record)
+                self.touched.append(record.question)
             case Judgement():
                 self._by_uid[record.uid] = record
+                self.touched.append(record.question)
                 pair = (record.question, record.document)
                 if record.is_decision:
                     said = self.decisions[pair]

@@ -1,0 +1,69 @@
+"""What all that people have said of a pair comes to."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from kragx.workshop.records import Judgement
+from kragx.workshop.state import State
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What people say of a question and a document, or its copies, taken together.
+
+    Attributes:
+        state: "open" while nobody has judged it; "conflict" while two differ and nobody has
+            decided; else "graded" or "unusable".
+        grade: where it is graded.
+        by: uids of who has judged it: one row each, what they say now.
+        is_decided: whether somebody settled it.
+        later: uids of who put it off.
+    """
+
+    state: Literal["open", "graded", "unusable", "conflict"]
+    grade: int | None = None
+    by: frozenset[str] = frozenset()
+    is_decided: bool = False
+    later: frozenset[str] = frozenset()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is settled what it is worth, as far as anybody has said."""
+        return self.state in ("graded", "unusable")
+
+
+def standing(state: State, question: str, documents: Iterable[str]) -> Standing:
+    """What counts of a question and a document.
+
+    A decision, if there is one; else what all who judged agree on. "later" is no judgement.
+
+    Args:
+        state: holds what was said.
+        question: its uid.
+        documents: the id of the document, and those of its copies.
+    """
+    newest: dict[str, Judgement] = {}
+    later: set[str] = set()
+    decisions: list[Judgement] = []
+    for document in documents:
+        pair = (question, document)
+        for person, rows in state.judgements.get(pair, {}).items():
+            if not rows:
+                continue
+            row = rows[-1]
+            if row.kind == "later":
+                later.add(person)
+            elif person not in newest or newest[person].at <= row.at:
+                newest[person] = row
+        decisions += state.decisions.get(pair, [])[-1:]
+    by, put_off = frozenset(newest), frozenset(later)
+    opinions = {(row.kind, row.grade) for row in newest.values()}
+    if decisions:
+        last = max(decisions, key=lambda row: row.at)
+        opinions = {(last.kind, last.grade)}
+    if len(opinions) != 1:
+        return Standing("conflict" if opinions else "open", None, by, False, put_off)
+    ((kind, grade),) = opinions
+    is_graded = kind == "grade"
+    return Standing("graded" if is_graded else "unusable", grade, by, bool(decisions), put_off)
