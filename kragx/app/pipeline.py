@@ -112,7 +112,12 @@ def run(
     if outbox is not None:
         collecting = {"outbox": outbox, "dry_run": True, "progress": False}
         matchers = {name: own.judging(**collecting) for name, own in matchers.items()}
-    dataset = _with_texts(load_dataset(config), config, corpus, matchers)
+    dataset = load_dataset(config)
+    if dataset.version != config.dataset.version:  # the folder keeps what its release said
+        named = {"name": dataset.name, "version": dataset.version}
+        own = config.dataset.model_copy(update=named)
+        config = config.model_copy(update={"dataset": own})
+    dataset = _with_texts(dataset, config, corpus, matchers)
     # Whatever can be wrong is found before the first question is asked.
     check_slices(config, dataset)
     for problem in undecidable_with(config, dataset):

@@ -15,6 +15,7 @@ from kragx.comparison import (
     REMEDY,
     direction,
     gold_differs,
+    gold_versions,
     sliced,
     undecidable,
     undecidable_differences,
@@ -92,14 +93,14 @@ def earlier_results(
 
     Args:
         config: names them.
-        dataset: the gold set, which must be theirs.
+        dataset: the gold set, of which some question must be one of theirs.
         folder: what this run writes, which must not be theirs.
         anyway: take those of another gold set too.
         known: them, where they were read already.
 
     Raises:
         UsageError: there are none and a gate needs some; or they are of other retrievers, of
-            another gold set, or in the folder that this run writes.
+            a gold set without a question in common, or in the folder that this run writes.
         DataError: they cannot be read.
     """
     if config.earlier is None:
@@ -119,7 +120,9 @@ def earlier_results(
             f"earlier: {earlier.name} has no retriever of this config; it has "
             f"{', '.join(earlier.retrievers)}"
         )
-    differing = gold_differs(earlier.scores[0].settings["dataset"], dataset.settings)
+    gold = earlier.scores[0].settings["dataset"], dataset.settings
+    versions = gold_versions(*gold, (earlier.dataset, dataset), anyway=anyway)
+    differing = gold_differs(*gold, versions)
     if differing is not None and not anyway:
         raise UsageError(
             f"earlier: {earlier.name} cannot be compared with this config: {differing} ({REMEDY})"

@@ -56,6 +56,8 @@ def screen(
     fields = comparison.fields[:LINES] if comparison.retrievers else ()
     slices = [_slices(comparison, field) for field in fields]
     yield from _items(_first(broken))
+    golds = {own.text: own for change in changes for own in change.comparison.gold}
+    yield from (line for own in golds.values() for line in own.describe())
     yield from map(Line, _first([*map(_change, changes)]))
     yield from _items([*_first(supported), *slices])
     compared = [comparison, *(change.comparison for change in changes)]

@@ -20,6 +20,7 @@ from kragx.comparison.gates import (
     gates_parts,
     gates_table,
 )
+from kragx.comparison.gold_versions import GoldVersions, gold_versions
 from kragx.comparison.scores import Results, RetrieverScores, direction
 from kragx.comparison.side_by_side import REMEDY, check_comparable, gold_differs
 from kragx.comparison.slices import fields_worth_slicing, sliced
@@ -38,6 +39,7 @@ __all__ = [
     "Flips",
     "Gate",
     "GateResult",
+    "GoldVersions",
     "Leader",
     "QueryChange",
     "Recommendation",
@@ -60,6 +62,7 @@ __all__ = [
     "gates_parts",
     "gates_table",
     "gold_differs",
+    "gold_versions",
     "parse_gates",
     "sliced",
     "too_few_questions",

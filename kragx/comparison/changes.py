@@ -92,7 +92,7 @@ class Change(Result):
         comparison = self.comparison
         under = f", match {comparison.match}" if matchers else ""
         yield Heading(f"{self.retriever}: {self.after} against {self.before}{under}", level=3)
-        for own in comparison.failures:
+        for own in (*comparison.gold, *comparison.failures):
             yield from own.describe()
         if comparison.not_comparable:
             return

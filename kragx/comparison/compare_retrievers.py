@@ -13,6 +13,7 @@ from kragx.comparison.comparison import Comparison, Settings
 from kragx.comparison.decidable import too_few_questions
 from kragx.comparison.failures import Failures, failed_names, failures_of
 from kragx.comparison.flips import flips_between, flips_warning
+from kragx.comparison.gold_versions import GoldVersions, gold_versions, left_out
 from kragx.comparison.recommendations import recommend
 from kragx.comparison.scores import RetrieverScores
 from kragx.comparison.side_by_side import check_comparable
@@ -43,7 +44,8 @@ def compare(
     """Compare retrievers: means with intervals, paired tests, slices.
 
     Queries are joined by id. Each difference is over the queries where both have a value, and says
-    how many.
+    how many. Of evaluations with different gold sets those questions are compared that are the same
+    in all of them (`Comparison.gold`).
 
     Args:
         evaluations: of several retrievers on one gold set under one matcher; a mapping gives them
@@ -60,7 +62,8 @@ def compare(
             ``none``.
         max_failed: the share of questions on which a retriever may fail; whoever failed on more is
             not comparable, stands in `Comparison.failures` and in nothing else.
-        anyway: compare what cannot be compared, and say so in `cautions`.
+        anyway: compare what cannot be compared, and say so in `cautions`; also questions that are
+            not the same in all gold sets.
 
     Raises:
         UsageError: the evaluations cannot be compared, or an argument is wrong.
@@ -115,6 +118,7 @@ class Draft:
     parts: Sequence[tuple[str, str | None]]
     failures: tuple[Failures, ...]
     tests: PairTests
+    gold: tuple[GoldVersions, ...] = ()
 
     @classmethod
     def of(
@@ -138,13 +142,16 @@ class Draft:
             )
         if baseline is not None and baseline not in names:
             raise UsageError(f"baseline: {baseline!r} is not compared; {nearest(baseline, names)}")
-        cautions = check_comparable(scores, anyway=anyway)
+        gold = _versions(scores, anyway=anyway)
+        cautions = check_comparable(scores, anyway=anyway, versions=gold)
+        out = left_out(gold.values())
         failures = failures_of(scores, settings.max_failed)
         lost = failed_names(failures)
         # Where nobody can be compared, metrics and questions are still those of all.
         scores = [own for own in scores if own.name not in lost] or scores
         baseline = scores[0].name if baseline is None else baseline
-        aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings).without(lost)
+        aligned = Aligned.of(scores, _metrics(scores, metrics), baseline, settings, out)
+        aligned = aligned.without(lost)
         n = len(aligned.query_ids)
         # Over the queries that all have, so that differences are those of the means.
         whole = {own.name: own.means for own in scores if len(own.query_ids) == n}
@@ -157,6 +164,7 @@ class Draft:
             [(field, value) for field, value, _ in parts],
             failures,
             PairTests(aligned, {**aligned.means(), **whole}, rows),
+            tuple({str(own.later["hash"]): own for own in gold.values()}.values()),
         )
 
     def comparison(self, family: Family) -> Comparison:
@@ -186,6 +194,7 @@ class Draft:
             ),
             flips=tuple(filter(None, flips_between(scores, aligned.metrics).values())),
             failures=self.failures,
+            gold=self.gold,
         )
         cautions = tuple(_cautions(comparison, scores, every_metric=self.every_metric))
         comparison = replace(comparison, cautions=self.cautions + cautions)
@@ -226,6 +235,18 @@ def compare_by_matcher(
     return settled(drafts)
 
 
+def _versions(scores: Sequence[RetrieverScores], *, anyway: bool) -> dict[str, GoldVersions]:
+    """By the retriever's name what is not the same in its gold set and the first one's."""
+    first, known = scores[0], dict[str, GoldVersions | None]()
+    for own in scores[1:]:
+        gold, other = first.settings["dataset"], own.settings["dataset"]
+        if (key := str(other["hash"])) not in known:
+            datasets = (first.dataset, own.dataset)
+            known[key] = gold_versions(gold, other, datasets, anyway=anyway)
+    named = ((own.name, known[str(own.settings["dataset"]["hash"])]) for own in scores[1:])
+    return {name: versions for name, versions in named if versions is not None}
+
+
 def _metrics(scores: Sequence[RetrieverScores], named: Sequence[str] | None) -> list[str]:
     """The metrics to compare: those that were named, else those that all have."""
     for metric, own in product(named or (), scores):
@@ -248,10 +269,12 @@ def _cautions(
 ) -> Iterator[str]:
     """What is not compared though some have it, and what makes the rest less sure."""
     metrics = dict.fromkeys(metric for own in scores for metric in own.means)
-    left_out = [metric for metric in metrics if metric not in comparison.metrics]
-    if every_metric and left_out:
-        yield f"not compared, as not all have it: {', '.join(left_out)}"
-    if n_queries := max(len(own.query_ids) for own in scores) - comparison.n_queries:
+    others = [metric for metric in metrics if metric not in comparison.metrics]
+    if every_metric and others:
+        yield f"not compared, as not all have it: {', '.join(others)}"
+    out = left_out(comparison.gold)
+    most = max(sum(one not in out for one in own.query_ids) for own in scores)
+    if n_queries := most - comparison.n_queries:
         yield f"queries that not all have, left out of the comparison: {n_queries}"
     if too_few := too_few_questions(comparison):
         yield str(too_few)

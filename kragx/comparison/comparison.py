@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from kragx.comparison.failures import Failures, failed_names, with_failures
 from kragx.comparison.flips import Flips
+from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.statistics import (
     CONFIDENCE,
     MOST_RESAMPLES,
@@ -124,6 +125,7 @@ class Comparison(Result):
         recommendations: what follows, the verdict first.
         failures: of each retriever that failed on some question; whose are not tolerated is not
             comparable, and so not among `retrievers`.
+        gold: of results of different gold sets, which questions are not the same.
     """
 
     match: str
@@ -142,6 +144,7 @@ class Comparison(Result):
     flips: tuple[Flips, ...] = field(default=(), metadata=HIDDEN)
     recommendations: tuple[Recommendation, ...] = ()
     failures: tuple[Failures, ...] = ()
+    gold: tuple[GoldVersions, ...] = ()
 
     also_plain = ("n_queries", "not_comparable")
 
@@ -248,7 +251,7 @@ class Comparison(Result):
 
     def describe(self, evaluations: Sequence[Evaluation] = ()) -> Iterator[Part]:
         """Who failed, means, differences from the baseline, the best in each slice, advice."""
-        for own in self.failures:
+        for own in (*self.gold, *self.failures):
             yield from own.describe()
         yield self.means_table(evaluations)
         yield from self.against_baseline()

@@ -33,6 +33,7 @@ class RetrieverScores:
         n_failed: on how many queries the retriever failed.
         failures: by query id, why, as far as that is known.
         first_failure: the first of them in words.
+        dataset: the gold set; None where it was not kept.
     """
 
     name: str
@@ -47,6 +48,7 @@ class RetrieverScores:
     n_failed: int = 0
     failures: Mapping[str, str] = field(default_factory=dict)
     first_failure: str = ""
+    dataset: GoldDataset | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, evaluation: Evaluation, neighbourhood: float = NEIGHBOURHOOD) -> RetrieverScores:
@@ -68,15 +70,22 @@ class RetrieverScores:
             n_failed=evaluation.counts["n_failed"],
             failures=evaluation.failures,
             first_failure=evaluation.counts.get("first_failure", ""),
+            dataset=evaluation.dataset,
         )
 
     @classmethod
-    def read(cls, row: Mapping[str, Any], better: Mapping[str, Direction]) -> RetrieverScores:
+    def read(
+        cls,
+        row: Mapping[str, Any],
+        better: Mapping[str, Direction],
+        dataset: GoldDataset | None = None,
+    ) -> RetrieverScores:
         """Of a row of report.json's ``evaluations``.
 
         Args:
             row: the row.
             better: the directions that the report's comparisons hold.
+            dataset: the gold set, if it is known.
         """
         queries = row["queries"]
         return cls(
@@ -95,6 +104,7 @@ class RetrieverScores:
             n_failed=int(row["counts"].get("n_failed", 0)),
             failures=dict(row.get("failures", {})),
             first_failure=str(row["counts"].get("first_failure", "")),
+            dataset=dataset,
         )
 
     def table(self, metrics: Iterable[str], query_ids: Iterable[str]) -> Floats:
@@ -160,7 +170,9 @@ class Results:
                 for comparison in report.get("comparisons", ())
                 for metric, direction in comparison["better"].items()
             }
-            scores = tuple(RetrieverScores.read(row, better) for row in report["evaluations"])
+            scores = tuple(
+                RetrieverScores.read(row, better, dataset) for row in report["evaluations"]
+            )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             problem = f"not what kragx writes: {error!r}"
             raise DataError(problem, path=name, field="evaluations") from None

@@ -5,6 +5,7 @@ from itertools import groupby
 from math import inf
 from typing import Any
 
+from kragx.comparison.gold_versions import GoldVersions, gold_pair
 from kragx.comparison.scores import RetrieverScores
 from kragx.errors import UsageError, shorten
 from kragx.evaluation.evaluation import INTERVAL, Evaluation, bounds_note, metric_names
@@ -17,12 +18,19 @@ Result = Evaluation | RetrieverScores
 REMEDY = "to compare them all the same: anyway=True, or --anyway"
 
 
-def check_comparable(results: Sequence[Result], *, anyway: bool = False) -> tuple[str, ...]:
+def check_comparable(
+    results: Sequence[Result],
+    *,
+    anyway: bool = False,
+    versions: Mapping[str, GoldVersions] | None = None,
+) -> tuple[str, ...]:
     """Refuse to set numbers side by side that do not mean the same.
 
     Args:
         results: of which each is held against the first.
         anyway: say what differs instead of refusing.
+        versions: by the name of a result, which questions of its gold set and the first one's are
+            not the same; only the others are set side by side.
 
     Returns:
         What a reader must know: what is unknown, and with `anyway` what differs.
@@ -32,7 +40,8 @@ def check_comparable(results: Sequence[Result], *, anyway: bool = False) -> tupl
     """
     cautions: list[str] = []
     for other in results[1:]:
-        differing = list(_differing(results[0], other))
+        gold = (versions or {}).get(other.name)
+        differing = list(_differing(results[0], other, gold))
         if differing and not anyway:
             raise UsageError(
                 f"{results[0].name!r} and {other.name!r} cannot be compared: "
@@ -43,17 +52,28 @@ def check_comparable(results: Sequence[Result], *, anyway: bool = False) -> tupl
     return tuple(dict.fromkeys(cautions))
 
 
-def gold_differs(gold: Mapping[str, Any], others: Mapping[str, Any]) -> str | None:
-    """What to say of two gold sets, by their settings, that are known to differ."""
+def gold_differs(
+    gold: Mapping[str, Any], others: Mapping[str, Any], versions: GoldVersions | None = None
+) -> str | None:
+    """Why results of two gold sets cannot be compared; None if they can.
+
+    Args:
+        gold: what results record of the one.
+        others: of the other.
+        versions: which questions are not the same, where that is known.
+    """
     if gold["hash"] == others["hash"] or None in (gold["hash"], others["hash"]):
         return None
-    return f"the gold sets differ ({_gold(gold)} and {_gold(others)})"
+    if versions is None:
+        return gold_pair(gold, others)
+    is_told = versions.n_same and versions.left_out  # and what differs is left out
+    return None if is_told or not versions.differing else versions.text
 
 
-def _differing(one: Result, other: Result) -> Iterator[str]:
+def _differing(one: Result, other: Result, versions: GoldVersions | None) -> Iterator[str]:
     settings = one.settings, other.settings
     gold, other_gold = (own["dataset"] for own in settings)
-    if text := gold_differs(gold, other_gold):
+    if text := gold_differs(gold, other_gold, versions):
         yield text
     elif None in (gold["hash"], other_gold["hash"]) and set(one.query_ids) != set(other.query_ids):
         yield (
@@ -95,11 +115,6 @@ def _unsure(one: Result, other: Result) -> Iterator[str]:
     versions = [own.settings["versions"].get("kragx") for own in (one, other)]
     if versions[0] != versions[1]:
         yield f"computed by different versions of kragx ({versions[0]} and {versions[1]})"
-
-
-def _gold(settings: Mapping[str, Any]) -> str:
-    version = "" if settings["version"] is None else f" version {settings['version']}"
-    return f"{settings['name']}{version}, sha256 {settings['hash'][:12]}"
 
 
 def _entries_that_differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:

@@ -83,13 +83,16 @@ class Aligned:
         metrics: Sequence[str],
         baseline: str,
         settings: Settings,
+        out: Collection[str] = (),
     ) -> Aligned:
         """Join by query id, in the order of the first; what not all have is left out.
+
+        So is what is `out`, as it is not the same question.
 
         Raises:
             UsageError: no query is common to all.
         """
-        shared = set.intersection(*(set(own.query_ids) for own in scores))
+        shared = set.intersection(*(set(own.query_ids) for own in scores)).difference(out)
         if not shared:
             raise UsageError("the evaluations have no query in common; queries join by id")
         query_ids = tuple(query_id for query_id in scores[0].query_ids if query_id in shared)

@@ -8,6 +8,7 @@ from kragx.data.corpus import as_corpus
 from kragx.data.formats import FORMATS, tabular, trec
 from kragx.data.formats.jsonl import file_name, first_line
 from kragx.data.gold import GoldDataset
+from kragx.data.released import release_of
 from kragx.data.runs import Run
 from kragx.data.source import Reading, kind_of
 from kragx.errors import DataError, UsageError
@@ -33,14 +34,15 @@ def read_dataset(
         columns: of tables, for each field the column that holds it:
             ``{"query_id": "번호", "relevant_chunk_ids": "정답"}``.
         encoding: of CSV; None tries UTF-8, then cp949, of which a `DataWarning` tells.
-        name: names the set in results; None for the file's name.
-        version: the set's version, recorded in results.
+        name: names the set in results; None for the file's name, of a release the gold set's.
+        version: the set's version, recorded in results; None for that of a release.
         corpus: gives gold that is named by id alone its text: a path (`read_corpus`), texts by id,
             or documents with id and text. None leaves such gold without.
 
     Raises:
         DataError: the source has mistakes; the first is named, and how many more there are. Or
-            gold has no text and is not in the corpus; such ids are counted.
+            gold has no text and is not in the corpus; such ids are counted. Or the file is a
+            release, and its content is not what was released.
         UsageError: an unknown format, field or encoding, or no source of gold.
         MissingExtraError: the file needs a package that is not installed.
     """
@@ -50,6 +52,8 @@ def read_dataset(
         dataset = GoldDataset.from_documents(source)  # type: ignore[arg-type]  # it checks them
     else:
         dataset, _ = read_results(source, format, columns, encoding=encoding)
+        if (release := release_of(source)) is not None:
+            dataset = release.of(dataset, version)
     if corpus is not None:
         dataset = as_corpus(corpus).gold(dataset, needed_by="")
     if name is None and version is None:

@@ -16,6 +16,7 @@ from kragx.data.facts import facts_of
 from kragx.data.gold import Gold, GoldDataset, Query, named_items
 from kragx.data.occurrences import n_containing
 from kragx.data.problems import Problem, Problems
+from kragx.data.released import release_of
 from kragx.data.source import Reading
 from kragx.data.text import normalise
 from kragx.errors import DataError, UsageError, nearest, shorten
@@ -143,6 +144,9 @@ def validate(
             _check_gold(query, report, kind)
         _check_query(query, report, kind, texts)
     _check_questions(lines, problems)
+    content_hash = GoldDataset(queries).content_hash if queries else None
+    if (release := release_of(path)) and (changed := release.changed(content_hash or "")):
+        problems.add(None, None, changed)
     summary = _summary(queries)
     compared = {
         name: _compared(summary[name], shares, len(queries))
@@ -158,7 +162,7 @@ def validate(
         file=path,
         name=reading.name,
         format=kind,
-        content_hash=GoldDataset(queries).content_hash if queries else None,
+        content_hash=content_hash,
         problems=tuple(sorted(problems.found, key=lambda problem: problem.line or 0)),
         summary=summary,
         targets=compared,

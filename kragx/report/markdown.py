@@ -113,7 +113,7 @@ def _comparison(
         f"{statistics.resamples:,} resamples of the queries, seed {statistics.seed}; "
         f"max_failed {statistics.max_failed:g}."
     )
-    for own in comparison.failures:
+    for own in (*comparison.gold, *comparison.failures):
         yield from own.describe()
     yield Heading("Recommendations", level=level)
     for recommendation in comparison.recommendations:

@@ -11,6 +11,7 @@ import pytest
 from kragx.app import config, pipeline
 from kragx.app.pytest import assert_gates
 from kragx.app.report_json import report_schema
+from kragx.data import read_dataset
 
 GATES = "gates: {mrr@5: '>= 0.8', recall@5: no worse than baseline by 0.02}"
 AGAINST_EARLIER = "gates: {retrievers: {mine: {mrr@5: no worse than earlier by 0.02}}}"
@@ -291,11 +292,60 @@ def test_compare_two_retrievers_of_one_folder(run, kragx):
     assert "--retriever mine --retriever other" in alone.err
 
 
+def test_compare_across_versions_of_the_gold(run, kragx, jsonl, here):
+    """Questions that are not the same are named and left out, wherever the comparison is read."""
+    run("old")
+    records = [json.loads(line) for line in (here / "gold.jsonl").read_text("utf-8").splitlines()]
+    records[0]["gold"].append({"id": "another"})
+    records[1]["reference"] = "judges read it"
+    records[2]["metadata"] = {"note": "a label is not read by metrics"}
+    jsonl(*records[:20], {**records[20], "query_id": "new"}, name="gold.jsonl")
+    run("new")
+    told = kragx("compare", "old", "new")
+    assert told.code == 0
+    text = (
+        "7 questions are not the same (2 changed, 1 only in the later, 4 only in the earlier: "
+        "q0, q1, new, q20, q21 and 2 more), left out here; 18 are the same, and compared"
+    )
+    assert re.search(
+        r"the gold sets differ \(gold version 1, sha256 .*\): " + re.escape(text), told.out
+    )
+    assert "as before or mixed" in told.out
+    assert "left out of the comparison" not in told.out  # nothing but that
+    assert text in kragx("compare", "old", "new", "--format", "markdown").out.replace("\\", "")
+    (change,) = kragx("compare", "old", "new", "--format", "json").json()["changes"][:1]
+    (gold,) = change["comparison"]["gold"]
+    assert gold["changed"] == ["q0", "q1"]
+    assert gold["only_earlier"] == ["q20", "q21", "q22", "q23"]
+    assert (gold["only_later"], gold["n_same"]) == (["new"], 18)
+    assert change["comparison"]["n_queries"] == 18
+    anyway = kragx("compare", "old", "new", "--anyway")
+    assert "compared all the same: the gold sets differ" in anyway.out
+    assert "7 questions are not the same (2 changed" in anyway.out
+    assert "left out of the comparison: 4" in anyway.out
+
+
+def test_results_name_the_release(run, kragx, here, gold):
+    """A release's version stands in terminal, JSON, Markdown, and in what `kragx report` makes."""
+    beside = {"file": "gold.jsonl", "name": "manuals", "version": "v2"}
+    beside["hash"] = read_dataset(gold).content_hash
+    (here / "gold.release.json").write_text(json.dumps(beside), encoding="utf-8")
+    outcome = run("new", "--set", "dataset.version=")
+    assert outcome.code == 0
+    assert "dataset: manuals version v2, 24 of 24 queries scored" in outcome.out
+    report = json.loads((here / "new" / "report.json").read_text(encoding="utf-8"))
+    assert report["evaluations"][0]["settings"]["dataset"]["version"] == "v2"
+    assert "Gold set manuals version v2" in (here / "new" / "report.md").read_text("utf-8")
+    (here / "gold.release.json").unlink()
+    gold.unlink()
+    assert "dataset: manuals version v2" in kragx("report", "new").out
+
+
 def test_compare_refuses_other_gold(run, kragx, jsonl):
-    """Another gold set is refused with both hashes, unless told otherwise; ids join the rest."""
+    """Gold sets without a question that is the same are refused, unless told otherwise."""
     run("old")
     records = [
-        {"query_id": f"q{i}", "query": f"question {i}", "gold": [{"id": f"g{i}", "text": "t"}]}
+        {"query_id": f"q{i}", "query": f"question {i}", "gold": [{"id": f"other{i}"}]}
         | ({"query_type": "why"})
         for i in range(20)
     ]
@@ -304,6 +354,7 @@ def test_compare_refuses_other_gold(run, kragx, jsonl):
     refused = kragx("compare", "old", "new")
     assert refused.code == 2
     assert "mine: 'earlier' and 'now' cannot be compared: the gold sets differ (" in refused.err
+    assert "and 19 more), none is the same (" in refused.err
     assert "--anyway" in refused.err
     allowed = kragx("compare", "old", "new", "--anyway")
     assert allowed.code == 0
@@ -425,14 +476,22 @@ def test_earlier_results_are_checked_before_anything_is_asked(run, here, kragx, 
     run("old")
     records = [json.loads(line) for line in (here / "gold.jsonl").read_text("utf-8").splitlines()]
     jsonl(*records[:20], name="gold.jsonl")
+    told = run("new", "--earlier", "old", folder="told", more=AGAINST_EARLIER)
+    assert told.code == 0
+    assert "4 questions are not the same (4 only in the earlier: q20, q21, q22, q23)" in told.out
+    assert "left out here; 20 are the same, and compared" in told.out
+    page = (here / "told" / "report.md").read_text(encoding="utf-8")
+    assert "4 questions are not the same" in page
+    for record in records:
+        record["gold"] = [{"id": "another"}]
+    jsonl(*records, name="gold.jsonl")
     outcome = run("new", "--earlier", "old", folder="other")
     assert outcome.code == 2
     assert "cannot be compared with this config: the gold sets differ" in outcome.err
     assert not (here / "other").exists()
-    told = run("new", "--earlier", "old", "--anyway", folder="told")
-    assert told.code == 0
-    assert "compared all the same: the gold sets differ" in told.out
-    assert "left out of the comparison: 4" in told.out
+    anyway = run("new", "--earlier", "old", "--anyway", folder="anyway")
+    assert anyway.code == 0
+    assert "compared all the same: the gold sets differ" in anyway.out
     path = here / "old" / "report.json"
     plain = json.loads(path.read_text(encoding="utf-8"))
     for each in plain["evaluations"]:

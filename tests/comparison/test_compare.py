@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kragx import UsageError, compare, evaluate
+from kragx import Gold, UsageError, compare, evaluate
 from kragx.comparison import (
     QueryChange,
     Settings,
@@ -361,6 +361,46 @@ def test_plain_mappings():
     fewer = evaluate({"q0": {"g0": 1}}, {"q0": {"g0": 1.0}}, match="id", metrics=["mrr@5"])
     with pytest.raises(UsageError, match="the gold sets differ"):
         compare({"one": one, "fewer": fewer})
+
+
+def test_states_of_a_gold_set_are_compared_where_they_are_the_same():
+    """By hand: of 40 questions one changes and one goes; the means are those of the other 38."""
+    first, second, *rest = GOLD.queries
+    grown = replace(first, gold=(*first.gold, Gold("more")))
+    later = evaluation(replace(GOLD, queries=(grown, *rest), version="2"), "later", lambda i: 2)
+    mixed = evaluation(GOLD, "mixed", lambda i: 1 if i > 1 else None)
+    comparison = compare([mixed, later])
+    assert comparison.n_queries == 38
+    (gold,) = comparison.gold
+    assert (gold.changed, gold.only_earlier, gold.n_same) == ((first.id,), (second.id,), 38)
+    assert comparison.overall.means["later"]["mrr@10"].value == 0.5
+    assert mixed.mean["mrr@10"] == 0.95
+    assert comparison.overall.means["mixed"]["mrr@10"].value == 1
+    assert not any("left out of the comparison" in caution for caution in comparison.cautions)
+    assert "2 questions are not the same (1 changed, 1 only in the earlier: " in str(comparison)
+    assert comparison.to_dict()["gold"][0]["later"]["version"] == "2"
+    anyway = compare([GOOD, later], anyway=True)
+    assert anyway.n_queries == 39
+    assert str(anyway).count("the gold sets differ") == 1
+    labelled = tuple(replace(query, query_type="why") for query in GOLD)
+    same = compare([GOOD, evaluation(replace(GOLD, queries=labelled), "later", lambda i: 2)])
+    assert same.n_queries == 40
+    assert "no question differs in what metrics read" in str(same)
+
+
+def test_three_states_of_a_gold_set():
+    """What is not the same in all three is left out, and each state is named once."""
+
+    def state(number):
+        changed = replace(GOLD.queries[number], reference="another")
+        own = (*GOLD.queries[:number], changed, *GOLD.queries[number + 1 :])
+        return replace(GOLD, queries=own, version=str(number))
+
+    names = {1: "one", 2: "two"}
+    others = [evaluation(state(number), names[number], lambda i: 1) for number in names]
+    comparison = compare([GOOD, *others])
+    assert comparison.n_queries == 38
+    assert [own.changed for own in comparison.gold] == [("q1",), ("q2",)]
 
 
 def test_no_query_in_common_cannot_be_compared_at_all():

@@ -147,6 +147,9 @@ TableOrJson = Annotated[Literal["table", "json"], typer.Option("--format", help=
 TableJsonOrCsv = Annotated[
     Literal["table", "json", "csv"], typer.Option("--format", help="How to print.")
 ]
+TableJsonOrMarkdown = Annotated[
+    Literal["table", "json", "markdown"], typer.Option("--format", help="How to print.")
+]
 Full = Annotated[
     bool, typer.Option("--full", help="Also config, pairs, slices and every metric and remark.")
 ]

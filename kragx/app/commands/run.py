@@ -178,9 +178,7 @@ def compare(
     anyway: opt.Anyway = False,
     trust: opt.Trust = False,
     summary: opt.Summary = None,
-    format: Annotated[  # noqa: A002
-        Literal["table", "json", "markdown"], typer.Option(help="How to print.")
-    ] = "table",
+    format: opt.TableJsonOrMarkdown = "table",  # noqa: A002
 ) -> None:
     """Say what got better and what got worse.
 

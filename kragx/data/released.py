@@ -1,0 +1,90 @@
+"""Released gold files: their name and version, and whether they are still what was released.
+
+Beside ``gold_v2.jsonl`` stands ``gold_v2.release.json``. It holds the file's name, the name of the
+gold set, the version and the content hash, so that results name the version without being told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from kragx.data.formats.jsonl import file_name, read_object
+from kragx.data.gold import GoldDataset
+from kragx.errors import DataError, UsageError
+
+ENDING = ".release.json"
+
+
+@dataclass(frozen=True)
+class Release:
+    """What is known of a released gold file.
+
+    Attributes:
+        file: its name.
+        name: of the gold set.
+        version: of the gold set, as ``v2``.
+        hash: of its content.
+        path: where this stands.
+    """
+
+    file: str
+    name: str
+    version: str
+    hash: str
+    path: Path
+
+    @classmethod
+    def read(cls, path: Path) -> Release:
+        """Of the file beside a release; a `DataError` says what is wrong with it."""
+        record: Mapping[str, Any] = read_object(path, "release")
+        values = {name: record.get(name) for name in ("file", "name", "version", "hash")}
+        for name, value in values.items():
+            if not isinstance(value, str) or not value:
+                problem = f"{name}: a text is expected, not {value!r}"
+                raise DataError(problem, path=str(path), remedy="take the released files back")
+        return cls(**values, path=path)  # type: ignore[arg-type]  # looked at above
+
+    def changed(self, content_hash: str) -> str | None:
+        """What to say of content with this hash if it is not what was released."""
+        if content_hash == self.hash:
+            return None
+        return (
+            f"not the content of release {self.version} any more (sha256 {content_hash[:12]}, "
+            f"released as {self.hash[:12]}); take the released file back, or give what was edited "
+            "another file name: a release never changes ('kragx gold diff' says what differs)"
+        )
+
+    def of(self, dataset: GoldDataset, version: str | None = None) -> GoldDataset:
+        """The gold set that was read from its file, with its name and version.
+
+        Args:
+            dataset: the gold set as it stands in the file.
+            version: what the user calls it.
+
+        Raises:
+            DataError: the content is not what was released.
+            UsageError: `version` is another.
+        """
+        if problem := self.changed(dataset.content_hash):
+            raise DataError(problem, path=str(self.path.with_name(self.file)))
+        if version is not None and version != self.version:
+            raise UsageError(
+                f"{version!r}, but {self.file} is release {self.version}; leave the version out",
+                field="version",
+            )
+        return replace(dataset, name=self.name, version=self.version)
+
+
+def release_of(source: object) -> Release | None:
+    """What stands beside a gold file that is a release; None beside any other, and of no file."""
+    if not isinstance(source, (str, Path)):
+        return None
+    path = Path(source)
+    beside = path.with_name(f"{file_name(path)}{ENDING}") if path.name else path
+    if not path.name or not beside.is_file():
+        return None
+    release = Release.read(beside)
+    return release if release.file == path.name else None
