@@ -1,11 +1,13 @@
-"""A gold set's life: questions, validate, diff."""
+"""A gold set's life: start, questions, validate, diff."""
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.gold_diff import diff
 from kragx.app.commands.gold_questions import questions
+from kragx.app.commands.gold_start import start
 from kragx.app.commands.gold_validate import validate
 
 gold = opt.group("gold", __doc__)
+gold.command()(start)
 gold.command()(questions)
 gold.command()(validate)
 gold.command()(diff)

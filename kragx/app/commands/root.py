@@ -30,6 +30,7 @@ _SECTIONS = {
         "match": "score",
         "agree": "agree",
         "gold": "gold",
+        "workshop": "workshop",
         "threshold": "threshold",
         "judge": "judge",
     },

@@ -1,0 +1,84 @@
+"""`kragx workshop`: the page on which a gold set is made and judged."""
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.errors import UsageError, needing
+from kragx.printing import put, say, visible
+
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def workshop(
+    folder: Annotated[Path, opt.argument(metavar="FOLDER", help="As kragx gold start makes it.")],
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65535, show_default=False, help="Default: 8765, or the next that is free."
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    called: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--called", help="A name that others call this machine by; needed with --host; repeat."
+        ),
+    ] = None,
+    annotator: Annotated[
+        list[str] | None,
+        typer.Option(help="Somebody who judges, with a link of their own; repeat."),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--open/--no-browser", help="Open the owner's link in a browser.")
+    ] = True,
+) -> None:
+    """Open a workshop: a local page, until Ctrl-C.
+
+    Everything is stored at once. Its links are secrets: whoever has one is that person.
+    """
+    from kragx.app.environment import load_env
+    from kragx.workshop.desk import Desk
+    from kragx.workshop.folder import Workshop
+    from kragx.workshop.state import State
+
+    is_local = host in _LOOPBACK
+    if not (is_local or called):
+        raise UsageError(
+            f"others are to reach {host}, so it must be said what they call this machine",
+            field="--called",
+            remedy="name it, as in --called 192.168.0.5 or --called gold.example.org",
+        )
+    with needing("workshop", "kragx workshop"):
+        from kragx.workshop.web.server import application, listening, server
+    if folder.is_dir():
+        load_env(folder)
+    opened = Workshop.open(folder)
+    with opened.store() as store, listening(host, port) as socket:
+        desk = Desk(opened, State(store))
+        number = socket.getsockname()[1]
+        name = called[0] if called else "127.0.0.1"
+        base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
+        annotators = [desk.annotator(one) for one in annotator or ()]
+        owners = f"{base}{desk.token(desk.owner())}"
+        put(f"{visible(opened.settings.name)}: {desk.n_documents} documents\n")
+        put(f"owner: {owners}\n")
+        for person in annotators:
+            put(f"{visible(person.name)}: {base}{desk.token(person)}\n")
+        if not is_local:
+            say(
+                f"everybody who reaches {host}:{number} can ask this server, and who listens in on "
+                "the network can read links and texts: keep to a network that you trust, or put a "
+                "server with TLS before it (docs/security.md)"
+            )
+        put("Ctrl-C ends; everything is stored at once\n")
+        app = application(desk, names=called or (), say=say)
+        if browser and is_local:
+            webbrowser.open(owners)
+        try:
+            server(app).run(sockets=[socket])
+        except KeyboardInterrupt:
+            put(f"closed; all is in {folder}\n")

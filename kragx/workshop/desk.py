@@ -1,0 +1,513 @@
+"""What a page may ask and say: everything is checked here, and nothing is known of HTTP."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from kragx.errors import DataError, UsageError
+from kragx.workshop.conflicts import agreement, conflicts, verdicts
+from kragx.workshop.folder import Workshop
+from kragx.workshop.forms import (
+    DecisionForm,
+    DropForm,
+    JudgementForm,
+    NextForm,
+    PersonForm,
+    QuestionForm,
+    QuestionsForm,
+)
+from kragx.workshop.links import holder, token_of
+from kragx.workshop.records import Candidate, Judgement, Person, Question, new_uid, now
+from kragx.workshop.state import Pair, State
+
+Plain = dict[str, Any]
+"""Values as JSON has them."""
+
+_ANY = NextForm()
+
+
+class UnknownError(DataError):
+    """A question, a document or a person that does not exist."""
+
+
+class RefusedError(UsageError):
+    """What this person may not ask or do."""
+
+
+class ClashError(UsageError):
+    """What does not fit what has happened meanwhile."""
+
+
+class Desk:
+    """A workshop at work.
+
+    Methods are called by several threads; each holds the state while it reads and writes.
+
+    Args:
+        workshop: its folder.
+        state: what its database holds.
+
+    Attributes:
+        remarks: what people should know of what goes on behind, by what it is about.
+    """
+
+    def __init__(self, workshop: Workshop, state: State) -> None:
+        self.workshop, self.state = workshop, state
+        self.corpus = workshop.corpus
+        self.n_documents = len(self.corpus.docs)
+        self.remarks: dict[str, str] = {}
+        self.on_question: Callable[[Question], object] = lambda question: None
+        self.top = max(workshop.settings.scale)
+
+    # -- people --------------------------------------------------------------------------------
+
+    def owner(self) -> Person:
+        """Whose workshop it is; made when it is first asked for."""
+        with self.state.lock:
+            for person in self.state.people.values():
+                if person.role == "owner" and person.state == "here":
+                    return person
+            self.state.add([Person(name="owner", role="owner")])
+            return self.owner()
+
+    def annotator(self, name: str) -> Person:
+        """The annotator of a name; made where there is none.
+
+        Raises:
+            UsageError: it is no name.
+        """
+        form = _checked_name(name)
+        with self.state.lock:
+            for person in self.state.people.values():
+                if (person.name, person.role, person.state) == (form, "annotator", "here"):
+                    return person
+            person = Person(name=form)
+            self.state.add([person])
+            return person
+
+    def token(self, person: Person) -> str:
+        """What a person's link ends with."""
+        return token_of(person, self.workshop.secret)
+
+    def holder(self, token: str) -> Person | None:
+        """The person of a link, gone or not; None if it is nobody's."""
+        return holder(token, list(self.state.people.values()), self.workshop.secret)
+
+    def people(self) -> Plain:
+        """Everybody, with their links' ends and how much they have judged; for the owner."""
+        with self.state.lock:
+            return {
+                "people": [
+                    {
+                        "uid": person.uid,
+                        "name": person.name,
+                        "role": person.role,
+                        "state": person.state,
+                        "judged": self._n_judged(person),
+                        "link": None
+                        if person.role == "file" or person.state == "gone"
+                        else f"/#{self.token(person)}",
+                    }
+                    for person in self.state.people.values()
+                ]
+            }
+
+    def put_person(self, form: PersonForm) -> Plain:
+        """Somebody new, or somebody changed; see `PersonForm`."""
+        with self.state.lock:
+            if form.uid is None:
+                if form.name is None:
+                    raise UsageError("missing; it is required", field="name")
+                if any(one.name == form.name for one in self._here()):
+                    remedy = "give each a name of their own"
+                    raise ClashError(f"{form.name!r} is here already", field="name", remedy=remedy)
+                self.state.add([Person(name=form.name)])
+                return self.people()
+            person = self.state.people.get(form.uid)
+            if person is None:
+                raise UnknownError("nobody has this uid", field="uid")
+            if person.role != "annotator" and form.state is not None:
+                raise ClashError("only an annotator's link can be taken away", field="state")
+            name, state = form.name or person.name, form.state or person.state
+            self.state.add([replace(person, name=name, state=state, at=now())])
+            return self.people()
+
+    def _here(self) -> Iterator[Person]:
+        return (one for one in self.state.people.values() if one.state == "here")
+
+    # -- what everybody sees -------------------------------------------------------------------
+
+    def me(self, person: Person) -> Plain:
+        """Who asks, what the set is, and how far it is."""
+        settings = self.workshop.settings
+        with self.state.lock:
+            return {
+                "person": {"uid": person.uid, "name": person.name, "role": person.role},
+                "set": {
+                    "name": settings.name,
+                    "language": settings.language,
+                    "scale": [
+                        {"grade": grade, "words": words}
+                        for grade, words in sorted(settings.scale.items())
+                    ],
+                    "guidelines_version": self.workshop.guidelines_version,
+                },
+                "counts": self._counts(person),
+            }
+
+    def document(self, document: str) -> Plain:
+        """A document of the corpus.
+
+        Raises:
+            UnknownError: it has no such document.
+        """
+        text = self.corpus.text(document)
+        if text is None:
+            raise UnknownError("the corpus has no such document", field="document")
+        doc = self.corpus.docs.get(document)
+        metadata = {} if doc is None else dict(doc.metadata)  # a stretch of one has none
+        title = metadata.get("title")
+        shown_title = title if isinstance(title, str) else None
+        return {"id": document, "text": text, "title": shown_title, "metadata": metadata}
+
+    def _counts(self, person: Person) -> Plain:
+        n_questions = sum(1 for _ in self.state.open_questions())
+        return {
+            "questions": n_questions,
+            "pairs": sum(1 for _ in self._pairs()),
+            "mine": self._n_judged(person),
+        }
+
+    def _n_judged(self, person: Person) -> int:
+        return len(
+            {
+                (one.question, one.document)
+                for one in self.state.history.get(person.uid, ())
+                if one.kind != "later" and not one.is_decision
+            }
+        )
+
+    def _pairs(self) -> Iterator[Pair]:
+        for question in self.state.open_questions():
+            for document in self.state.candidates.get(question.uid, ()):
+                if self.corpus.text(document) is not None:
+                    yield question.uid, document
+
+    # -- judging -------------------------------------------------------------------------------
+
+    def next(self, person: Person, form: NextForm = _ANY) -> Plain:
+        """The pair that a person should judge now, or why there is none.
+
+        Args:
+            person: who asks.
+            form: of which question, and what is judged meanwhile.
+
+        Raises:
+            UnknownError: there is no such question.
+        """
+        with self.state.lock:
+            if form.question is not None:
+                self._open_question(form.question)
+            later: Pair | None = None
+            for pair in self._pairs():
+                if pair == (form.after, form.after_document):
+                    continue
+                newest = self.state.newest(pair, person.uid)
+                if form.question in (None, pair[0]):
+                    if newest is None:
+                        return self._shown(pair, person)
+                    if newest.kind == "later" and later is None:
+                        later = pair
+            if later is not None:
+                return self._shown(later, person)
+            return {"pair": None, "why": "done", "progress": self._counts(person)}
+
+    def _shown(self, pair: Pair, person: Person) -> Plain:
+        question = self.state.questions[pair[0]]
+        newest = self.state.newest(pair, person.uid)
+        return {
+            "pair": {
+                "question": {
+                    "uid": question.uid,
+                    "text": question.text,
+                    "query_type": question.query_type,
+                    "difficulty": question.difficulty,
+                    "answerable": question.answerable,
+                    "note": question.note,
+                },
+                "document": self.document(pair[1]),
+                "copies": 1,
+                "mine": None if newest is None else _said(newest),
+            },
+            "progress": self._counts(person),
+            "decides": {"state": "unknown", "about": None, "words": ""},
+        }
+
+    def judge(self, person: Person, form: JudgementForm) -> Plain:
+        """Store what a person says of a pair; then what comes next.
+
+        Sent twice it is stored once.
+
+        Raises:
+            UnknownError: there is no such question or document.
+            ClashError: the question was dropped, or the uid is another judgement's.
+            UsageError: the grade is not on the scale, or the evidence not in the text.
+        """
+        with self.state.lock:
+            self._store(self._judgement(person, form), form.question)
+            if form.document not in self.state.candidates.get(form.question, ()):
+                origin = Candidate(question=form.question, document=form.document, origin="search")
+                self.state.add([origin])
+            return {"stored": True, "next": self.next(person)}
+
+    def decide(self, person: Person, form: DecisionForm) -> Plain:
+        """Store what settles a conflict; then those that are left."""
+        with self.state.lock:
+            judgement = self._judgement(person, form)
+            self._store(replace(judgement, is_decision=True, purpose="conflict"), form.question)
+            return {"stored": True, **self.conflicts()}
+
+    def undo(self, person: Person, uid: str) -> Plain:
+        """Take back a person's newest judgement; that pair comes again.
+
+        Sent twice it takes back one.
+
+        Raises:
+            ClashError: there is nothing to take back, or the uid is a judgement's.
+        """
+        with self.state.lock:
+            undone = self.state.judgement(uid)
+            if undone is None:
+                history = self.state.history.get(person.uid)
+                if not history:
+                    raise ClashError("there is nothing to take back")
+                newest = history[-1]
+                undone = Judgement(
+                    uid=uid,
+                    question=newest.question,
+                    document=newest.document,
+                    person=person.uid,
+                    kind="undone",
+                    is_decision=newest.is_decision,
+                )
+                self.state.add([undone])
+            elif undone.person != person.uid or undone.kind != "undone":
+                raise ClashError("this uid is another judgement's", field="uid")
+            pair = (undone.question, undone.document)
+            if undone.is_decision or self.state.questions[pair[0]].state != "open":
+                return self.next(person)
+            return self._shown(pair, person)
+
+    def _store(self, judgement: Judgement, question: str) -> None:
+        known = self.state.judgement(judgement.uid)
+        if known is None:
+            self._open_question(question)  # what is repeated was stored while it was open
+            self.state.add([judgement])
+            known = self.state.judgement(judgement.uid)
+        if known is None or replace(known, at="", purpose="") != replace(
+            judgement, at="", purpose=""
+        ):
+            raise ClashError("this uid is another judgement's", field="uid")
+
+    def _judgement(self, person: Person, form: JudgementForm) -> Judgement:
+        if form.question not in self.state.questions:
+            raise UnknownError("there is no such question", field="question")
+        text = self.document(form.document)["text"]
+        if (form.kind == "grade") != (form.grade is not None):
+            raise UsageError("belongs to kind 'grade', and to no other", field="grade")
+        if form.grade is not None and form.grade not in self.workshop.settings.scale:
+            problem = f"{form.grade} is not on the scale of 0 to {self.top}"
+            raise UsageError(problem, field="grade")
+        return Judgement(
+            uid=form.uid,
+            question=form.question,
+            document=form.document,
+            person=person.uid,
+            kind=form.kind,
+            grade=form.grade,
+            spans=_spans(form.spans, len(text)),
+            note=form.note,
+            seconds=form.seconds,
+        )
+
+    def _open_question(self, uid: str) -> Question:
+        question = self.state.questions.get(uid)
+        if question is None:
+            raise UnknownError("there is no such question", field="question")
+        if question.state != "open":
+            raise ClashError("this question was dropped meanwhile", field="question")
+        return question
+
+    # -- questions -----------------------------------------------------------------------------
+
+    def questions(self, person: Person, form: QuestionsForm) -> Plain:
+        """Questions; what only the owner may know is left out for others."""
+        with self.state.lock:
+            words = form.q.casefold().split()
+            kept = [
+                one
+                for one in self.state.questions.values()
+                if form.state in (None, one.state)
+                and all(word in one.text.casefold() for word in words)
+            ]
+            return {"questions": [self._question(one, person) for one in kept]}
+
+    def _question(self, question: Question, person: Person) -> Plain:
+        sees_all = person.role == "owner" or question.person == person.uid
+        shown: Plain = {
+            "uid": question.uid,
+            "text": question.text,
+            "query_type": question.query_type,
+            "difficulty": question.difficulty,
+            "answerable": question.answerable,
+            "note": question.note,
+            "state": question.state,
+            "origin": question.origin,
+            "may_change": sees_all,
+            "candidates": len(self.state.candidates.get(question.uid, ())),
+        }
+        if sees_all:
+            shown |= {"reference": question.reference, "sources": list(question.sources)}
+        return shown
+
+    def put_question(self, person: Person, form: QuestionForm) -> Plain:
+        """Store a question, a new one or one that is changed.
+
+        Raises:
+            RefusedError: it is somebody else's.
+            UnknownError: a source is no document of the corpus.
+            ClashError: another open question has the same text, or it was dropped.
+        """
+        with self.state.lock:
+            for source in form.sources:
+                self.document(source)
+            before = self.state.questions.get(form.uid) if form.uid is not None else None
+            if before is not None:
+                self._may_change(person, before)
+                self._open_question(before.uid)
+            for other in self.state.open_questions():
+                if other.text == form.text and (before is None or other.uid != before.uid):
+                    if form.uid is None and other.person == person.uid:
+                        return {"question": self._question(other, person)}  # sent again
+                    raise ClashError("another question has the same words", field="text")
+            fields = form.model_dump(exclude={"uid"}) | {"sources": tuple(form.sources)}
+            if before is None:
+                question = Question(uid=form.uid or new_uid(), person=person.uid, **fields)
+            else:
+                question = replace(before, **fields, at=now())
+            known = self.state.candidates.get(question.uid, {})
+            self.state.add(
+                [
+                    question,
+                    *(
+                        Candidate(question=question.uid, document=source, origin="source")
+                        for source in form.sources
+                        if source not in known
+                    ),
+                ]
+            )
+            shown = {"question": self._question(question, person)}
+        if before is None or before.text != question.text:
+            self.on_question(question)
+        return shown
+
+    def drop_question(self, person: Person, form: DropForm) -> Plain:
+        """Ask a question no more; its judgements stay."""
+        with self.state.lock:
+            question = self.state.questions.get(form.uid)
+            if question is None:
+                raise UnknownError("there is no such question", field="uid")
+            self._may_change(person, question)
+            if question.state == "open":
+                note = form.why or question.note
+                question = replace(question, state="dropped", note=note, at=now())
+                self.state.add([question])
+            return {"question": self._question(question, person)}
+
+    def _may_change(self, person: Person, question: Question) -> None:
+        if person.role != "owner" and question.person != person.uid:
+            raise RefusedError("a question is changed by who wrote it, and by the owner")
+
+    # -- what only the owner sees --------------------------------------------------------------
+
+    def conflicts(self) -> Plain:
+        """The pairs on which people differ and nobody has decided, side by side."""
+        with self.state.lock:
+            return {"conflicts": [self._conflict(pair) for pair in self._conflicts()]}
+
+    def _conflicts(self) -> Iterator[Pair]:
+        # Of a document that the corpus has lost nobody can say anything.
+        return (pair for pair in conflicts(self.state) if self.corpus.text(pair[1]) is not None)
+
+    def _conflict(self, pair: Pair) -> Plain:
+        question = self.state.questions[pair[0]]
+        people = self.state.people
+        return {
+            "question": {"uid": question.uid, "text": question.text, "note": question.note},
+            "document": self.document(pair[1]),
+            "judgements": [
+                {"person": {"uid": uid, "name": people[uid].name}, **_said(judgement)}
+                for uid, judgement in verdicts(self.state, pair).items()
+            ],
+        }
+
+    def agreement(self) -> Plain:
+        """How far people agree, as alpha with its interval; values are None where undefined."""
+        with self.state.lock:
+            alpha = agreement(self.state, self.top)
+        ends = alpha.interval
+        return {
+            "value": alpha.value,
+            "interval": None if ends is None else {"low": ends[0], "high": ends[1]},
+            "pairs": alpha.pairs,
+            "questions": alpha.questions,
+        }
+
+    def progress(self, person: Person) -> Plain:
+        """How far the set is."""
+        with self.state.lock:
+            shown: Plain = {"totals": self._counts(person), "notices": list(self.remarks.values())}
+            if person.role == "owner":
+                shown["agreement"] = self.agreement()
+                shown["totals"]["conflicts"] = sum(1 for _ in self._conflicts())
+            return shown
+
+
+def _said(judgement: Judgement) -> Plain:
+    return {
+        "uid": judgement.uid,
+        "kind": judgement.kind,
+        "grade": judgement.grade,
+        "spans": [list(span) for span in judgement.spans],
+        "note": judgement.note,
+        "at": judgement.at,
+    }
+
+
+def _spans(spans: list[list[int]], length: int) -> tuple[tuple[int, int], ...]:
+    """Stretches of a text, sorted; those that overlap or touch are one.
+
+    Raises:
+        UsageError: one is empty, or not within the text.
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted((start, end) for start, end in spans):
+        if not start < end <= length:
+            problem = f"[{start}, {end}] is no stretch of a text of {length} characters"
+            raise UsageError(problem, field="spans")
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def _checked_name(name: str) -> str:
+    from pydantic import ValidationError
+
+    try:
+        form = PersonForm(name=name)
+    except ValidationError:
+        problem = f"{name!r} is no name of 1 to 100 characters"
+        raise UsageError(problem, field="--annotator") from None
+    return form.name or ""

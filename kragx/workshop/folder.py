@@ -1,0 +1,390 @@
+"""The folder of a workshop: made, and opened."""
+
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+
+from kragx.data import Corpus, as_corpus, read_dataset
+from kragx.data.databases import Address
+from kragx.data.documents import Doc
+from kragx.data.formats.jsonl import make_folder, open_text, read_text
+from kragx.data.gold import GoldDataset
+from kragx.data.validation import target_problems
+from kragx.data.yaml_text import Loader, yaml_problem
+from kragx.errors import ConfigError, DataError, UsageError, nearest
+from kragx.judging.rubric import RUBRICS, built_in
+from kragx.plugins import with_variables
+from kragx.printing import Line, Part, Result, warning
+from kragx.workshop.incoming import incoming
+from kragx.workshop.records import Person
+from kragx.workshop.store import Store
+from kragx.workshop.tables import USUAL
+
+Language = Literal["ko", "en"]
+
+FILE, GUIDELINES, SECRET, INDEX = "workshop.yaml", "guidelines.md", ".secret", "index"
+DATABASE = "workshop.sqlite"
+_IGNORED = f"{DATABASE}\n{DATABASE}-*\n{INDEX}/\n{SECRET}\n"
+
+
+def _anchored(path: Path, info: ValidationInfo) -> Path:
+    here: Path = (info.context or {})["here"]
+    return Path(os.path.normpath(here / path.expanduser()))
+
+
+_LocalPath = Annotated[Path, AfterValidator(_anchored)]
+
+
+def _real_targets(value: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    if problems := "; ".join(target_problems(value)):
+        raise ValueError(problems)
+    return value
+
+
+def _real_scale(value: dict[int, str]) -> dict[int, str]:
+    if sorted(value) != list(range(len(value))) or not 2 <= len(value) <= 10:
+        raise ValueError("grades are 0, 1, 2, ..., 2 to 10 of them, each with its words")
+    return value
+
+
+class Settings(BaseModel):
+    """What stands in workshop.yaml; relative paths start at its folder.
+
+    Attributes:
+        name: of the gold set.
+        language: of the page's first words and of the guidelines' sample.
+        corpus: file or folder with the documents.
+        config: of `kragx run`, whose retrievers suggest documents; None for none.
+        database: the URL of a PostgreSQL database; None for the file beside it.
+        database_schema: of that database (``schema`` in the file).
+        scale: what each grade means.
+        targets: shares to be reached, by query_type and difficulty.
+        leak_target: the most that the set's mean word leak should be.
+        k: how many documents each retriever suggests.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    language: Language = "en"
+    corpus: _LocalPath
+    config: _LocalPath | None = None
+    database: str | None = None
+    database_schema: str = Field(default=USUAL, alias="schema")
+    scale: Annotated[dict[int, str], AfterValidator(_real_scale)]
+    targets: Annotated[dict[str, dict[str, float]], AfterValidator(_real_targets)] = Field(
+        default_factory=dict
+    )
+    leak_target: float | None = Field(default=None, ge=0, le=1)
+    k: int = Field(default=10, ge=1, le=1000)
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """The folder of a workshop, its settings read.
+
+    Attributes:
+        folder: where it is.
+        settings: of its workshop.yaml.
+    """
+
+    folder: Path
+    settings: Settings
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Read the settings of a folder.
+
+        Raises:
+            DataError: there is no workshop in it.
+            ConfigError: its workshop.yaml holds mistakes; each is named with its field.
+        """
+        folder = Path(folder)
+        file = folder / FILE
+        if not file.is_file():
+            remedy = f"kragx gold start {folder} --corpus corpus.jsonl makes one"
+            raise DataError("there is no workshop", path=str(file), remedy=remedy)
+        return cls(folder, _settings(read_text(file), str(file), folder.resolve()))
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The documents, read once, when one is first asked for.
+
+        Raises:
+            DataError: there is no such file.
+        """
+        return as_corpus(self.settings.corpus)
+
+    @property
+    def address(self) -> Address:
+        """Where its database is."""
+        return Address.of(self.settings.database or self.folder / DATABASE)
+
+    def store(self) -> Store:
+        """Its database, made where it is new."""
+        return Store(self.address, schema=self.settings.database_schema)
+
+    @property
+    def guidelines(self) -> str:
+        """What judges go by, as it stands now; empty without such a file."""
+        file = self.folder / GUIDELINES
+        return read_text(file) if file.is_file() else ""
+
+    @property
+    def guidelines_version(self) -> str:
+        """Tells one text of the guidelines from another."""
+        return hashlib.sha256(self.guidelines.encode()).hexdigest()[:12]
+
+    @cached_property
+    def secret(self) -> bytes:
+        """What its links are made with; made when it is first asked for."""
+        file = self.folder / SECRET
+        try:
+            number = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            pass
+        else:
+            with os.fdopen(number, "w") as opened:
+                opened.write(secrets.token_hex(32))
+        secret = read_text(file).strip()
+        if len(secret) < 64:
+            remedy = "remove it, and all links are made anew"
+            raise DataError("no secret of a workshop", path=str(file), remedy=remedy)
+        return secret.encode()
+
+
+@dataclass(frozen=True)
+class Started(Result):
+    """A workshop that was made.
+
+    Attributes:
+        folder: where.
+        documents: how many the corpus has.
+        questions: how many came with it.
+        judgements: how many grades of the gold set.
+        kept: gold items that are no document of the corpus with a grade of the scale; they stay
+            with their questions.
+        has_password: whether workshop.yaml holds the password of a database.
+    """
+
+    folder: Path
+    documents: int
+    questions: int
+    judgements: int
+    kept: int
+    has_password: bool
+
+    def describe(self) -> Iterator[Part]:
+        """What was made, and what to do next."""
+        yield Line(
+            f"made: {self.folder}, with {self.documents} documents, {self.questions} questions and "
+            f"{self.judgements} judgements"
+        )
+        if self.kept:
+            yield Line(
+                f"{self.kept} gold items name no document of the corpus with a grade of the scale; "
+                "they are kept with their questions, and go into releases as they are"
+            )
+        if self.has_password:
+            yield warning(
+                f"{FILE} holds a password; write ${{NAME}} there instead, and set the variable"
+            )
+        yield Line(f"next: read {self.folder / GUIDELINES}, then kragx workshop {self.folder}")
+
+
+def start(
+    folder: str | Path,
+    *,
+    corpus: str | Path,
+    config: str | Path | None = None,
+    gold: str | Path | None = None,
+    questions: str | Path | None = None,
+    name: str | None = None,
+    language: Language | None = None,
+    database: str | None = None,
+    schema: str | None = None,
+) -> Started:
+    """Make the folder of a workshop.
+
+    Args:
+        folder: where; it may exist, but hold no workshop.
+        corpus: file or folder with the documents.
+        config: of `kragx run`; its retrievers suggest documents.
+        gold: a gold set of any format; its grades are taken as judgements of a file.
+        questions: another, of which the questions alone are taken.
+        name: of the gold set; default: the folder's.
+        language: default: Korean if the corpus begins with Hangul.
+        database: the URL of a PostgreSQL database; ``${NAME}`` in it is an environment variable.
+        schema: of that database, which may hold several workshops.
+
+    Raises:
+        UsageError: there is a workshop already, or an argument is wrong.
+        DataError: a file cannot be read.
+    """
+    folder = Path(folder)
+    if (folder / FILE).exists():
+        remedy = f"kragx workshop {folder} opens it"
+        raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError("is a file; name a folder", field=str(folder))
+    texts = as_corpus(corpus)
+    language = language or _language_of(texts.docs)
+    raw: dict[str, Any] = {
+        "name": name or folder.resolve().name or "gold",
+        "language": language,
+        "corpus": _from_folder(corpus, folder),
+        "config": config and _from_folder(config, folder),
+        "database": database,
+        "schema": schema,
+        "scale": dict(RUBRICS[f"relevance-{language}-1"].grades),
+    }
+    text = _written({key: value for key, value in raw.items() if value is not None})
+    # Whatever is wrong is found before anything is written.
+    workshop = Workshop(folder, _settings(text, FILE, folder.resolve()))
+    address = workshop.address
+    if database is not None and address.path is not None:
+        remedy = "leave it out for an SQLite file in the folder"
+        raise UsageError("no postgresql:// URL", field="--database", remedy=remedy)
+    if workshop.settings.config is not None:
+        _check_config(workshop.settings.config)
+    gold_set = None if gold is None else read_dataset(gold)
+    more = None if questions is None else read_dataset(questions)
+    people = [
+        Person(name=source.name, role="file") for source in (gold_set, more) if source is not None
+    ]
+    records = []
+    for person, source in zip(people, filter(None, (gold_set, more))):
+        grades = workshop.settings.scale if source is gold_set else ()
+        records.append(incoming(source, person, texts, grades))
+    _check_once([gold_set, more])
+    make_folder(folder)
+    with workshop.store() as store:
+        if next(store.after({}), None) is not None:
+            remedy = "name another with --schema, or copy the folder of the one that uses it"
+            raise UsageError("holds a workshop already", field=str(address), remedy=remedy)
+        store.add([*people, *(record for of_source in records for record in of_source.records)])
+    _ = workshop.secret
+    for file, own_text in (
+        (GUIDELINES, _sample(language)),
+        (".gitignore", _IGNORED),
+        (FILE, text),  # the last one: without it, there is no workshop
+    ):
+        if not (folder / file).exists():
+            with open_text(folder / file) as opened:
+                opened.write(own_text)
+    return Started(
+        folder=folder,
+        documents=len(texts.docs),
+        questions=sum(of_source.questions for of_source in records),
+        judgements=sum(of_source.judgements for of_source in records),
+        kept=sum(of_source.kept for of_source in records),
+        has_password=database is not None and str(address) != database and "***" in str(address),
+    )
+
+
+def _check_once(sources: list[GoldDataset | None]) -> None:
+    first, second = sources
+    if first is not None and second is not None:
+        for query in second:
+            if query.id in first:
+                problem = f"the question {query.id!r} stands in the gold set too"
+                raise DataError(problem, field="--questions", remedy="leave one of them out")
+
+
+def _check_config(path: Path) -> None:
+    """A config is data here: what it names is loaded only when the workshop is opened."""
+    try:
+        raw = yaml.load(read_text(path), Loader=Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(str(path), [yaml_problem(error)]) from None
+    if not isinstance(raw, dict) or not raw.get("retrievers"):
+        remedy = "name a config of kragx run, or none"
+        raise UsageError("names no retrievers", path=str(path), remedy=remedy)
+
+
+def _language_of(documents: Mapping[str, Doc]) -> Language:
+    text = next(iter(documents.values())).text or ""
+    return "ko" if built_in("relevance", text).language == "ko" else "en"
+
+
+def _sample(language: Language) -> str:
+    return (files("kragx.workshop") / "guidelines" / f"{language}.md").read_text("utf-8")
+
+
+def _from_folder(path: str | Path, folder: Path) -> str:
+    """A path as it is written into the folder's file: relative, so that both can be moved."""
+    try:
+        relative = os.path.relpath(Path(path).expanduser().resolve(), folder.resolve())
+    except ValueError:  # of another drive
+        return str(Path(path).resolve())
+    return Path(relative).as_posix()
+
+
+_HEAD = """\
+# The workshop of a gold set. kragx workshop FOLDER opens it. Relative paths start at this folder.
+# May be added:
+#   targets: {query_type: {lookup: 0.5, compare: 0.5}, difficulty: {easy: 0.4, hard: 0.6}}
+#   leak_target: 0.5    # the most that the mean word leak of the questions should be
+#   k: 10               # documents that each retriever of `config` suggests for a question
+
+"""
+
+
+def _written(raw: Mapping[str, Any]) -> str:
+    return _HEAD + yaml.safe_dump(dict(raw), allow_unicode=True, sort_keys=False, width=1000)
+
+
+def _settings(text: str, name: str, here: Path) -> Settings:
+    """The settings in a YAML text.
+
+    Raises:
+        ConfigError: all that is wrong with it.
+    """
+    try:
+        raw = yaml.load(text, Loader=Loader)
+    except yaml.YAMLError as error:
+        raise ConfigError(name, [yaml_problem(error)]) from None
+    if not isinstance(raw, dict):
+        raise ConfigError(name, ["a mapping with 'name', 'corpus' and 'scale' is expected"])
+    raw = {str(key): value for key, value in raw.items() if value is not None}
+    problems: list[str] = []
+    if isinstance(database := raw.get("database"), str):
+        raw["database"] = with_variables(database, lambda match: _variable(match[1], problems))
+    valid = [field.alias or key for key, field in Settings.model_fields.items()]
+    problems += [f"{key}: unknown key; {nearest(key, valid)}" for key in raw if key not in valid]
+    try:
+        settings = Settings.model_validate(
+            {key: value for key, value in raw.items() if key in valid}, context={"here": here}
+        )
+    except ValidationError as error:
+        raise ConfigError(name, [*problems, *_readable(error)]) from None
+    if problems:
+        raise ConfigError(name, problems)
+    return settings
+
+
+def _variable(name: str, problems: list[str]) -> str:
+    if name not in os.environ:
+        problems.append(f"database: the environment variable {name!r} is not set")
+    return os.environ.get(name, "")
+
+
+def _readable(error: ValidationError) -> Iterator[str]:
+    for detail in error.errors():
+        field = ".".join(str(part) for part in detail["loc"] if part != "[key]")
+        if detail["type"] == "missing":
+            yield f"{field}: missing; it is required"
+        else:
+            value = detail["input"]
+            shown = "" if isinstance(value, (dict, list)) else f" ({value!r})"
+            message = detail["ctx"]["error"] if detail["type"] == "value_error" else detail["msg"]
+            yield f"{field}: {str(message)[:1].lower()}{str(message)[1:]}{shown}"

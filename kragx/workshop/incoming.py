@@ -1,0 +1,142 @@
+"""A gold set's way into a workshop: its questions, and its grades as judgements of a file."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kragx.data.corpus import Corpus
+from kragx.data.documents import Doc
+from kragx.data.gold import Gold, GoldDataset, Query
+from kragx.errors import DataError
+from kragx.workshop.records import Candidate, Judgement, Person, Question, Record
+
+
+@dataclass(frozen=True)
+class Incoming:
+    """What a gold set becomes.
+
+    Attributes:
+        records: in the order in which they are to be stored.
+        questions, judgements: how many of them.
+        kept: gold items that stay with their questions as they are.
+    """
+
+    records: tuple[Record, ...]
+    questions: int
+    judgements: int
+    kept: int
+
+
+def incoming(
+    dataset: GoldDataset, person: Person, corpus: Corpus, grades: Collection[int]
+) -> Incoming:
+    """The records of a gold set.
+
+    A question keeps its id. A gold item that is just a document of the corpus with a grade of the
+    scale, and maybe a stretch of it, is a judgement; whatever says more, or something else, stays
+    in `Question.gold` as it is.
+
+    Args:
+        dataset: what comes.
+        person: whose judgements its grades are.
+        corpus: has the documents; an id may also be a stretch of one (``document:start-end``).
+        grades: of the scale; with none, questions alone come.
+
+    Raises:
+        DataError: a question has no text, and nobody could judge for it.
+    """
+    made: list[Record] = []
+    n_judgements = n_kept = 0
+    for query in dataset:
+        if not query.text:
+            problem = f"the question {query.id!r} has no text"
+            remedy = "name a gold set with the questions' texts"
+            raise DataError(problem, path=dataset.name, field="query", remedy=remedy)
+        judged: list[Judgement] = []
+        kept: list[dict[str, Any]] = []
+        for gold in query.gold if grades else ():
+            judgement = _judgement(query, gold, person, corpus, grades)
+            if judgement is None or judgement.document in {one.document for one in judged}:
+                kept.append(_plain(gold))
+            else:
+                judged.append(judgement)
+        made.append(_question(query, person, kept))
+        made += (
+            Candidate(question=query.id, document=one.document, origin="source", detail=person.name)
+            for one in judged
+        )
+        made += judged
+        n_judgements, n_kept = n_judgements + len(judged), n_kept + len(kept)
+    return Incoming(tuple(made), len(dataset), n_judgements, n_kept)
+
+
+def _question(query: Query, person: Person, kept: list[dict[str, Any]]) -> Question:
+    metadata = dict(query.metadata)
+    if query.expected_doc_types:
+        metadata["expected_doc_types"] = list(query.expected_doc_types)
+    difficulty = metadata.get("difficulty")
+    if isinstance(difficulty, str):
+        del metadata["difficulty"]
+    sources = metadata.get("sources")
+    if isinstance(sources, list) and all(isinstance(one, str) for one in sources):
+        del metadata["sources"]
+    made_by = metadata.get("made_by")
+    of_template = isinstance(made_by, Mapping) and "template" in made_by
+    return Question(
+        uid=query.id,
+        person=person.uid,
+        text=query.text or "",
+        origin="file" if made_by is None else "template" if of_template else "model",
+        query_type=query.query_type,
+        difficulty=difficulty if isinstance(difficulty, str) else None,
+        reference=query.reference,
+        answerable=query.answerable,
+        sources=tuple(sources) if "sources" not in metadata and sources else (),
+        gold=tuple(kept),
+        metadata=metadata,
+    )
+
+
+def _judgement(
+    query: Query, gold: Gold, person: Person, corpus: Corpus, grades: Collection[int]
+) -> Judgement | None:
+    """What an item says as a judgement; None if a judgement cannot say all of it."""
+    text = corpus.text(gold.id) if gold.id is not None else None
+    if text is None or gold.id is None or gold.alternatives or gold.grade not in grades:
+        return None
+    spans: tuple[tuple[int, int], ...] = ()
+    match dict(gold.metadata):
+        case {"source": gold.id, "start": int() as start, "end": int() as end, **rest} if (
+            not rest and 0 <= start < end <= len(text)
+        ):
+            spans = ((start, end),)
+        case metadata if metadata:
+            return None
+    evidence = text[spans[0][0] : spans[0][1]] if spans else text
+    if gold.text is not None and gold.text not in (text, evidence):
+        return None
+    return Judgement(
+        question=query.id,
+        document=gold.id,
+        person=person.uid,
+        grade=int(gold.grade),
+        spans=spans,
+        purpose="import",
+    )
+
+
+def _plain(gold: Gold) -> dict[str, Any]:
+    """A gold item as gold files hold it."""
+    item: dict[str, Any] = {
+        "id": gold.id,
+        "text": gold.text,
+        "grade": gold.grade,
+        "alternatives": [_plain_doc(other) for other in gold.alternatives] or None,
+        "metadata": dict(gold.metadata) or None,
+    }
+    return {name: value for name, value in item.items() if value is not None}
+
+
+def _plain_doc(doc: Doc) -> dict[str, Any]:
+    item = {"id": doc.id, "text": doc.text, "metadata": dict(doc.metadata) or None}
+    return {name: value for name, value in item.items() if value is not None}

@@ -1,0 +1,147 @@
+"""What the page asks: each question with who may ask it, what it takes, and who answers."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from kragx.data.databases import StoreFailedError
+from kragx.data.formats.jsonl import foreign_json
+from kragx.data.text import Mender
+from kragx.errors import DataError, KragxError, UsageError, shorten
+from kragx.workshop import forms
+from kragx.workshop.desk import ClashError, Desk, Plain, RefusedError, UnknownError
+from kragx.workshop.forms import Form
+from kragx.workshop.records import Person
+from kragx.workshop.web.security import Refusal, body_of, json_response, token_of
+
+_Form = TypeVar("_Form", bound=Form)
+
+
+@dataclass(frozen=True)
+class Call:
+    """Something that the page may ask.
+
+    Attributes:
+        method, path: of HTTP, below /api/; a GET changes nothing.
+        form: what it takes: a GET in its query, a POST as JSON.
+        answer: what the desk says.
+        owner: whether only the owner may ask.
+    """
+
+    method: Literal["GET", "POST"]
+    path: str
+    form: type[Form]
+    answer: Callable[[Desk, Person, Any], Plain]
+    owner: bool = False
+
+
+CALLS: tuple[Call, ...] = (
+    Call("GET", "me", forms.Nothing, lambda desk, person, _: desk.me(person)),
+    Call("GET", "next", forms.NextForm, Desk.next),
+    Call("POST", "judgements", forms.JudgementForm, Desk.judge),
+    Call("POST", "undo", forms.UndoForm, lambda desk, person, form: desk.undo(person, form.uid)),
+    Call("GET", "questions", forms.QuestionsForm, Desk.questions),
+    Call("POST", "questions", forms.QuestionForm, Desk.put_question),
+    Call("POST", "questions/drop", forms.DropForm, Desk.drop_question),
+    Call("GET", "progress", forms.Nothing, lambda desk, person, _: desk.progress(person)),
+    Call("GET", "conflicts", forms.Nothing, lambda desk, *_: desk.conflicts(), owner=True),
+    Call("POST", "decisions", forms.DecisionForm, Desk.decide, owner=True),
+    Call("GET", "people", forms.Nothing, lambda desk, *_: desk.people(), owner=True),
+    Call(
+        "POST", "people", forms.PersonForm, lambda desk, _, form: desk.put_person(form), owner=True
+    ),
+)
+
+
+def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
+    """Yield the routes of all that may be asked.
+
+    Args:
+        desk: answers.
+        say: is told of mistakes in kragx.
+    """
+    for call in CALLS:
+        yield Route(f"/api/{call.path}", _endpoint(desk, call, say), methods=[call.method])
+
+    async def of_document(request: Request) -> Response:
+        own = request.path_params["document"]  # an id may hold any character
+        call = Call("GET", "documents", forms.Nothing, lambda desk, *_: desk.document(own))
+        return await _endpoint(desk, call, say)(request)
+
+    yield Route("/api/documents/{document:path}", of_document, methods=["GET"])
+
+
+def _endpoint(
+    desk: Desk, call: Call, say: Callable[[str], object]
+) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            token = token_of(request.headers)
+            body = await body_of(request) if call.method == "POST" else None
+            return await run_in_threadpool(_answer, desk, call, token, request, body)
+        except Refusal as refusal:
+            return refusal.response()
+        except Exception as error:  # a mistake; the page hears of it, and goes on
+            say(f"{call.method} /api/{call.path}: {type(error).__name__}: {error}")
+            return Refusal(500, "this is a mistake in kragx, please report it").response()
+
+    return endpoint
+
+
+def _answer(desk: Desk, call: Call, token: str, request: Request, body: bytes | None) -> Response:
+    try:
+        desk.state.refresh()
+        person = _person(desk, token)
+        if call.owner and person.role != "owner":
+            raise Refusal(403, "only the owner may ask this")
+        if body is None:
+            form = _form(call.form, dict(request.query_params))
+        else:
+            form = _form(call.form, _json(body))
+        return json_response(call.answer(desk, person, form))
+    except UnknownError as error:
+        raise Refusal.of(404, error) from None
+    except RefusedError as error:
+        raise Refusal.of(403, error) from None
+    except ClashError as error:
+        raise Refusal.of(409, error) from None
+    except StoreFailedError as error:
+        problem = "the database does not answer; nothing was stored"
+        remedy = f"try again in a moment ({error.problem})"
+        raise Refusal(503, problem, remedy=remedy) from None
+    except (UsageError, DataError) as error:
+        raise Refusal.of(400, error) from None
+
+
+def _person(desk: Desk, token: str) -> Person:
+    person = desk.holder(token)
+    if person is None:
+        raise Refusal(401, "nobody's link", remedy="open the link that you were given")
+    if person.state == "gone":
+        raise Refusal(401, "this link was taken away", remedy="ask the owner for another one")
+    return person
+
+
+def _json(body: bytes) -> Any:
+    try:
+        value = foreign_json(body.decode("utf-8", "surrogatepass"), strict=True)
+    except (ValueError, KragxError) as error:  # UnicodeDecodeError is one
+        raise Refusal(400, f"not valid JSON: {error}") from None
+    return Mender().mend_within(value)
+
+
+def _form(form: type[_Form], value: Any) -> _Form:
+    if not isinstance(value, dict):
+        raise Refusal(400, f"a JSON object is expected, not {shorten(value)}")
+    try:
+        return form.model_validate(value)
+    except ValidationError as error:
+        detail = error.errors(include_url=False)[0]
+        field = ".".join(map(str, detail["loc"]))
+        raise Refusal(400, f"{detail['msg']} ({shorten(detail['input'])})", field=field) from None

@@ -1,0 +1,154 @@
+"""What stands before the workshop's server: whom it answers at all, and what every answer says."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from kragx.data.formats.jsonl import to_json
+from kragx.errors import KragxError
+
+TOKEN = "X-Kragx-Token"
+LARGEST_BODY = 64 << 10
+_SLOWEST_BODY = 30.0  # seconds
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+"""Of every answer, errors too."""
+
+
+class Refusal(Exception):  # noqa: N818  # it is an answer
+    """An answer that says no.
+
+    Args:
+        status: of HTTP.
+        problem, field, remedy: as of a `KragxError`.
+    """
+
+    def __init__(self, status: int, problem: str, *, field: str = "", remedy: str = "") -> None:
+        self.status = status
+        self.said = {"problem": problem, "field": field or None, "remedy": remedy or None}
+        super().__init__(problem)
+
+    @classmethod
+    def of(cls, status: int, error: KragxError) -> "Refusal":
+        """The same of an error."""
+        return cls(status, error.problem, field=error.field, remedy=error.remedy)
+
+    def response(self) -> Response:
+        """As it is sent."""
+        return json_response({"error": self.said}, self.status)
+
+
+def json_response(value: object, status: int = 200) -> Response:
+    """JSON that nobody keeps."""
+    return Response(
+        to_json(value).encode(),
+        status,
+        {"Cache-Control": "no-store"},
+        "application/json; charset=utf-8",
+    )
+
+
+class Guard:
+    """Answers only who calls the server by one of its names, from its own page or from none.
+
+    A page of another origin sends its own in `Origin`; one whose name was made to lead here (DNS
+    rebinding) sends that in `Host`.
+
+    Args:
+        app: what stands behind.
+        names: that it may be called by beside those of the loopback, without port.
+    """
+
+    def __init__(self, app: ASGIApp, names: Collection[str] = ()) -> None:
+        self._app = app
+        self._names = _LOOPBACK | {name.lower() for name in names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As of ASGI."""
+        if scope["type"] != "http":  # nothing else is served
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.lower().encode(), text.encode()) for name, text in HEADERS.items()]
+                message["headers"] = [*message.get("headers", ()), *own]
+            await send(message)
+
+        try:
+            self._check(Headers(scope=scope))
+        except Refusal as refusal:
+            await refusal.response()(scope, receive, with_headers)
+            return
+        await self._app(scope, receive, with_headers)
+
+    def _check(self, headers: Headers) -> None:
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if len(hosts) != 1:
+            raise Refusal(400, "one Host header is needed")
+        host = hosts[0].lower()
+        name, colon, port = host.rpartition(":")
+        if not (colon and port.isdecimal()):
+            name = host
+        if name not in self._names:
+            problem = f"this server is not called {hosts[0][:100]!r}"
+            raise Refusal(403, problem, field="Host", remedy="use the link that it printed")
+        if any(one.lower() not in (f"http://{host}", f"https://{host}") for one in origins):
+            remedy = "open the link that the workshop printed"
+            raise Refusal(403, "asked by another page", field="Origin", remedy=remedy)
+
+
+def token_of(headers: Headers) -> str:
+    """The end of the link that a request was made with.
+
+    Raises:
+        Refusal: there is none.
+    """
+    tokens = headers.getlist(TOKEN)
+    if len(tokens) != 1 or not tokens[0]:
+        raise Refusal(401, "who asks?", field=TOKEN, remedy="open the link that you were given")
+    return tokens[0]
+
+
+def is_json(headers: Mapping[str, str]) -> bool:
+    """Whether a body says that it is JSON; other pages may send other kinds without asking."""
+    kind = headers.get("content-type", "").partition(";")[0]
+    return kind.strip().lower() == "application/json"
+
+
+async def body_of(request: Request) -> bytes:
+    """The body of a request, read within bounds.
+
+    Raises:
+        Refusal: it is too large, too slow, or not JSON.
+    """
+    if not is_json(request.headers):
+        raise Refusal(415, "a body must be JSON", field="Content-Type")
+    too_large = Refusal(413, f"more than {LARGEST_BODY} bytes", remedy="write less")
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length[:20]) > LARGEST_BODY:
+        raise too_large
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_SLOWEST_BODY):
+            async for part in request.stream():
+                body += part
+                if len(body) > LARGEST_BODY:
+                    raise too_large
+    except (TimeoutError, ClientDisconnect):
+        raise Refusal(408, "the rest of it did not come") from None
+    return bytes(body)

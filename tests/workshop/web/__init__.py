@@ -1,0 +1,1 @@
+"""The workshop's server, over the loopback."""
