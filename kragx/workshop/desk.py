@@ -1,5 +1,6 @@
 """What a page may ask and say: everything is checked here, and nothing is known of HTTP."""
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -15,9 +16,12 @@ from kragx.workshop.forms import (
     PersonForm,
     QuestionForm,
     QuestionsForm,
+    SearchForm,
 )
 from kragx.workshop.links import holder, token_of
+from kragx.workshop.questions.leak import leak, mean_leak
 from kragx.workshop.records import Candidate, Judgement, Person, Question, new_uid, now
+from kragx.workshop.search import Search
 from kragx.workshop.state import Pair, State
 
 Plain = dict[str, Any]
@@ -53,11 +57,12 @@ class Desk:
 
     def __init__(self, workshop: Workshop, state: State) -> None:
         self.workshop, self.state = workshop, state
-        self.corpus = workshop.corpus
-        self.n_documents = len(self.corpus.docs)
+        self.documents = workshop.documents
         self.remarks: dict[str, str] = {}
         self.on_question: Callable[[Question], object] = lambda question: None
         self.top = max(workshop.settings.scale)
+        self._search: Search | None = None
+        self._searching = threading.Lock()
 
     # -- people --------------------------------------------------------------------------------
 
@@ -161,14 +166,16 @@ class Desk:
         Raises:
             UnknownError: it has no such document.
         """
-        text = self.corpus.text(document)
-        if text is None:
+        doc = self.documents.get(document)
+        if doc is None:
             raise UnknownError("the corpus has no such document", field="document")
-        doc = self.corpus.docs.get(document)
-        metadata = {} if doc is None else dict(doc.metadata)  # a stretch of one has none
-        title = metadata.get("title")
-        shown_title = title if isinstance(title, str) else None
-        return {"id": document, "text": text, "title": shown_title, "metadata": metadata}
+        title = doc.metadata.get("title")
+        return {
+            "id": document,
+            "text": doc.text or "",
+            "title": title if isinstance(title, str) else None,
+            "metadata": dict(doc.metadata),
+        }
 
     def _counts(self, person: Person) -> Plain:
         n_questions = sum(1 for _ in self.state.open_questions())
@@ -190,8 +197,22 @@ class Desk:
     def _pairs(self) -> Iterator[Pair]:
         for question in self.state.open_questions():
             for document in self.state.candidates.get(question.uid, ()):
-                if self.corpus.text(document) is not None:
+                if document in self.documents:
                     yield question.uid, document
+
+    def search(self, person: Person, form: SearchForm) -> Plain:
+        """Documents by somebody's own words, best first, with what they have said of them."""
+        with self._searching:  # the first to search waits for the index
+            if self._search is None:
+                self._search = Search(self.documents)
+        ids = self._search.best(form.q) if form.q.strip() else []
+        with self.state.lock:
+            shown = []
+            for document in ids:
+                newest = self.state.newest((form.question or "", document), person.uid)
+                mine = None if newest is None else _said(newest)
+                shown.append({**self.document(document), "mine": mine})
+            return {"documents": shown}
 
     # -- judging -------------------------------------------------------------------------------
 
@@ -350,10 +371,21 @@ class Desk:
                 if form.state in (None, one.state)
                 and all(word in one.text.casefold() for word in words)
             ]
-            return {"questions": [self._question(one, person) for one in kept]}
+            shown = [self._question(one, person) for one in kept]
+        for one, question in zip(shown, kept):
+            one["leak"] = self._leak(question)
+        leaks = [one["leak"] for one in shown if one["state"] == "open"]
+        target = self.workshop.settings.leak_target
+        return {"questions": shown, "leak": {"mean": mean_leak(leaks), "target": target}}
+
+    def _leak(self, question: Question) -> float | None:
+        """The share of a question's content words that its sources have; None without sources."""
+        docs = [self.documents[source] for source in question.sources if source in self.documents]
+        return leak(question.text, [doc.text or "" for doc in docs]) if docs else None
 
     def _question(self, question: Question, person: Person) -> Plain:
         sees_all = person.role == "owner" or question.person == person.uid
+        documents = self.state.candidates.get(question.uid, {})
         shown: Plain = {
             "uid": question.uid,
             "text": question.text,
@@ -364,11 +396,20 @@ class Desk:
             "state": question.state,
             "origin": question.origin,
             "may_change": sees_all,
-            "candidates": len(self.state.candidates.get(question.uid, ())),
+            "counts": {
+                "pairs": len(documents),
+                "judged": sum(self._has_judged(person, (question.uid, one)) for one in documents),
+            },
         }
         if sees_all:
             shown |= {"reference": question.reference, "sources": list(question.sources)}
         return shown
+
+    def _has_judged(self, person: Person, pair: Pair) -> bool:
+        """Whether a person has judged a pair, or, for the owner, anybody."""
+        people = self.state.judgements.get(pair, {})
+        asked = people if person.role == "owner" else [person.uid]
+        return any(one.kind != "later" for uid in asked for one in people.get(uid, ()))
 
     def put_question(self, person: Person, form: QuestionForm) -> Plain:
         """Store a question, a new one or one that is changed.
@@ -437,7 +478,7 @@ class Desk:
 
     def _conflicts(self) -> Iterator[Pair]:
         # Of a document that the corpus has lost nobody can say anything.
-        return (pair for pair in conflicts(self.state) if self.corpus.text(pair[1]) is not None)
+        return (pair for pair in conflicts(self.state) if pair[1] in self.documents)
 
     def _conflict(self, pair: Pair) -> Plain:
         question = self.state.questions[pair[0]]

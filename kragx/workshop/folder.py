@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
-from kragx.data import Corpus, as_corpus, read_dataset
+from kragx.data import as_corpus, read_dataset
 from kragx.data.databases import Address
 from kragx.data.documents import Doc
 from kragx.data.formats.jsonl import make_folder, open_text, read_text
@@ -24,6 +24,7 @@ from kragx.errors import ConfigError, DataError, UsageError, nearest
 from kragx.judging.rubric import RUBRICS, built_in
 from kragx.plugins import with_variables
 from kragx.printing import Line, Part, Result, warning
+from kragx.workshop.documents import Documents
 from kragx.workshop.incoming import incoming
 from kragx.workshop.records import Person
 from kragx.workshop.store import Store
@@ -116,13 +117,13 @@ class Workshop:
         return cls(folder, _settings(read_text(file), str(file), folder.resolve()))
 
     @cached_property
-    def corpus(self) -> Corpus:
-        """The documents, read once, when one is first asked for.
+    def documents(self) -> Documents:
+        """The corpus, read once.
 
         Raises:
-            DataError: there is no such file.
+            DataError: it cannot be read.
         """
-        return as_corpus(self.settings.corpus)
+        return Documents(as_corpus(self.settings.corpus))
 
     @property
     def address(self) -> Address:
@@ -236,8 +237,8 @@ def start(
         raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
     if folder.exists() and not folder.is_dir():
         raise UsageError("is a file; name a folder", field=str(folder))
-    texts = as_corpus(corpus)
-    language = language or _language_of(texts.docs)
+    documents = Documents(as_corpus(corpus))
+    language = language or _language_of(documents)
     raw: dict[str, Any] = {
         "name": name or folder.resolve().name or "gold",
         "language": language,
@@ -263,8 +264,8 @@ def start(
     ]
     records = []
     for person, source in zip(people, filter(None, (gold_set, more))):
-        grades = workshop.settings.scale if source is gold_set else ()
-        records.append(incoming(source, person, texts, grades))
+        top = max(workshop.settings.scale) if source is gold_set else None
+        records.append(incoming(source, person, documents, top))
     _check_once([gold_set, more])
     make_folder(folder)
     with workshop.store() as store:
@@ -283,7 +284,7 @@ def start(
                 opened.write(own_text)
     return Started(
         folder=folder,
-        documents=len(texts.docs),
+        documents=len(documents),
         questions=sum(of_source.questions for of_source in records),
         judgements=sum(of_source.judgements for of_source in records),
         kept=sum(of_source.kept for of_source in records),

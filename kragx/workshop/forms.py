@@ -16,30 +16,33 @@ MOST_QUESTION, MOST_NOTE, MOST_NAME, MOST_REFERENCE, MOST_ID = 2000, 2000, 100, 
 """Characters."""
 
 
-def _mended(value: object) -> object:
+def _mended(value: str) -> str:
     """A text that every database holds: PostgreSQL has no place for NUL."""
-    return value.replace("\x00", "\ufffd") if isinstance(value, str) else value
+    return value.replace("\x00", "\ufffd")
 
 
 def _composed(value: str) -> str:
     return unicodedata.normalize("NFC", value)
 
 
+_MENDED = AfterValidator(_mended)
+
 Uid = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 """The id of what is sent, made by the page: what is sent twice is stored once."""
 
-_Id = Annotated[str, BeforeValidator(_mended), Field(min_length=1, max_length=MOST_ID)]
-_Note = Annotated[str, BeforeValidator(_mended), Field(max_length=MOST_NOTE)]
+_Id = Annotated[str, StringConstraints(min_length=1, max_length=MOST_ID), _MENDED]
+_Words = Annotated[str, StringConstraints(max_length=MOST_QUESTION), _MENDED]
+_Note = Annotated[str, StringConstraints(max_length=MOST_NOTE), _MENDED]
 _Name = Annotated[
     str,
-    BeforeValidator(_mended),
     StringConstraints(strip_whitespace=True, min_length=1, max_length=MOST_NAME),
+    _MENDED,
     AfterValidator(_composed),
 ]
 _Label = Annotated[
     str,
-    BeforeValidator(_mended),
     StringConstraints(strip_whitespace=True, max_length=MOST_NAME),
+    _MENDED,
     AfterValidator(lambda value: _composed(value) or None),
 ]
 _Span = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
@@ -66,7 +69,7 @@ class NextForm(Form):
 class SearchForm(Form):
     """Words to search for, and the question that a document is wanted for."""
 
-    q: Annotated[str, BeforeValidator(_mended), Field(max_length=MOST_QUESTION)] = ""
+    q: _Words = ""
     question: _Id | None = None
 
 
@@ -101,8 +104,8 @@ class QuestionForm(Form):
     uid: _Id | None = None
     text: Annotated[
         str,
-        BeforeValidator(_mended),
         StringConstraints(strip_whitespace=True, min_length=1, max_length=MOST_QUESTION),
+        _MENDED,
     ]
     query_type: _Label | None = None
     difficulty: _Label | None = None
@@ -124,7 +127,7 @@ class DropForm(Form):
 class QuestionsForm(Form):
     """Which questions are listed."""
 
-    q: Annotated[str, BeforeValidator(_mended), Field(max_length=MOST_QUESTION)] = ""
+    q: _Words = ""
     state: Literal["open", "dropped"] | None = None
 
 

@@ -1,14 +1,14 @@
 """A gold set's way into a workshop: its questions, and its grades as judgements of a file."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kragx.data.corpus import Corpus
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import DataError
 from kragx.workshop.records import Candidate, Judgement, Person, Question, Record
+from kragx.workshop.scale import people_grade
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,19 @@ class Incoming:
 
 
 def incoming(
-    dataset: GoldDataset, person: Person, corpus: Corpus, grades: Collection[int]
+    dataset: GoldDataset, person: Person, documents: Mapping[str, Doc], top: int | None
 ) -> Incoming:
     """The records of a gold set.
 
-    A question keeps its id. A gold item that is just a document of the corpus with a grade of the
-    scale, and maybe a stretch of it, is a judgement; whatever says more, or something else, stays
-    in `Question.gold` as it is.
+    A question keeps its id. A gold item that is just a document of the corpus with a grade that
+    people of this scale could have given, and maybe a stretch of it, is a judgement; whatever says
+    more, or something else, stays in `Question.gold` as it is.
 
     Args:
         dataset: what comes.
         person: whose judgements its grades are.
-        corpus: has the documents; an id may also be a stretch of one (``document:start-end``).
-        grades: of the scale; with none, questions alone come.
+        documents: of the corpus.
+        top: the highest grade of the scale; with None, questions alone come.
 
     Raises:
         DataError: a question has no text, and nobody could judge for it.
@@ -54,8 +54,8 @@ def incoming(
             raise DataError(problem, path=dataset.name, field="query", remedy=remedy)
         judged: list[Judgement] = []
         kept: list[dict[str, Any]] = []
-        for gold in query.gold if grades else ():
-            judgement = _judgement(query, gold, person, corpus, grades)
+        for gold in () if top is None else query.gold:
+            judgement = _judgement(query, gold, person, documents, top)
             if judgement is None or judgement.document in {one.document for one in judged}:
                 kept.append(_plain(gold))
             else:
@@ -98,12 +98,16 @@ def _question(query: Query, person: Person, kept: list[dict[str, Any]]) -> Quest
 
 
 def _judgement(
-    query: Query, gold: Gold, person: Person, corpus: Corpus, grades: Collection[int]
+    query: Query, gold: Gold, person: Person, documents: Mapping[str, Doc], top: int | None
 ) -> Judgement | None:
     """What an item says as a judgement; None if a judgement cannot say all of it."""
-    text = corpus.text(gold.id) if gold.id is not None else None
-    if text is None or gold.id is None or gold.alternatives or gold.grade not in grades:
+    document = documents.get(gold.id) if gold.id is not None else None
+    if document is None or gold.id is None or gold.alternatives or top is None:
         return None
+    grade = people_grade(gold.grade, top)
+    if grade is None:
+        return None
+    text = document.text or ""
     spans: tuple[tuple[int, int], ...] = ()
     match dict(gold.metadata):
         case {"source": gold.id, "start": int() as start, "end": int() as end, **rest} if (
@@ -119,7 +123,7 @@ def _judgement(
         question=query.id,
         document=gold.id,
         person=person.uid,
-        grade=int(gold.grade),
+        grade=grade,
         spans=spans,
         purpose="import",
     )

@@ -20,11 +20,11 @@ CORPUS = {
     "warranty": "The warranty covers two years.",
 }
 GOLD = (
-    {"query_id": "q1", "query": "환불은 며칠 안에 하나요?", "gold": [{"id": "refund", "grade": 3}]},
+    {"query_id": "q1", "query": "환불은 며칠 안에 하나요?", "gold": [{"id": "refund", "grade": 2}]},
     {
         "query_id": "q2",
         "query": "배송은 얼마나 걸리나요?",
-        "gold": [{"id": "delivery", "grade": 2}],
+        "gold": [{"id": "delivery", "grade": 1}],
     },
 )
 

@@ -64,7 +64,7 @@ def workshop(
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
         annotators = [desk.annotator(one) for one in annotator or ()]
         owners = f"{base}{desk.token(desk.owner())}"
-        put(f"{visible(opened.settings.name)}: {desk.n_documents} documents\n")
+        put(f"{visible(opened.settings.name)}: {len(desk.documents)} documents\n")
         put(f"owner: {owners}\n")
         for person in annotators:
             put(f"{visible(person.name)}: {base}{desk.token(person)}\n")

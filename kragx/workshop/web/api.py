@@ -19,6 +19,7 @@ from kragx.workshop.desk import ClashError, Desk, Plain, RefusedError, UnknownEr
 from kragx.workshop.forms import Form
 from kragx.workshop.records import Person
 from kragx.workshop.web.security import Refusal, body_of, json_response, token_of
+from kragx.workshop.web.tree import tree
 
 _Form = TypeVar("_Form", bound=Form)
 
@@ -49,6 +50,8 @@ CALLS: tuple[Call, ...] = (
     Call("GET", "questions", forms.QuestionsForm, Desk.questions),
     Call("POST", "questions", forms.QuestionForm, Desk.put_question),
     Call("POST", "questions/drop", forms.DropForm, Desk.drop_question),
+    Call("GET", "search", forms.SearchForm, Desk.search),
+    Call("GET", "guidelines", forms.Nothing, lambda desk, *_: _guidelines(desk)),
     Call("GET", "progress", forms.Nothing, lambda desk, person, _: desk.progress(person)),
     Call("GET", "conflicts", forms.Nothing, lambda desk, *_: desk.conflicts(), owner=True),
     Call("POST", "decisions", forms.DecisionForm, Desk.decide, owner=True),
@@ -59,22 +62,27 @@ CALLS: tuple[Call, ...] = (
 )
 
 
+def _guidelines(desk: Desk) -> Plain:
+    workshop = desk.workshop
+    return {"tree": tree(workshop.guidelines), "version": workshop.guidelines_version}
+
+
 def routes(desk: Desk, say: Callable[[str], object]) -> Iterator[Route]:
-    """Yield the routes of all that may be asked.
+    """Yield the routes of all that may be asked, below /api.
 
     Args:
         desk: answers.
         say: is told of mistakes in kragx.
     """
     for call in CALLS:
-        yield Route(f"/api/{call.path}", _endpoint(desk, call, say), methods=[call.method])
+        yield Route(f"/{call.path}", _endpoint(desk, call, say), methods=[call.method])
 
     async def of_document(request: Request) -> Response:
         own = request.path_params["document"]  # an id may hold any character
         call = Call("GET", "documents", forms.Nothing, lambda desk, *_: desk.document(own))
         return await _endpoint(desk, call, say)(request)
 
-    yield Route("/api/documents/{document:path}", of_document, methods=["GET"])
+    yield Route("/documents/{document:path}", of_document, methods=["GET"])
 
 
 def _endpoint(

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from kragx.errors import UsageError
@@ -58,7 +58,10 @@ def application(
         return Refusal(status, words.get(status, "this cannot be answered")).response()
 
     app = Starlette(
-        routes=[*routes(desk, say), Route("/{name:path}", file, methods=["GET"])],
+        routes=[
+            Mount("/api", routes=list(routes(desk, say))),
+            Route("/{name:path}", file, methods=["GET"]),
+        ],
         exception_handlers={HTTPException: refused},
     )
     return Guard(app, names)

@@ -1,0 +1,49 @@
+"""The documents of a workshop's corpus."""
+
+from collections.abc import Iterator, Mapping
+
+from kragx.data.corpus import Corpus
+from kragx.data.documents import Doc
+
+
+class Documents(Mapping[str, Doc]):
+    """The documents of a corpus by id; a stretch of one, ``document:start-end``, is there as well.
+
+    Gold sets and retrievers may name stretches (as `Corpus.text` reads them); to go through all is
+    to go through the documents alone.
+
+    Args:
+        corpus: has them.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus, self._docs = corpus, corpus.docs
+        self._others: dict[str, Doc | None] = {}
+
+    def __getitem__(self, doc_id: str) -> Doc:
+        doc = self._docs.get(doc_id)
+        if doc is None:
+            if doc_id not in self._others:
+                if len(self._others) > len(self._docs) + 100_000:
+                    self._others.clear()
+                self._others[doc_id] = self._other(doc_id)
+            doc = self._others[doc_id]
+        if doc is None:
+            raise KeyError(doc_id)
+        return doc
+
+    def _other(self, doc_id: str) -> Doc | None:
+        text = self._corpus.text(doc_id)
+        if text is None:
+            return None
+        whole = self._docs.get(doc_id.rpartition(":")[0])
+        return Doc(doc_id, text, {} if whole is None else whole.metadata)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._docs)
+
+    def __len__(self) -> int:
+        return len(self._docs)
