@@ -26,6 +26,7 @@ class State:
             before it. The last of them is what the person says now.
         decisions: by pair, likewise, what settles it.
         history: by person, what counts of all that they said, oldest first, decisions too.
+        judged: by question the documents of which anything was said, in that order.
         releases: oldest first.
         touched: uids of questions of which something was said or suggested, one for each row: who
             keeps something made of them sees from where they stopped what to make anew.
@@ -40,6 +41,7 @@ class State:
         self.judgements: dict[Pair, dict[str, list[Judgement]]] = defaultdict(dict)
         self.decisions: dict[Pair, list[Judgement]] = defaultdict(list)
         self.history: dict[str, list[Judgement]] = defaultdict(list)
+        self.judged: dict[str, dict[str, None]] = defaultdict(dict)
         self.releases: list[Release] = []
         self.touched: list[str] = []
         self._by_uid: dict[str, Judgement] = {}
@@ -92,6 +94,7 @@ class State:
             case Judgement():
                 self._by_uid[record.uid] = record
                 self.touched.append(record.question)
+                self.judged[record.question][record.document] = None
                 pair = (record.question, record.document)
                 if record.is_decision:
                     said = self.decisions[pair]

@@ -1,0 +1,209 @@
+"""A question with all that is suggested for it: who found it where, and what people say of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from kragx.data import Doc
+from kragx.metrics import Bools, Floats, Ints, MetricSpec, parse
+from kragx.workshop.duplicates import Copies
+from kragx.workshop.records import Candidate, Question
+from kragx.workshop.standing import Standing, standing
+from kragx.workshop.state import State
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a workshop asks and what for.
+
+    Attributes:
+        metric: what the retrievers are compared by.
+        retrievers: by name, what their answers depend on (a hash); an answer of another is old.
+        depth: so many documents of each retriever's answer are suggested.
+        top: the highest grade.
+        twice: the share of pairs that two people judge.
+        random: the share of pairs that are judged whatever they could change.
+    """
+
+    metric: MetricSpec = field(default_factory=lambda: parse("ndcg@10"))
+    retrievers: Mapping[str, str] = field(default_factory=dict)
+    depth: int = 10
+    top: int = 3
+    twice: float = 0.2
+    random: float = 0.1
+
+
+def chance(*parts: str) -> float:
+    """A number in [0, 1) that is always the same for the same texts."""
+    digest = hashlib.blake2b("\x1f".join(parts).encode("utf-8", "replace"), digest_size=7).digest()
+    return int.from_bytes(digest, "big") / 2.0**56
+
+
+def asking_uid(question: Question, retriever: str, key: str) -> str:
+    """The uid that all candidates of one answer have: of this text, by this retriever as it is."""
+    text = "\x1f".join((question.uid, question.text, retriever, key))
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """A question with its d documents, copies taken together, in an order that says nothing.
+
+    Attributes:
+        documents: ids of those that stand for their copies.
+        standings: what people say of each.
+        ranks: (r, d) where each retriever has it first, from 1; 0 where it does not.
+        counts: (r, d) how often it is among what the metric looks at, copies counted.
+        answered: (r) whether the retriever has answered this text.
+        suggested: (d) whether it is suggested; else somebody searched for it.
+        random: (d) whether it is judged whatever it could change.
+        twice: (d) whether two people judge it.
+        judged: (d) whether a person has judged it, and not only a file.
+    """
+
+    question: Question
+    documents: tuple[str, ...]
+    standings: tuple[Standing, ...]
+    ranks: Ints
+    counts: Ints
+    answered: Bools
+    suggested: Bools
+    random: Bools
+    twice: Bools
+    judged: Bools
+
+    @classmethod
+    def of(
+        cls,
+        state: State,
+        question: Question,
+        plan: Plan,
+        copies: Copies,
+        docs: Mapping[str, Doc],
+        empty: Collection[str] = (),
+    ) -> Board:
+        """What a workshop holds of a question.
+
+        Args:
+            state: the workshop; its lock is held.
+            question: an open one.
+            plan: how it is asked.
+            copies: of the corpus.
+            docs: the corpus; what is no longer in it is left out.
+            empty: uids of askings (`asking_uid`) that were answered with nothing.
+        """
+        uids = {
+            asking_uid(question, name, key): number
+            for number, (name, key) in enumerate(plan.retrievers.items())
+        }
+        answered = np.array([uid in empty for uid in uids], bool)
+        places: dict[str, list[tuple[int, int]]] = {}
+
+        def take(row: Candidate) -> None:
+            number = uids.get(row.uid)
+            if row.origin == "retriever" and number is None and uids:
+                return  # of a retriever that is not asked any more, or another text
+            if number is not None:
+                answered[number] = True
+            if row.document in docs:
+                own = places.setdefault(copies.first(row.document), [])
+                if number is not None and row.rank is not None:
+                    own.append((number, row.rank))
+
+        for rows in state.candidates.get(question.uid, {}).values():
+            for row in rows:
+                take(row)
+        suggested = set(places)
+        for document in state.judged.get(question.uid, ()):
+            pair = (question.uid, document)
+            said = any(state.judgements.get(pair, {}).values()) or state.decisions.get(pair)
+            if document in docs and said:
+                places.setdefault(copies.first(document), [])
+        documents = sorted(places, key=lambda document: chance(question.uid, document))
+        ranks = np.zeros((len(uids), len(documents)), np.int64)
+        counts = np.zeros_like(ranks)
+        k = plan.metric.k if isinstance(plan.metric.k, int) else plan.depth
+        for column, document in enumerate(documents):
+            for number, rank in places[document]:
+                earlier = ranks[number, column]
+                ranks[number, column] = min(earlier, rank) if earlier else rank
+                counts[number, column] += rank <= k
+        standings = [standing(state, question.uid, copies.all(own)) for own in documents]
+        files = {person.uid for person in state.people.values() if person.role == "file"}
+        return cls(
+            question,
+            tuple(documents),
+            tuple(standings),
+            ranks,
+            counts,
+            answered,
+            np.array([own in suggested for own in documents], bool),
+            np.array(
+                [
+                    own in suggested and is_random(question.uid, own, plan.random)
+                    for own in documents
+                ],
+                bool,
+            ),
+            np.array([chance(question.uid, own, "twice") < plan.twice for own in documents], bool),
+            np.array([bool(own.by - files) for own in standings], bool),
+        )
+
+    @cached_property
+    def known(self) -> Bools:
+        """(d) whether it is settled what each is worth."""
+        return np.array([own.is_known for own in self.standings], bool)
+
+    @cached_property
+    def grades(self) -> Floats:
+        """(d) the grades; 0 of what is unusable, and of what is not known."""
+        return np.array([own.grade or 0 if own.is_known else 0 for own in self.standings], float)
+
+    @property
+    def has_relevant(self) -> bool:
+        """Whether a document is known that is worth anything."""
+        return bool(self.grades.any())
+
+    @property
+    def progress(self) -> tuple[bool, int]:
+        """What comes first where nothing is to be compared, the least first."""
+        return self.has_relevant, int(self.judged.sum())
+
+    @cached_property
+    def first_columns(self) -> list[int]:
+        """The documents that nobody has judged, without the random share."""
+        return [n for n, own in enumerate(self.standings) if not own.by and not self.random[n]]
+
+    @cached_property
+    def random_columns(self) -> list[int]:
+        """Those of the random share."""
+        return [n for n, own in enumerate(self.standings) if not own.by and self.random[n]]
+
+    @cached_property
+    def second_columns(self) -> list[int]:
+        """Those that one has judged and two are to."""
+        return [n for n, own in enumerate(self.standings) if len(own.by) == 1 and self.twice[n]]
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether retrievers can be compared by it: all answered, and nobody says it has none."""
+        return bool(self.answered.all()) and self.question.answerable is not False
+
+    @cached_property
+    def best_ranks(self) -> Ints:
+        """(d) the best rank that any retriever has of each; 0 where none has it."""
+        if not len(self.ranks):
+            return np.zeros(len(self.documents), np.int64)
+        far = np.iinfo(np.int64).max
+        best = np.where(self.ranks > 0, self.ranks, far).min(axis=0)
+        return np.where(best == far, 0, best)
+
+
+def is_random(question: str, document: str, share: float) -> bool:
+    """Whether a pair is judged whatever it could change: fixed before anybody judges."""
+    return chance(question, document, "random") < share

@@ -1,0 +1,222 @@
+"""How far the comparison of a workshop's retrievers is from being decided, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.metrics import Floats
+from kragx.workshop.boards import Board, Plan
+from kragx.workshop.deciding import Field, Rule, contenders, open_pairs, pairs_needed
+
+QUESTIONS = 10
+PAIRS = 30
+"""With fewer questions, or fewer of their pairs judged, nothing is said of what is to come."""
+
+_RANKS = np.array([1, 2, 4, 11])
+"""Where classes of ranks begin; how often a document is relevant is counted by class."""
+
+_WORDS = {
+    "en": {
+        "decided": "No grade that is left can change which retriever is best.",
+        "undecided": "No grade that is left can tell the best retrievers apart; "
+        "more questions could.",
+        "open": "About {} more pairs decide it.",
+        "retrievers": "There are no two retrievers to compare; all pairs are worth the same.",
+        "answers": "The retrievers are still being asked, or one has failed.",
+        "questions": "Too few questions yet to say when it is decided: {} are needed.",
+        "pairs": "Too little judged yet to say when it is decided: {} pairs are needed.",
+    },
+    "ko": {
+        "decided": "남은 등급이 어떻게 매겨져도 가장 좋은 검색기는 바뀌지 않습니다.",
+        "undecided": "남은 등급이 어떻게 매겨져도 가장 좋은 검색기들을 가릴 수 없습니다. "
+        "질문을 늘리면 가릴 수 있습니다.",
+        "open": "약 {}쌍을 더 판정하면 결정됩니다.",
+        "retrievers": "비교할 검색기가 둘 이상 없어 모든 쌍의 가치가 같습니다.",
+        "answers": "검색기에 아직 묻고 있거나, 실패한 검색기가 있습니다.",
+        "questions": "언제 결정될지 말하기에는 질문이 적습니다. {}개가 필요합니다.",
+        "pairs": "언제 결정될지 말하기에는 판정이 적습니다. {}쌍이 필요합니다.",
+    },
+}
+_NEEDED = {"questions": QUESTIONS, "pairs": PAIRS}
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is known of the comparison's end.
+
+    Attributes:
+        state: "decided" if no grade that is left can change which retriever is best, nor whether
+            the test says so; "unknown" while nothing can be said, or there is nothing to compare.
+        about: so many pairs more decide it, the median of simulations; None unless it is open.
+        low, high: of the least and the most of the simulations.
+        why: of what is unknown: "retrievers" (fewer than two), "answers" (not all have answered
+            yet), "questions" or "pairs" (too few so far).
+        best: names of the retrievers that may be the best. Nobody who judges is to see them.
+    """
+
+    state: Literal["open", "decided", "unknown"]
+    about: int | None = None
+    low: int | None = None
+    high: int | None = None
+    why: str = ""
+    best: tuple[str, ...] = ()
+
+    def words(self, language: str) -> str:
+        """It in a sentence that names no retriever, in Korean or English."""
+        words = _WORDS["ko" if language == "ko" else "en"]
+        match self.state:
+            case "unknown":
+                return words[self.why].format(_NEEDED.get(self.why, ""))
+            case "open":
+                return words["open"].format(f"{self.about:,}")
+        return words["decided" if len(self.best) == 1 else "undecided"]
+
+
+@dataclass(frozen=True)
+class Reckoning:
+    """What is worked out from time to time.
+
+    Attributes:
+        outlook: how far it is.
+        closest: the two retrievers, by position, that what comes next is to tell apart.
+        chances: (class of ranks, grade) how likely each grade is.
+    """
+
+    outlook: Outlook
+    closest: tuple[int, int] | None = None
+    chances: Floats | None = None
+
+
+def reckon(boards: Sequence[Board], plan: Plan, rule: Rule | None) -> Reckoning:
+    """Work out what decides the comparison of the retrievers of a plan.
+
+    "About so many" is the median of eight simulations (`pairs_needed`): what is left gets grades by
+    how often documents at such ranks had them so far, and comes in today's order.
+
+    Args:
+        boards: all open questions.
+        plan: the retrievers and the metric.
+        rule: of the metric.
+    """
+    names = tuple(plan.retrievers)
+    if len(names) < 2 or rule is None:
+        return Reckoning(Outlook("unknown", why="retrievers"))
+    asked = [board for board in boards if board.question.answerable is not False]
+    compared = [board for board in asked if board.is_compared and board.documents]
+    chances = _chances(compared, plan.top)
+    if not compared:
+        return Reckoning(Outlook("unknown", why="answers" if asked else "questions"))
+    field = _field(compared, rule)
+    certain = {pair: own[0] for pair, own in field.verdicts().items()}
+    best = tuple(names[number] for number in sorted(contenders(certain, len(names))))
+    unsettled = open_pairs(certain, len(names))
+    means = field.means()
+    closest = min(unsettled or certain, key=lambda pair: abs(means[pair[0]] - means[pair[1]]))
+    n_judged = sum(int(board.judged.sum()) for board in compared)
+    if any(not board.answered.all() for board in asked):
+        outlook = Outlook("unknown", why="answers", best=best)
+    elif len(compared) < QUESTIONS:
+        outlook = Outlook("unknown", why="questions", best=best)
+    elif not unsettled:
+        outlook = Outlook("decided", best=best)
+    elif n_judged < PAIRS:
+        outlook = Outlook("unknown", why="pairs", best=best)
+    else:
+        first = Reckoning(Outlook("open"), closest, chances)
+        outlook = replace(_simulated(compared, rule, field, first, plan), best=best)
+    return Reckoning(outlook, closest, chances)
+
+
+def _simulated(
+    boards: Sequence[Board], rule: Rule, field: Field, reckoning: Reckoning, plan: Plan
+) -> Outlook:
+    assert reckoning.chances is not None
+    width = field.left.shape[1]
+    likely = _padded([reckoning.chances[_class(board)] for board in boards], width)
+    times = _times(boards, rule, reckoning, plan.random, width)
+    needed = pairs_needed(field, times, likely, range(plan.top + 1))
+    low, about, high = (_rounded(needed[at]) for at in (0, len(needed) // 2, -1))
+    return Outlook("open", about, low, high)
+
+
+def worth(board: Board, rule: Rule | None, reckoning: Reckoning) -> Floats:
+    """(d) how far a grade of each document would move the closest difference on the average.
+
+    What else is left counts as nothing meanwhile. 0 of what is known, and of all while there is
+    nothing to compare.
+    """
+    moves = np.zeros(len(board.documents))
+    left = np.flatnonzero(~board.known)
+    closest, chances = reckoning.closest, reckoning.chances
+    if closest is None or chances is None or rule is None or not board.is_compared or not left.size:
+        return moves
+    one, other = rule.weights(board.ranks, board.counts)[list(closest)]
+    now = rule.gains(board.grades)
+    grades = np.arange(1, chances.shape[1], dtype=float)
+    gains = np.tile(now, (left.size, grades.size, 1))
+    gains[np.arange(left.size), :, left] = rule.gains(grades)
+    moved = rule.values(one, gains) - rule.values(other, gains)
+    moved -= rule.values(one, now) - rule.values(other, now)
+    moves[left] = (np.abs(moved) * chances[_class(board)[left], 1:]).sum(axis=1)
+    return moves
+
+
+def _rounded(count: int) -> int:
+    """Two digits of it: more would claim to be known."""
+    return round(count, -(len(str(count)) - 2)) if count >= 100 else count
+
+
+def _times(
+    boards: Sequence[Board], rule: Rule, reckoning: Reckoning, random: float, width: int
+) -> Floats:
+    """(q, d) when each pair that is left would come, if it stayed worth what it is now."""
+    worths = _padded([worth(board, rule, reckoning) for board in boards], width)
+    is_random = _padded([board.random for board in boards], width) > 0
+    is_left = _padded([~board.known for board in boards], width) > 0
+    times = np.zeros(is_left.size)
+    guided = np.argsort(-np.where(is_left & ~is_random, worths, -1), axis=None, kind="stable")
+    times[guided] = np.arange(guided.size) / max(1 - random, 0.1)
+    chosen = np.random.default_rng(0).permutation(np.flatnonzero(is_left & is_random))
+    times[chosen] = np.arange(chosen.size) / max(random, 0.001)
+    return times.reshape(is_left.shape)
+
+
+def _class(board: Board) -> NDArray[np.intp]:
+    """(d) how high the best retriever has each: 1, 2 and 3, up to 10, lower; 0 if none has it."""
+    return np.searchsorted(_RANKS, board.best_ranks, side="right")
+
+
+def _chances(boards: Iterable[Board], top: int) -> Floats:
+    """(class, grade) how often what is known had each grade, drawn towards all of it."""
+    counts = np.zeros((len(_RANKS) + 1, top + 1))
+    for board in boards:
+        grades = np.clip(board.grades[board.known], 0, top).astype(int)
+        np.add.at(counts, (_class(board)[board.known], grades), 1)
+    overall = counts.sum(axis=0) + 1
+    shares: Floats = counts + 4 * overall / overall.sum()
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _field(boards: Sequence[Board], rule: Rule) -> Field:
+    width = max(len(board.documents) for board in boards)
+    weights = [rule.weights(board.ranks, board.counts) for board in boards]
+    return Field(
+        rule,
+        np.stack([_padded([own[r] for own in weights], width) for r in range(len(weights[0]))]),
+        _padded([rule.gains(board.grades) * board.known for board in boards], width),
+        _padded([~board.known for board in boards], width) > 0,
+    )
+
+
+def _padded(rows: Sequence[NDArray[np.generic]], width: int) -> Floats:
+    """(q, width, ...) of rows of different lengths, with zeros behind."""
+    table = np.zeros((len(rows), width, *rows[0].shape[1:]))
+    for number, row in enumerate(rows):
+        table[number, : len(row)] = row
+    return table

@@ -1,0 +1,356 @@
+"""What a person is shown next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kragx.data import Doc
+from kragx.evaluation.retriever_adapters import start_daemon
+from kragx.metrics import Floats
+from kragx.workshop.boards import Board, Plan, chance
+from kragx.workshop.deciding import Rule
+from kragx.workshop.duplicates import Copies
+from kragx.workshop.outlook import Outlook, Reckoning, reckon, worth
+from kragx.workshop.records import Judgement
+from kragx.workshop.state import Pair, State
+
+LEASE = 600.0
+"""So many seconds nobody else is shown what somebody is being shown."""
+
+_LEASES = 4
+"""So many pairs a person may be shown at once: the one that they look at, and some ahead."""
+
+_SECOND_TURN = 5
+"""Every so many turns of a person a pair is one that another has judged, while there are any."""
+
+_ENOUGH = 0.5
+"""What is worth at least this share of the best is as good: the order among it says nothing."""
+
+_STALE_SHARE = 0.02
+_STALE = 10
+"""After so many judgements more, and so great a share of them, what is dear is worked out anew."""
+
+Purpose = Literal["deciding", "random", "search", "conflict"]
+Why = Literal["no questions", "no documents", "all judged"]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A pair to judge.
+
+    Attributes:
+        question: its uid.
+        document: the id of the document.
+        copies: how many documents of the corpus it stands for, itself among them.
+        mine: what the person said of it before.
+    """
+
+    question: str
+    document: str
+    copies: int = 1
+    mine: Judgement | None = None
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """That there is nothing to judge for a person, and why."""
+
+    why: Why
+
+
+class Queue:
+    """Gives each person the pair to judge next.
+
+    A random share of the pairs (`boards.is_random`) is shown in the order of a hash, in a share of
+    the turns, and never because of what it could change; the rest by that, the largest first:
+    by how far the difference of the two retrievers between which it is closest would move on the
+    average. Where there is nothing to compare, questions without a relevant document come first.
+
+    Args:
+        state: the workshop.
+        docs: the corpus by id.
+        copies: of the corpus.
+        plan: how it is asked.
+        background: whether what is dear is computed in a thread; else when `reckon` is called.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        docs: Mapping[str, Doc],
+        copies: Copies,
+        plan: Plan | None = None,
+        *,
+        background: bool = True,
+    ) -> None:
+        self.state, self.docs, self.copies, self.plan = state, docs, copies, plan or Plan()
+        self.empty: set[str] = set()
+        self.boards: dict[str, Board] = {}
+        self.reckoning = Reckoning(Outlook("unknown", why="retrievers"))
+        self._rule = Rule.of(self.plan.metric, self.plan.top)
+        self._background = background
+        self._is_reckoning = False
+        self._reckoned_at = -1
+        self._position = 0
+        self._worth: dict[str, Floats] = {}
+        self._leases: dict[str, dict[Pair, float]] = {}
+        self.refresh()
+
+    # -- kept up with the workshop ----------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Take in what was said and suggested since."""
+        with self.state.lock:
+            self._take_news()
+        if self._background and self._is_stale():
+            self._is_reckoning = True
+            start_daemon(self._reckon_aside)
+
+    def _take_news(self) -> None:
+        news = dict.fromkeys(self.state.touched[self._position :])
+        self._position = len(self.state.touched)
+        self._make(news)
+
+    def answered_with_nothing(self, question: str, uid: str) -> None:
+        """Note that a retriever found nothing for a question (`boards.asking_uid`)."""
+        with self.state.lock:
+            self.empty.add(uid)
+            self._make([question])
+
+    def _make(self, questions: Iterable[str]) -> None:
+        for uid in questions:
+            question = self.state.questions.get(uid)
+            if question is None or question.state != "open":
+                self.boards.pop(uid, None)
+                self._worth.pop(uid, None)
+                continue
+            board = Board.of(self.state, question, self.plan, self.copies, self.docs, self.empty)
+            self.boards[uid] = board
+            self._worth[uid] = worth(board, self._rule, self.reckoning)
+
+    # -- what is next -----------------------------------------------------------------------------
+
+    def next_pair(
+        self, person: str, question: str | None = None, besides: Collection[Pair] = ()
+    ) -> Turn | Nothing:
+        """What a person judges next; the same again until they have judged it.
+
+        Args:
+            person: their uid.
+            question: only of this question.
+            besides: pairs that they have before them already, in a page that asks ahead.
+        """
+        with self.state.lock:
+            self.refresh()
+            now = time.monotonic()
+            self._end_leases(now)
+            pair = self._leased(person, question, besides)
+            pair = pair or self._chosen(person, question, set(besides))
+            if pair is None:
+                return Nothing(self._why(question))
+            leases = self._leases.setdefault(person, {})
+            leases.pop(pair, None)
+            leases[pair] = now + LEASE
+            for old in list(leases)[:-_LEASES]:
+                del leases[old]
+            return self.turn(person, *pair)
+
+    def turn(self, person: str, question: str, document: str) -> Turn:
+        """A pair as it is shown, whether it is suggested or was searched for."""
+        copies = self.copies.all(document)
+        said = [self.state.newest((question, own), person) for own in copies]
+        mine = max((own for own in said if own is not None), key=lambda own: own.at, default=None)
+        return Turn(question, document, len(copies), mine)
+
+    def purpose(self, question: str, document: str) -> Purpose:
+        """Why a pair is judged: part of the random share, suggested, or searched for."""
+        board = self.boards.get(question)
+        first = self.copies.first(document)
+        if board is None or first not in board.documents:
+            return "search"
+        column = board.documents.index(first)
+        if not board.suggested[column]:
+            return "search"
+        return "random" if board.random[column] else "deciding"
+
+    def _why(self, question: str | None) -> Why:
+        boards = list(self._boards(question))
+        if not boards:
+            return "no questions"
+        return "all judged" if any(board.documents for board in boards) else "no documents"
+
+    def _boards(self, question: str | None) -> Iterator[Board]:
+        if question is None:
+            yield from self.boards.values()
+        elif question in self.boards:
+            yield self.boards[question]
+
+    def _leased(self, person: str, question: str | None, besides: Collection[Pair]) -> Pair | None:
+        for pair in self._leases.get(person, ()):
+            board = self.boards.get(pair[0])
+            if pair in besides or board is None or question not in (None, pair[0]):
+                continue
+            if pair[1] in board.documents:
+                column = board.documents.index(pair[1])
+                if self._may_judge(person, board, column) and not self._is_late(
+                    person, board, column
+                ):
+                    return pair
+        return None
+
+    def _chosen(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+        history = self.state.history.get(person, ())
+        if question is None:
+            turns = [self._by_worth, self._at_random, self._second, self._late]
+            if len(history) % _SECOND_TURN == _SECOND_TURN - 1:
+                turns.insert(0, self._second)
+            if self._random_is_due():
+                turns.insert(0, self._at_random)
+        else:
+            turns = [self._by_worth, self._at_random, self._second, self._late]
+        for choose in turns:
+            pair = choose(person, question, besides)
+            if pair is not None:
+                return pair
+        return None
+
+    def _random_is_due(self) -> bool:
+        done = sum(int((board.random & board.judged).sum()) for board in self.boards.values())
+        return done < self.plan.random * (self._n_judged() + 1)
+
+    def _may_judge(self, person: str, board: Board, column: int) -> bool:
+        """Whether a pair lacks a judgement that this person could give."""
+        own = board.standings[column]
+        if person in own.by or own.is_decided or own.state == "conflict":
+            return False
+        pair = (board.question.uid, board.documents[column])
+        leased = sum(
+            pair in pairs and other != person and other not in own.by
+            for other, pairs in self._leases.items()
+        )
+        return len(own.by) + leased < (2 if board.twice[column] else 1)
+
+    def _is_late(self, person: str, board: Board, column: int) -> bool:
+        return person in board.standings[column].later
+
+    def _open(
+        self, person: str, board: Board, columns: Iterable[int], besides: set[Pair]
+    ) -> Iterator[int]:
+        """Those of some columns that this person may be shown now."""
+        for column in columns:
+            if (
+                (board.question.uid, board.documents[column]) not in besides
+                and not self._is_late(person, board, column)
+                and self._may_judge(person, board, column)
+            ):
+                yield column
+
+    def _by_worth(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+        """What could change most, of one question as long as that has such; else by progress."""
+        best: dict[str, float] = {}
+        for board in self._boards(question):
+            worths = self._worth[board.question.uid]
+            columns = sorted(board.first_columns, key=lambda own: -worths[own])
+            column = next(self._open(person, board, columns, besides), None)
+            if column is not None:
+                best[board.question.uid] = float(worths[column])
+        if not best:
+            return None
+        top = max(best.values())
+        if top > 0:
+            alike = [uid for uid, own in best.items() if own >= _ENOUGH * top]
+        else:
+            progress = {uid: self.boards[uid].progress for uid in best}
+            least = min(progress.values())
+            alike = [uid for uid, own in progress.items() if own == least]
+        history = self.state.history.get(person)
+        current = history[-1].question if history else ""
+        if current in best and (current in alike or (top <= 0 and self._is_begun(current))):
+            uid = current
+        else:
+            uid = min(alike, key=lambda own: chance(person, own))
+        board, worths = self.boards[uid], self._worth[uid]
+        shown = self._open(person, board, board.first_columns, besides)
+        columns = [own for own in shown if worths[own] >= min(_ENOUGH * top, best[uid])]
+        return self._one_of(person, board, columns)
+
+    def _is_begun(self, question: str) -> bool:
+        """Whether a question still lacks a relevant document, so that one goes on with it."""
+        return not self.boards[question].has_relevant
+
+    def _one_of(self, person: str, board: Board, columns: Iterable[int]) -> Pair:
+        uid = board.question.uid
+        pairs = ((uid, board.documents[column]) for column in columns)
+        return min(pairs, key=lambda pair: chance(person, *pair))
+
+    def _at_random(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+        """The first of the random share, in an order that was fixed before anybody judged."""
+        pairs = (
+            (board.question.uid, board.documents[column])
+            for board in self._boards(question)
+            for column in self._open(person, board, board.random_columns, besides)
+        )
+        return min(pairs, key=lambda pair: chance(*pair, "random"), default=None)
+
+    def _second(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+        """A pair that one other person has judged, and two are to."""
+        pairs = (
+            (board.question.uid, board.documents[column])
+            for board in self._boards(question)
+            for column in self._open(person, board, board.second_columns, besides)
+        )
+        return min(pairs, key=lambda pair: chance(person, *pair), default=None)
+
+    def _late(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
+        """What they put off, the longest ago first."""
+        late: list[tuple[str, Pair]] = []
+        for board in self._boards(question):
+            for column, own in enumerate(board.standings):
+                pair = (board.question.uid, board.documents[column])
+                if (
+                    person in own.later
+                    and pair not in besides
+                    and self._may_judge(person, board, column)
+                ):
+                    mine = self.turn(person, *pair).mine
+                    late.append((mine.at if mine else "", pair))
+        return min(late)[1] if late else None
+
+    def _end_leases(self, now: float) -> None:
+        for person, leases in list(self._leases.items()):
+            for pair in [pair for pair, end in leases.items() if end <= now]:
+                del leases[pair]
+            if not leases:
+                del self._leases[person]
+
+    # -- how long it takes ------------------------------------------------------------------------
+
+    def _n_judged(self) -> int:
+        return sum(int(board.judged.sum()) for board in self.boards.values())
+
+    def _is_stale(self) -> bool:
+        if self._is_reckoning or self._rule is None or len(self.plan.retrievers) < 2:
+            return False
+        n = self._n_judged()
+        return self._reckoned_at < 0 or n - self._reckoned_at >= max(_STALE, _STALE_SHARE * n)
+
+    def _reckon_aside(self) -> None:
+        try:
+            self.reckon()
+        finally:
+            self._is_reckoning = False
+
+    def reckon(self) -> Outlook:
+        """Work out what decides the comparison now; the dear part holds no lock."""
+        with self.state.lock:
+            self._take_news()
+            boards, self._reckoned_at = list(self.boards.values()), self._n_judged()
+        reckoning = reckon(boards, self.plan, self._rule)
+        with self.state.lock:
+            self.reckoning = reckoning
+            for uid, board in self.boards.items():
+                self._worth[uid] = worth(board, self._rule, reckoning)
+        return reckoning.outlook

@@ -1,0 +1,276 @@
+"""What a person is shown next."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from kragx.data import Doc
+from kragx.metrics import parse
+from kragx.workshop.boards import Plan, asking_uid
+from kragx.workshop.duplicates import Copies
+from kragx.workshop.queue import Nothing, Queue, Turn
+from kragx.workshop.records import Candidate, Judgement, Person, Question
+from kragx.workshop.state import State
+from kragx.workshop.store import Store
+
+PLAN = Plan(parse("ndcg@3"), {"one": "1", "other": "2"}, twice=0.0, random=0.0)
+
+
+@pytest.fixture
+def state(tmp_path):
+    """An empty workshop."""
+    with Store(tmp_path / "w.sqlite") as store:
+        yield State(store)
+
+
+def opened(
+    state: State,
+    lists: Mapping[str, Sequence[str]],
+    plan: Plan = PLAN,
+    texts: Mapping[str, str] | None = None,
+) -> Queue:
+    """A queue over questions with what each retriever of the plan has found, as "abc"."""
+    names = sorted({document for found in lists.values() for one in found for document in one})
+    docs = {name: Doc(name, (texts or {}).get(name, f"text of {name}")) for name in names}
+    for uid, found in lists.items():
+        question = Question(uid=uid, person="o", text=f"question {uid}")
+        rows = [
+            Candidate(
+                uid=asking_uid(question, name, key),
+                question=uid,
+                document=document,
+                origin="retriever",
+                detail=name,
+                rank=rank,
+            )
+            for (name, key), documents in zip(plan.retrievers.items(), found)
+            for rank, document in enumerate(documents, start=1)
+        ]
+        state.add([question, *rows])
+    return Queue(state, docs, Copies(docs), plan, background=False)
+
+
+def say(queue: Queue, person: str, turn: Turn, grade: int | None, **fields: object) -> None:
+    """Judge what was shown; no grade puts it off."""
+    kind = "later" if grade is None else "grade"
+    said = {"question": turn.question, "document": turn.document, "person": person}
+    queue.state.add([Judgement(kind=kind, grade=grade, **said, **fields)])
+
+
+def all_turns(queue: Queue, person: str, grade: int | None = 0, most: int = 1000) -> list[Turn]:
+    """Judge until there is nothing more."""
+    turns = []
+    while isinstance(turn := queue.next_pair(person), Turn) and len(turns) < most:
+        say(queue, person, turn, grade)
+        turns.append(turn)
+    return turns
+
+
+def pair(turn: object) -> tuple[str, str]:
+    """What is shown."""
+    assert isinstance(turn, Turn)
+    return turn.question, turn.document
+
+
+def test_what_moves_the_difference_comes_first(state):
+    """Where both agree nothing can move, and the first rank moves more than the third."""
+    plan = Plan(parse("ndcg@5"), PLAN.retrievers, twice=0.0, random=0.0)
+    queue = opened(state, {"q": ["abcd", "xbcd"], "p": ["abcde", "abcdf"]}, plan)
+    queue.reckon()
+    pairs = [pair(turn) for turn in all_turns(queue, "p")]
+    assert set(pairs[:2]) == {("q", "a"), ("q", "x")}
+    assert set(pairs[2:4]) == {("p", "e"), ("p", "f")}
+    assert len(pairs) == len(set(pairs)) == 11
+
+
+def test_the_same_again_until_it_is_judged(state):
+    """A reload shows the same pair; what the page has before it already is not given again."""
+    queue = opened(state, {"q": ["abc", "cba"]})
+    first = pair(queue.next_pair("p"))
+    assert pair(queue.next_pair("p")) == first
+    second = pair(queue.next_pair("p", besides=[first]))
+    assert second != first
+    say(queue, "p", Turn(*first), 1)
+    assert pair(queue.next_pair("p")) == second
+
+
+def test_nobody_is_shown_what_another_is_looking_at(state):
+    """Two people at once get different pairs, and the second gets one that was let go."""
+    queue = opened(state, {"q": ["ab", "ba"]})
+    one, other = pair(queue.next_pair("p")), pair(queue.next_pair("r"))
+    assert {one, other} == {("q", "a"), ("q", "b")}
+    assert queue.next_pair("s") == Nothing("all judged")
+    for leases in queue._leases.values():
+        leases[next(iter(leases))] = 0.0  # ten minutes later
+    assert isinstance(queue.next_pair("s"), Turn)
+
+
+def test_orders_of_people_differ_and_each_is_shown_all(state):
+    """Where all are worth the same, each person has an order of their own."""
+    plan = Plan(parse("ndcg@3"), {}, twice=1.0, random=0.0)
+    lists = {"q": []}
+    queue = opened(state, lists, plan)
+    docs = {f"d{n}": Doc(f"d{n}", f"text {n}") for n in range(12)}
+    state.add([Candidate(question="q", document=name, origin="source") for name in docs])
+    queue = Queue(state, docs, Copies(docs), plan, background=False)
+    first = [pair(turn) for turn in all_turns(queue, "p")]
+    second = [pair(turn) for turn in all_turns(queue, "r")]
+    assert sorted(first) == sorted(second)
+    assert first != second
+    assert first != sorted(first)
+    assert queue.next_pair("s") == Nothing("all judged")  # two have
+
+
+def test_only_a_share_is_judged_twice(state):
+    """A fifth or so of 160 pairs is judged by two; nobody judges one twice."""
+    plan = Plan(parse("ndcg@3"), {"one": "1", "other": "2"}, random=0.0)
+    queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(20)}, plan)
+    people = {"p": [], "r": []}
+    for _ in range(160):
+        for person, pairs in people.items():
+            if isinstance(turn := queue.next_pair(person), Turn):
+                pairs.append(pair(turn))
+                say(queue, person, turn, 0)
+    times = Counter(Counter(people["p"] + people["r"]).values())
+    assert all(len(pairs) == len(set(pairs)) for pairs in people.values())
+    assert times[1] + times[2] == 160
+    assert 20 < times[2] < 45
+    early = people["p"][:50] + people["r"][:50]
+    assert max(Counter(early).values()) == 2  # agreement can be had before the end
+
+
+def test_later_comes_last(state):
+    """What is put off is shown when nothing else is left, and can be put off again."""
+    queue = opened(state, {"q": ["abc", "cba"]})
+    late = queue.next_pair("p")
+    say(queue, "p", late, None)
+    others = [queue.next_pair("p")]
+    say(queue, "p", others[0], 1)
+    others.append(queue.next_pair("p"))
+    say(queue, "p", others[1], 1)
+    assert pair(late) not in map(pair, others)
+    again = queue.next_pair("p")
+    assert pair(again) == pair(late)
+    assert again.mine.kind == "later"
+    say(queue, "p", again, 2)
+    assert queue.next_pair("p") == Nothing("all judged")
+
+
+def test_conflicts_and_decisions_are_not_shown(state):
+    """What two differ in goes to the owner, not to a third."""
+    queue = opened(state, {"q": ["a", "a"]}, Plan(parse("mrr@1"), PLAN.retrievers, twice=1.0))
+    for person, grade in (("p", 0), ("r", 2)):
+        say(queue, person, queue.next_pair(person), grade)
+    assert queue.next_pair("s") == Nothing("all judged")
+    assert not queue.boards["q"].known.any()
+
+
+def test_a_copy_is_judged_once(state):
+    """Two that say the same are one pair, found at the better of their ranks."""
+    texts = {"a": "one  text", "b": "One text!"}
+    queue = opened(state, {"q": ["abc", "cb"]}, texts=texts)
+    turns = all_turns(queue, "p")
+    assert sorted((turn.document, turn.copies) for turn in turns) == [("a", 2), ("c", 1)]
+    board = queue.boards["q"]
+    column = board.documents.index("a")
+    assert board.ranks[:, column].tolist() == [1, 2]
+    assert board.counts[:, column].tolist() == [2, 1]
+
+
+def test_dropped_questions_and_lost_documents_are_not_shown(state):
+    """A dropped question has nothing, nor a document that the corpus has no more."""
+    queue = opened(state, {"q": ["ab", "ba"], "p": ["c", "c"]})
+    dropped = Question(uid="p", person="o", text="question p", state="dropped")
+    state.add([dropped, Candidate(question="q", document="lost", origin="moved")])
+    assert {pair(turn) for turn in all_turns(queue, "p")} == {("q", "a"), ("q", "b")}
+    assert queue.next_pair("p", question="p") == Nothing("no questions")
+    assert Queue(state, {}, Copies({}), PLAN).next_pair("p") == Nothing("no documents")
+
+
+def test_old_answers_are_not_suggested(state):
+    """Of a question with another text, or of retrievers that were changed, nothing is left."""
+    queue = opened(state, {"q": ["ab", "ba"]})
+    say(queue, "p", Turn("q", "a"), 2)
+    state.add([Question(uid="q", person="o", text="another question")])
+    assert queue.next_pair("r") == Nothing("all judged")  # what was judged stays known
+    assert queue.boards["q"].documents == ("a",)
+    assert not queue.boards["q"].is_compared
+
+
+def test_one_question_alone(state):
+    """Whoever asks for one question is shown that one, and nothing of another."""
+    queue = opened(state, {"q": ["ab", "ba"], "p": ["cd", "dc"]})
+    assert pair(queue.next_pair("p", question="p"))[0] == "p"
+    assert pair(queue.next_pair("p", question="q"))[0] == "q"
+    assert queue.next_pair("p", question="none") == Nothing("no questions")
+
+
+def test_without_retrievers_each_question_gets_a_first_relevant_document(state):
+    """Questions without one come before those that have one."""
+    plan = Plan(parse("ndcg@3"), {}, twice=0.0, random=0.0)
+    docs = {f"{q}{n}": Doc(f"{q}{n}", f"text {q} {n}") for q in "abc" for n in range(4)}
+    state.add([Question(uid=q, person="o", text=q) for q in "abc"])
+    state.add([Candidate(question=one[0], document=one, origin="source") for one in docs])
+    queue = Queue(state, docs, Copies(docs), plan, background=False)
+    assert (queue.reckon().state, queue.reckon().why) == ("unknown", "retrievers")
+    seen = []
+    for _ in range(6):
+        turn = queue.next_pair("p")
+        seen.append(turn.question)
+        say(queue, "p", turn, 2 if seen.count(turn.question) == 2 else 0)
+    assert Counter(seen) == {"a": 2, "b": 2, "c": 2}
+    queue.refresh()
+    assert seen[0] == seen[1]  # one goes on with a question until it has one
+    assert all(board.has_relevant for board in queue.boards.values())
+
+
+def test_the_random_share_is_shown_in_time(state):
+    """About every tenth turn is one of the pairs that were drawn beforehand, in their order."""
+    plan = Plan(parse("ndcg@3"), PLAN.retrievers, twice=0.0, random=0.1)
+    queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(40)}, plan)
+    queue.reckon()
+    turns = all_turns(queue, "p", most=150)
+    purposes = [queue.purpose(*pair(turn)) for turn in turns]
+    assert 13 <= purposes.count("random") <= 17
+    assert queue.purpose("0", "not suggested") == "search"
+
+
+def test_a_file_is_no_person(state):
+    """Grades that were imported are known, but nobody's share of the random pairs."""
+    state.add([Person(uid="f", name="gold.jsonl", role="file")])
+    queue = opened(state, {"q": ["ab", "ba"]})
+    say(queue, "f", Turn("q", "a"), 1)
+    queue.refresh()
+    board = queue.boards["q"]
+    assert board.known.sum() == 1
+    assert not board.judged.any()
+    assert [pair(turn)[1] for turn in all_turns(queue, "p")] == ["b"]
+
+
+def test_the_outlook(state):
+    """Unknown while little is known, then about so many, then decided; words name nobody."""
+    lists = {str(n): [f"a{n}", f"b{n}"] for n in range(12)}
+    lists = {uid: [[one], [other]] for uid, (one, other) in lists.items()}
+    queue = opened(state, lists, Plan(parse("mrr@1"), PLAN.retrievers, twice=0.0, random=0.0))
+    outlook = queue.reckon()
+    assert (outlook.state, outlook.why) == ("unknown", "pairs")
+    for number in range(12):
+        for name, grade in (("a", 2), ("b", 0)):
+            say(queue, "p", Turn(str(number), f"{name}{number}"), grade)
+    outlook = queue.reckon()
+    assert (outlook.state, outlook.best) == ("decided", ("one",))
+    for language in ("en", "ko"):
+        assert "one" not in outlook.words(language).split()
+
+
+def test_few_questions_and_waiting_retrievers_are_unknown(state):
+    """With nine questions nothing is said, nor while one has not answered."""
+    queue = opened(state, {str(n): ["abcd", "efgh"] for n in range(9)})
+    assert queue.reckon().why == "questions"
+    state.add([Question(uid="new", person="o", text="not asked yet")])
+    assert queue.reckon().why == "answers"
+    question = state.questions["new"]
+    for name, key in PLAN.retrievers.items():
+        queue.answered_with_nothing("new", asking_uid(question, name, key))
+    assert queue.reckon().why == "questions"
