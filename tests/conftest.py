@@ -1,7 +1,9 @@
 """What holds for every test."""
 
 import os
+import shutil
 
+import pytest
 from hypothesis import settings
 
 from tests.thoroughness import USUAL, examples
@@ -12,3 +14,21 @@ os.environ.pop("COLUMNS", None)
 
 settings.register_profile("kragx", examples(USUAL))
 settings.load_profile("kragx")
+
+CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
+SILENT = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Debian's Chromium, driven by Playwright; KRAGX_CHROMIUM names another one."""
+    pytest.importorskip("playwright", reason="pip install 'kragx[browser]'")
+    from playwright.sync_api import sync_playwright
+
+    path = os.environ.get("KRAGX_CHROMIUM") or shutil.which("chromium")
+    if path is None:
+        pytest.fail("no chromium is installed: apt-get install chromium, or set KRAGX_CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=[*CHROMIUM, *SILENT])
+        yield browser
+        browser.close()

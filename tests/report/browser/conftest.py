@@ -1,9 +1,7 @@
-"""A Chromium that cannot reach a network, and a report to look at."""
+"""Reports to look at in Chromium."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -12,9 +10,6 @@ from kragx import Gold, GoldDataset, Query, Retrieved, Run, evaluate
 from kragx.comparison import Settings
 from kragx.matchers import matcher
 from kragx.report.html_page.page import write_html
-
-CHROMIUM = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
-SILENT = ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 
 HOSTILE = (
     "</script><script>window.stolen = 1</script>"
@@ -32,21 +27,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "tests/report/browser" in str(item.path.as_posix()):
             item.add_marker(pytest.mark.browser)
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """Debian's Chromium, driven by Playwright; KRAGX_CHROMIUM names another one."""
-    pytest.importorskip("playwright", reason="pip install 'kragx[browser]'")
-    from playwright.sync_api import sync_playwright
-
-    path = os.environ.get("KRAGX_CHROMIUM") or shutil.which("chromium")
-    if path is None:
-        pytest.fail("no chromium is installed: apt-get install chromium, or set KRAGX_CHROMIUM")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=[*CHROMIUM, *SILENT])
-        yield browser
-        browser.close()
 
 
 def dataset() -> GoldDataset:

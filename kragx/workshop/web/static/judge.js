@@ -1,0 +1,223 @@
+// One question, one passage, one grade; and on to the next.
+
+import { get, newUid, recall, remember } from "./api.js";
+import { button, el, empty, fill, grades, name, plain, shown } from "./dom.js";
+import { showGuidelines } from "./guidelines.js";
+import { passage } from "./passage.js";
+import { t } from "./words.js";
+
+// Nobody reads a passage within this time (ms): what comes sooner is the second half of a double click or of a key
+// that was meant for the pair before.
+const TOO_SOON = 300;
+
+let app, only, parts; // `only`: uid of the question that alone is judged; `parts`: the elements that change
+let current = null, ahead = [], end = null, shownAt = 0, away = 0, text = null;
+const drafts = new Map(); // what was marked and noted of a pair, by its key, while it is away
+const done = new Set(); // keys of the pairs that were judged here: an answer that was under way may still name them
+
+const keyOfPair = ({ question, document: { id } }) => `${question.uid} ${id}`;
+const same = (one, other) => one && other && keyOfPair(one) === keyOfPair(other);
+
+export async function show(main, given, question = null) {
+  app = given;
+  if (question !== only) [current, ahead] = [null, []];
+  only = question;
+  frame(main);
+  if (current) draw(current);
+  else await fetchNext();
+}
+
+export function leave() {
+  keepDraft();
+}
+
+/** A pair that was judged elsewhere does not come again from what was fetched before. */
+export function forget(questionUid, documentId) {
+  done.add(`${questionUid} ${documentId}`);
+  const stays = (pair) => !(pair.question.uid === questionUid && pair.document.id === documentId);
+  ahead = ahead.filter(stays);
+  if (current && !stays(current)) current = null;
+}
+
+async function fetchNext() {
+  const answer = await get("api/next", { question: only });
+  if (answer.pair && !app.outbox.messages.length) done.delete(keyOfPair(answer.pair)); // the server knows of all
+  take(answer);
+}
+
+/** What the server says comes next: shown if nothing is, else kept for then. */
+function take(answer) {
+  status(answer);
+  const { pair } = answer;
+  const isDone = pair && done.has(keyOfPair(pair)) && pair.mine?.kind !== "later";
+  if (!pair) end = answer;
+  else if (!isDone && !same(pair, current) && !ahead.some((other) => same(pair, other))) ahead.push(pair);
+  if (!current) advance();
+}
+
+function advance() {
+  const pair = ahead.shift();
+  if (pair) draw(pair);
+  else if (app.outbox.messages.length) parts.document.classList.add("waiting"); // its answer says what comes next
+  else if (end) nothingLeft(end);
+  else fetchNext().catch((error) => nothingLeft({ why: error.message }));
+}
+
+/** Fetch what comes after the pair that is shown, so that going on takes no time. */
+async function lookAhead(pair) {
+  try {
+    const answer = await get("api/next", { question: only, after: pair.question.uid, after_document: pair.document.id });
+    if (same(pair, current) && answer.pair) take(answer);
+  } catch {
+    // It comes with the answer to the judgement, too.
+  }
+}
+
+// -- what stands on the screen ---------------------------------------------------------------------
+
+function frame(main) {
+  parts = {
+    question: el("section.asked", { "aria-labelledby": "question" }),
+    document: el("section.shown", { "aria-label": t("passage") }),
+    said: el("p.last", { role: "status", "aria-live": "polite" }),
+    status: el("p.status"),
+    note: el("textarea", { rows: 2, maxlength: 2000, "aria-label": t("note"), placeholder: t("noteHint"), hidden: true, onkeydown: leaveNote }),
+  };
+  const tool = (word, key, act, hint) => button([el("kbd", {}, key), el("span", {}, t(word))], act, { class: "tool", title: t(hint ?? word) });
+  parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, grades(app.me.set.scale, (grade) => give("grade", grade)),
+    el("div.tools", {}, tool("unusable", "x", () => give("unusable"), "unusableHint"), tool("later", "s", () => give("later"), "laterHint"),
+      tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("searchHere", "/", searchHere, "searchHint")));
+  parts.all = el("div.judge.done", {}, el("div.left", {}, parts.question, parts.bar, firstVisit()), parts.document);
+  fill(main, parts.all);
+}
+
+/** Three lines for who is here for the first time; they go with the first grade. */
+function firstVisit() {
+  if (recall("kragx:met") || current?.mine) return null;
+  parts.card = el("aside.first", {}, ["first1", "first2", "first3"].map((line) => el("p", {}, t(line))));
+  return parts.card;
+}
+
+function draw(pair) {
+  current = pair;
+  parts.all.classList.remove("done");
+  parts.document.classList.remove("waiting");
+  const { question, document: { id, title, metadata }, copies, mine } = pair;
+  const draft = drafts.get(keyOfPair(pair)) ?? { spans: mine?.spans ?? [], note: mine?.note ?? "" };
+  fill(parts.question,
+    only ? el("p.small", {}, t("onlyThis"), " ", el("a", { href: location.hash.replace(/\/judge.*/, "/judge") }, t("allQuestions"))) : "",
+    el("h1", { id: "question", dir: "auto" }, shown(question.text)),
+    question.note ? el("p.muted", { dir: "auto" }, shown(question.note)) : "");
+  text = passage(pair.document.text, draft.spans);
+  const facts = Object.entries(metadata ?? {}).filter(([, value]) => ["string", "number", "boolean"].includes(typeof value) && value !== "");
+  fill(parts.document,
+    title ? el("h2", { dir: "auto" }, shown(title)) : "", text.node,
+    copies > 1 ? el("p.small.muted", {}, t(copies === 2 ? "copies1" : "copies", copies - 1)) : "",
+    el("details.small", {}, el("summary", {}, t("aboutPassage")),
+      el("dl", {}, [[t("documentId"), id], ...facts].map(([key, value]) => el("div", {}, el("dt", {}, name(key)), el("dd", {}, name(value)))))));
+  parts.note.value = draft.note;
+  parts.note.hidden = !draft.note;
+  parts.bar.querySelectorAll(".grade").forEach((one) => one.classList.toggle("mine", mine?.kind === "grade" && String(mine.grade) === one.dataset.grade));
+  parts.document.scrollTop = 0;
+  if (window.scrollY > 0) window.scrollTo(0, 0);
+  [shownAt, away] = [performance.now(), 0];
+  lookAhead(pair);
+}
+
+/** Nothing is left, or there is nothing yet. */
+function nothingLeft({ why, progress = {}, decides }) {
+  current = null;
+  parts.all.classList.add("done");
+  parts.document.classList.remove("waiting");
+  const key = progress.questions === 0 ? "noQuestions" : progress.pairs === 0 ? "noPairs" : only ? "noMoreHere" : "allDone";
+  fill(parts.document, empty(t(key), `${t(`${key}Hint`)} ${plain(why ?? "")}`,
+    el("p.actions", {},
+      only ? button(t("allQuestions"), () => app.go("judge")) : null,
+      button(t(key === "noQuestions" ? "addQuestion" : "view_questions"), () => app.go("questions"), { class: "primary" }),
+      key === "noQuestions" ? null : button(t("view_search"), () => app.go("search", ...(only ? [only] : []))),
+      key === "allDone" ? button(t("undo"), undo) : null,
+      button(t("again"), () => fetchNext()))));
+  if (decides?.words) parts.document.append(el("p.muted", {}, plain(decides.words)));
+}
+
+function status({ progress, decides }) {
+  if (!progress) return;
+  const more = decides?.state === "open" && decides.about != null ? t(decides.about === 1 ? "moreDecide1" : "moreDecide", decides.about)
+    : decides?.state === "decided" ? t("decided") : progress.pairs != null ? t("ofPairs", progress.pairs) : "";
+  fill(parts.status, t("judged", progress.mine ?? 0), more ? ` · ${more}` : "");
+  parts.status.title = plain(decides?.words ?? "");
+}
+
+// -- what a person says ----------------------------------------------------------------------------
+
+const keepDraft = () => { if (current) drafts.set(keyOfPair(current), { spans: text.spans(), note: parts.note.value }); };
+
+function give(kind, grade = null) {
+  if (!current || performance.now() - shownAt < TOO_SOON) return;
+  keepDraft();
+  const { question, document: { id } } = current;
+  const said = { uid: newUid(), question: question.uid, document: id, kind, grade, spans: text.spans(), note: parts.note.value.trim(),
+    seconds: Math.round((performance.now() - shownAt - away) / 100) / 10 };
+  fill(parts.said, el("span", {}, "✓ ", app.words(said)));
+  remember("kragx:met", true);
+  parts.card?.remove();
+  if (document.activeElement === parts.note) parts.note.blur();
+  done.add(keyOfPair(current));
+  [current, end] = [null, null];
+  app.outbox.add("api/judgements", said);
+  if (!current) advance();
+}
+
+function undo() {
+  if (performance.now() - shownAt < TOO_SOON && current) return;
+  keepDraft();
+  if (current) ahead.unshift(current);
+  current = null;
+  fill(parts.said, t("takingBack"));
+  app.outbox.add("api/undo", { uid: newUid() });
+}
+
+/** The server has what was said. */
+export function answered({ path }, answer) {
+  if (path !== "api/undo") return take(answer.next ?? answer);
+  const pair = (answer.next ?? answer).pair;
+  status(answer.next ?? answer);
+  fill(parts.said, t("takenBack"));
+  if (!pair) return advance();
+  done.delete(keyOfPair(pair));
+  if (current) ahead.unshift(current);
+  ahead = ahead.filter((other) => !same(other, pair));
+  draw(pair);
+}
+
+export function refused({ path }, error) {
+  fill(parts.said, path === "api/undo" ? plain(error.message) : t("notStored", plain(error.message)));
+  if (!current) advance();
+}
+
+function openNote() {
+  parts.note.hidden = false;
+  parts.note.focus();
+}
+
+/** Escape and Ctrl+Enter leave the note, which then goes with the grade. */
+function leaveNote(event) {
+  if (event.isComposing || !(event.key === "Escape" || event.key === "Enter" && (event.ctrlKey || event.metaKey))) return;
+  event.preventDefault();
+  parts.note.blur();
+  parts.note.hidden = !parts.note.value.trim();
+}
+
+const searchHere = () => app.go("search", ...(current ? [current.question.uid] : []));
+
+export function keys(key) {
+  const grade = app.me.set.scale.find((step) => String(step.grade) === key);
+  if (grade) return () => give("grade", grade.grade);
+  return { u: undo, s: () => give("later"), x: () => give("unusable"), e: openNote, g: showGuidelines, "?": showGuidelines, "/": searchHere }[key];
+}
+
+let hiddenAt = null;
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) hiddenAt = performance.now();
+  else if (hiddenAt !== null) away += performance.now() - Math.max(hiddenAt, shownAt);
+});

@@ -1,0 +1,45 @@
+// How far the set is, by type and difficulty, by person; how well people agree, and what still decides.
+
+import { get } from "./api.js";
+import { el, fill, name, plain, table } from "./dom.js";
+import { decimal, percent, t } from "./words.js";
+
+export async function show(main, app) {
+  const { totals, decides, by = {}, people, agreement, leak, notices = [] } = await get("api/progress");
+  fill(main, el("h1", {}, t("view_progress")),
+    notices.map((notice) => el("p.caution", {}, plain(notice))),
+    el("div.numbers", {}, number(totals.mine, t("byYou")), number(totals.judged, t("pairsJudged"), t("ofPairs", totals.pairs)),
+      number(totals.questions_with_relevant, t("questionsWithGold"), t("ofQuestions", totals.questions)), number(totals.conflicts, t("openConflicts"))),
+    el("section", {}, el("h2", {}, t("whatDecides")), el("p", {}, decidesWords(decides))),
+    Object.entries(by).filter(([, rows]) => rows.length).map(([key, rows]) => shares(key, rows)),
+    agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line))) : null,
+    people?.length ? el("section", {}, el("h2", {}, t("people")), table([t("name"), t("judgedPairs"), t("laterPairs")],
+      people.map((person) => [name(person.name), person.judged ?? 0, person.later ?? 0]))) : null,
+    leak?.mean != null ? el("section", {}, el("h2", {}, t("leak")), el("p", {}, t("leakMean", percent(leak.mean)), " ",
+      leak.target != null ? t(leak.mean > leak.target ? "leakAbove" : "leakBelow", percent(leak.target)) : "", " ", t("leakWhat"))) : null);
+}
+
+const number = (value, words, of) => value == null ? null : el("p.number", {}, el("b", {}, value), el("span", {}, words), of && el("small.muted", {}, of));
+
+/** What is left to be judged before the comparison is decided. */
+export function decidesWords(decides) {
+  if (decides?.state === "decided") return t("decidedLong");
+  if (decides?.state === "open" && decides.about != null) return t(decides.about === 1 ? "moreDecideLong1" : "moreDecideLong", decides.about);
+  return plain(decides?.words || t("decidesUnknown"));
+}
+
+/** Each value's share of the questions beside the share that is aimed at. */
+function shares(key, rows) {
+  return el("section", {}, el("h2", {}, t(key)), el("div.shares", {}, rows.map(({ value, questions, share, target, judged }) => el("div.share-row", {},
+    el("span", {}, value == null ? t("noValue") : name(value)),
+    el("div.meter", { role: "img", "aria-label": t("shareWords", percent(share), target == null ? "–" : percent(target)), vars: { "--share": share, "--target": target ?? 0 } },
+      el("i"), target == null ? null : el("b")),
+    el("small", {}, `${t(questions === 1 ? "nQuestions1" : "nQuestions", questions)} · ${percent(share)}`, target == null ? "" : ` · ${t("target", percent(target))}`, judged != null ? ` · ${t("nJudged", judged)}` : "")))));
+}
+
+/** Alpha in words that need no statistics: customary bounds are .8 and .667 (Krippendorff, Content Analysis, 2004). */
+export function agreementWords({ value, interval, pairs, questions }) {
+  if (value == null) return [t(pairs ? "agreeSame" : "agreeNone", pairs)];
+  const level = value >= 0.8 ? "agreeGood" : value >= 0.667 ? "agreeFair" : "agreePoor";
+  return [el("strong", {}, t(level)), t("agreeFigures", decimal(value), pairs, questions) + (interval ? ` ${t("agreeInterval", decimal(interval.low), decimal(interval.high))}` : ` ${t("agreeTooFew")}`)];
+}

