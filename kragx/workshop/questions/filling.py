@@ -2,22 +2,24 @@
 
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.data.tokenizers import KiwiTokenizer
-from kragx.data.words import words
-from kragx.workshop.questions.leak import ASKING_EN, HANGUL, has_kiwi
+from kragx.data.validation import COMMON
+from kragx.workshop.questions.leak import HANGUL, has_kiwi
+from kragx.workshop.questions.nouns import NOUNS
 from kragx.workshop.questions.templates import Language
 
 LONGEST = 80
 """Characters of a value; a longer one is no word of a question."""
 MOST_NOUNS = 8
 """Noun phrases of a document."""
+_WORDS = 6  # of a text that is a heading as a whole
 _READ = 4000  # characters of a document in which noun phrases are looked for
 
 _HEADINGS = (
@@ -26,6 +28,7 @@ _HEADINGS = (
 )
 """The metadata that names what a document is about, the narrowest first."""
 _MARKDOWN = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_MARKS = re.compile(r"(?<!\w)[*_`]+|[*_`]+(?!\w)")
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)+\.?|\d+[.)]|[IVX]+\.)\s+")
 _KIND_EN = re.compile(
     r"^(?:case (?:file|study|no\.? ?\w+)|case|faq|guide|note|notice|policy|"
@@ -83,21 +86,23 @@ def fillings(documents: Sequence[Doc]) -> list[Filling]:
         for doc, text in zip(documents, texts)
     ]
     headings = [_heading(*each) for each in zip(documents, texts, languages)]
-    phrases = _Phrases(text for text, language in zip(texts, languages) if language == "ko")
-    counts = [
-        Counter(phrases.of(f"{heading or ''}\n{text}", language))
-        for text, language, heading in zip(texts, languages, headings)
-    ]
+    together = [f"{heading or ''}\n{text}" for heading, text in zip(headings, texts)]
+    of_language = {
+        name: NOUNS[name]([text for text, its in zip(together, languages) if its == name])
+        for name in {*languages}
+    }
+    counts = [Counter(next(of_language[name])) for name in languages]
     n_having = Counter(noun for nouns in counts for noun in nouns)
     made = []
     for doc, language, heading, nouns in zip(documents, languages, headings, counts):
-        weights = {
-            noun: -count
-            * (1 + (noun in (heading or "")))
-            * log((len(documents) + 1) / n_having[noun])
-            for noun, count in nouns.items()
-        }
-        telling = sorted(weights, key=lambda noun: (weights[noun], noun))[:MOST_NOUNS]
+        weights: dict[str, tuple[bool, float, str]] = {}
+        for noun, count in nouns.items():
+            weight = count * log((len(documents) + 1) / n_having[noun])
+            is_named = noun in (heading or "")
+            is_common = n_having[noun] > max(2, COMMON * len(documents))
+            is_weak = is_common or (count == 1 and not is_named)
+            weights[noun] = (is_weak, -weight * (1 + is_named), noun)
+        telling = sorted(nouns, key=lambda noun: weights[noun])[:MOST_NOUNS]
         named = {} if heading is None else {"heading": heading}
         made.append(Filling(doc, language, _values(doc.metadata) | named, tuple(telling)))
     return made
@@ -125,14 +130,15 @@ def _heading(doc: Doc, text: str, language: Language) -> str | None:
 
     Without its number and without the word for its kind ("Case file: ...", "... 안내").
     """
-    named = (_clean(doc.metadata[name]) for name in _HEADINGS if doc.metadata.get(name))
-    headings = [heading for heading in named if heading]
+    named = _values(doc.metadata)
+    headings = [named[name] for name in _HEADINGS if name in named]
     headings += [_clean(heading[1]) or "" for heading in _MARKDOWN.finditer(text)][:1]
     first, _, rest = text.strip().partition("\n")
-    if rest.strip() and not first.startswith("#") and first[-1:].isalnum():
+    is_apart = rest.strip() or len(first.split()) <= _WORDS
+    if is_apart and not first.startswith("#") and first[-1:].isalnum():
         headings.append(_clean(first) or "")
     for heading in headings:
-        bare = _NUMBER.sub("", re.sub(r"[*_`#]+", "", heading)).strip(" .:;,-–—")
+        bare = _NUMBER.sub("", _MARKS.sub("", heading)).strip(" .:;,-–—")
         if bare and bare[-1] not in "?!" and not _SENTENCE_KO.search(bare):
             return _without_kind(bare, language)
     return None
@@ -146,80 +152,3 @@ def _without_kind(heading: str, language: Language) -> str:
         return heading  # what is left may end in the middle of a clause
     *_, last = KiwiTokenizer().tokenize(bare)
     return bare if last.tag in ("NNG", "NNP") and last.form not in ("때", "경우", "뒤") else heading
-
-
-class _Phrases:
-    """The noun phrases of texts.
-
-    In Korean by Kiwi: nouns in a row. Without it, words of the given texts that stand there with
-    two kinds of particles, one of which only nouns have. In English up to three words between a
-    determiner and what can only follow a noun.
-    """
-
-    def __init__(self, korean: Iterable[str]) -> None:
-        self._kiwi = has_kiwi()
-        self._nouns = frozenset[str]() if self._kiwi else _with_particles(korean)
-
-    def of(self, text: str, language: Language) -> Iterator[str]:
-        """The noun phrases of a text, repeats too."""
-        if language == "en":
-            return _english(text)
-        if self._kiwi:
-            return _korean(text)
-        stems = (_PARTICLE.sub("", word) for word in words(text))
-        return (stem for stem in stems if stem in self._nouns)
-
-
-def _korean(text: str) -> Iterator[str]:
-    """Two to four nouns in a row, on one line, apart by no more than a space; else single ones."""
-    runs: list[list[Any]] = []
-    for token in KiwiTokenizer().tokenize(text):
-        if token.tag not in ("NNG", "NNP", "XSN", "XPN"):
-            runs.append([])
-        elif runs and runs[-1] and text[runs[-1][-1].end : token.start] in ("", " "):
-            runs[-1].append(token)
-        else:
-            runs.append([token])
-    phrases = [text[run[0].start : run[-1].end] for run in runs if run]
-    several = [
-        phrase
-        for phrase, run in zip(phrases, filter(None, runs))
-        if 2 <= sum(token.tag[:2] == "NN" for token in run) <= 4 and 3 <= len(phrase) <= 20
-    ]
-    return iter(several or [phrase for phrase in phrases if 2 <= len(phrase) <= 20])
-
-
-_PARTICLE = re.compile("(?:에서|에게|으로|은|는|이|가|을|를|의|에|와|과|도|로)$")
-_OF_NOUNS = frozenset({"를", "의", "에서", "와", "과"})
-
-
-def _with_particles(texts: Iterable[str]) -> frozenset[str]:
-    particles = defaultdict[str, set[str]](set)
-    for text in texts:
-        for word in words(text):
-            end = _PARTICLE.search(word)
-            if end is not None and end.start() > 1 and HANGUL.match(word):
-                particles[word[: end.start()]].add(end[0])
-    return frozenset(
-        stem for stem, ends in particles.items() if len(ends) > 1 and not ends.isdisjoint(_OF_NOUNS)
-    )
-
-
-_ENGLISH = re.compile(
-    r"\b(?:the|an?|this|that|each|every|any|your|our|their|its|his|her|my)\s+"
-    r"(?P<phrase>[a-z][a-z-]+(?:\s[a-z][a-z-]+){0,2})"
-    r"(?=\s*[.,;:)!?\n]|\s(?:of|in|on|at|for|from|with|within|is|are|was|were|must|may|can|will|and|or)\b)",
-    re.IGNORECASE,
-)
-
-_NO_NOUN = re.compile(r"(?:ed|ing|ly)$")
-
-
-def _english(text: str) -> Iterator[str]:
-    for match in _ENGLISH.finditer(text):
-        phrase = " ".join(match["phrase"].split())
-        parts = phrase.split()
-        if ASKING_EN.isdisjoint(map(str.lower, parts)) and not re.search(
-            r"(?:ed|ing|ly)$", parts[-1]
-        ):
-            yield phrase.lower() if parts[0].istitle() and len(parts) == 1 else phrase

@@ -73,7 +73,7 @@ def _final_of_latin(word: str) -> str:
 
 
 _AN = re.compile(
-    r"(?:hour|honest|honou?r|heir|8|11(?!\d)|18(?!\d)|[aeio]|u(?!ni|s[aeiu]|[rt][aeiu]|k)|"
+    r"(?:hour|honest|honou?r|heir|8|11(?!\d)|18(?!\d)|[aeio]|x-|u(?!ni(?!n|m)|s[aeiu]|[rt][aeiu]|k)|"
     r"(?-i:[FHLMNRSX](?![a-z])))",
     re.IGNORECASE,
 )

@@ -19,16 +19,18 @@ from pathlib import Path
 
 import yaml
 
+from kragx.data.text import normalise
 from kragx.data.tokenizers import KiwiTokenizer
 from kragx.data.words import words
 
 HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 
 _TAGS = ("NNG", "NNP", "XR", "SL", "SH", "SN", "VV", "VA")
-_COMMON: Mapping[str, str] = yaml.safe_load(
+COMMON: Mapping[str, str] = yaml.safe_load(
     Path(__file__).with_name("common.yaml").read_text(encoding="utf-8")
 )
-ASKING_EN, _ASKING_KO = (frozenset(_COMMON[language].split()) for language in ("en", "ko"))
+"""Lists of words; see the file."""
+ASKING_EN, _ASKING_KO = (frozenset(COMMON[language].split()) for language in ("en", "ko"))
 _ENDINGS = re.compile(
     "(?:에게서는|으로부터|에서는|에게는|까지는|부터는|이라는|이라고|으로는|인가요|인지요|일까요|입니까|"
     "합니까|됩니까|했나요|되나요|하나요|나요|까요|니까|습니다|입니다|합니다|됩니다|세요|해요|이에요|예요|네요|"
@@ -48,8 +50,16 @@ def leak(question: str, sources: Iterable[str]) -> float | None:
     own = content_words(question)
     if not own:
         return None
-    known = frozenset[str]().union(*map(content_words, sources))
-    return len(own & known) / len(own)
+    texts = [*sources]
+    known = frozenset[str]().union(*map(content_words, texts))
+    whole = "\n".join(normalise(text, casefold=True) for text in texts)
+    n_copied = sum(word in known or _stands_in(word, whole) for word in own)
+    return n_copied / len(own)
+
+
+def _stands_in(word: str, text: str) -> bool:
+    # Kiwi may cut a word in one way in the question, and in another in the text.
+    return len(word) > 1 and HANGUL.search(word) is not None and word in text
 
 
 def mean_leak(leaks: Iterable[float | None]) -> float | None:
@@ -58,21 +68,17 @@ def mean_leak(leaks: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def content_words(text: str) -> frozenset[str]:
-    """The distinct content words of a text; see the module."""
-    return _content_words(text, has_kiwi())
-
-
 def has_kiwi() -> bool:
     """Whether Kiwi is installed (extra ``korean``)."""
     return find_spec("kiwipiepy") is not None
 
 
 @lru_cache(maxsize=4096)
-def _content_words(text: str, kiwi: bool) -> frozenset[str]:
+def content_words(text: str) -> frozenset[str]:
+    """The distinct content words of a text; see the module."""
     if HANGUL.search(text) is None:
         return _english(text)
-    if not kiwi:
+    if not has_kiwi():
         return frozenset(map(_stem, words(text))) - _ASKING_KO - ASKING_EN - {""}
     found: set[str] = set()
     for morpheme in KiwiTokenizer().tokenize(unicodedata.normalize("NFC", text)):
@@ -98,5 +104,7 @@ def _stem(word: str) -> str:
 def _singular(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
     is_plural = len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is"))
     return word[:-1] if is_plural else word

@@ -1,7 +1,8 @@
 """Questions from templates: which document fills which, so that the set has its target shares."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from math import floor
 from random import Random
 from typing import Any, Literal
@@ -14,7 +15,12 @@ from kragx.errors import UsageError, check_whole, nearest
 from kragx.workshop.questions.filling import Filling, fillings
 from kragx.workshop.questions.leak import content_words, has_kiwi, leak
 from kragx.workshop.questions.question import NewQuestion, Questions
-from kragx.workshop.questions.templates import FILLED, Language, Template, own_templates
+from kragx.workshop.questions.templates import (
+    Language,
+    Template,
+    check_ids,
+    own_templates,
+)
 
 TARGETS: Mapping[str, Mapping[str, float]] = {
     "query_type": {"general_inquiry": 0.5, "legal_interpretation": 0.25, "similar_case": 0.25},
@@ -28,8 +34,10 @@ one's share of them, are told apart; above it they are one question asked twice.
 
 _FEWEST_DOCUMENTS = 1000
 _DOCUMENTS_A_QUESTION = 10
+_MOST_TRIES = 300  # to fill a template with what makes a new question
 
 _Cell = tuple[str, str]  # query_type and difficulty
+_Values = dict[str, Any]  # what a template is filled with, by name
 
 
 def make_questions(
@@ -85,6 +93,7 @@ def make_questions(
     if templates is None:
         languages = sorted({one.language for one in filled}) or ["en"]
         templates = [template for name in languages for template in own_templates(name)]
+    check_ids(templates)
     existing = [*existing]
     maker = _Maker(filled, templates, existing, most_per_template, most_leak, rng)
     kinds = [(query.query_type, query.metadata.get("difficulty")) for query in existing]
@@ -98,12 +107,14 @@ def make_questions(
             quotas.count(cell)
             questions.append(question)
     notes = [*maker.notes(n - len(questions)), *quotas.notes()]
+    if not filled:
+        notes = [f"no document is in the language {language!r}"]
     if not has_kiwi() and any(one.language == "ko" for one in filled):
         notes.append(
             "without Kiwi, Korean noun phrases are single words that stand with several particles, "
             "and word leak counts words without their endings; pip install 'kragx[korean]'"
         )
-    return Questions(tuple(questions), n, quotas.shares, quotas.counts, tuple(notes))
+    return Questions(tuple(questions), n, quotas.shares, quotas.counts, len(existing), tuple(notes))
 
 
 class _Quotas:
@@ -165,8 +176,9 @@ class _Quotas:
         for name, shares in self.shares.items():
             whole = sum(self.counts[name].values())
             for value, target in shares.items():
-                share = self.counts[name][value] / whole if whole else 0.0
-                if whole and abs(share - target) > TOLERANCE:
+                count = self.counts[name][value]
+                share = count / whole if whole else 0.0
+                if abs(share - target) > TOLERANCE and abs(count - target * whole) >= 1:
                     notes.append(
                         f"{name}.{value}: {share:.0%} of the questions, the target is {target:.0%}"
                     )
@@ -211,8 +223,9 @@ class _Maker:
         self._uses_of_documents = Counter[str | None]()
         for query in existing:
             sources = query.metadata.get("sources")
-            self._uses_of_documents.update(sources if isinstance(sources, list) else ())
+            self._uses_of_documents.update(sources if isinstance(sources, list | tuple) else ())
         self._done: set[str] = set()  # templates that make no more
+        self._filled_once: set[str] = set()
         self._partners: dict[int, Filling | None] = {}
         self._n_leaking = self._n_known = 0
         self._fits = {template.id: self._fitting(template) for template in templates}
@@ -253,24 +266,30 @@ class _Maker:
         ]
 
     def _of(self, template: Template) -> NewQuestion | None:
-        order = sorted(
-            self._fits[template.id],
-            key=lambda number: self._uses_of_documents[self._filled[number].doc.id],
-        )
-        for number in order:
-            one = self._filled[number]
-            other = self._partner(number) if template.n_sources > 1 else None
-            if template.n_sources > 1 and other is None:
-                continue
-            for values in _values(one, other, self._uses_of_documents[one.doc.id]):
-                wording = self._uses[template.id] % len(template.patterns)
-                text = template.render(values, wording)
-                question = text and self._new(text, template, one, other)
-                if question:
+        wording = self._uses[template.id] % len(template.patterns)
+        for one, other, values in islice(self._tries(template), _MOST_TRIES):
+            text = template.render(values, wording)
+            if text is not None:
+                self._filled_once.add(template.id)
+                question = self._new(text, template, one, other)
+                if question is not None:
                     return question
-                if text is None or "noun" not in template.names:
-                    break
         return None
+
+    def _tries(self, template: Template) -> Iterator[tuple[Filling, Filling | None, _Values]]:
+        """What a template can be filled with, documents that were used least first."""
+        uses = self._uses_of_documents
+        for number in sorted(
+            self._fits[template.id], key=lambda number: uses[self._filled[number].doc.id]
+        ):
+            one, other = self._filled[number], None
+            if template.n_sources > 1:
+                other = self._partner(number)
+                if other is None:
+                    continue
+            fillings = _values(one, other, uses[one.doc.id])
+            for values in fillings if "noun" in template.names else fillings[:1]:
+                yield one, other, values
 
     def _new(
         self, text: str, template: Template, one: Filling, other: Filling | None
@@ -313,26 +332,33 @@ class _Maker:
         return self._partners[number]
 
     def notes(self, n_missing: int) -> list[str]:
-        """Why questions are missing."""
+        """Templates that no document fills, and why questions are missing."""
         notes = []
-        unfit = [template for template in self._templates if not self._fits[template.id]]
-        names = frozenset().union(*(one.names for one in self._filled), FILLED)
-        if unknown := sorted({name for template in unfit for name in template.names - names}):
-            n = sum(not template.names <= names for template in unfit)
+        languages = {one.language for one in self._filled}
+        foreign = [one for one in self._templates if one.language not in (None, *languages)]
+        if foreign:
+            notes.append(f"{len(foreign)} templates are for documents of another language")
+        names = frozenset(("other",)).union(*(one.names for one in self._filled))
+        if unknown := sorted({name for one in self._templates for name in one.names - names}):
+            n = sum(not one.names <= names for one in self._templates)
+            shown = ", ".join(map(repr, unknown[:5]))
+            notes.append(f"{n} templates fit no document: none has {shown}")
+        done = self._done - self._filled_once
+        if empty := sorted(one for one in done if self._fits[one]):
             notes.append(
-                f"{n} templates fit no document: none has {', '.join(map(repr, unknown[:5]))}"
+                f"{len(empty)} templates show what no document has: {', '.join(empty[:5])}"
             )
         if n_missing > 0:
-            full = sum(self._uses[template.id] >= self._most for template in self._templates)
+            n_full = sum(self._uses[one.id] >= self._most for one in self._templates)
             notes.append(
-                f"{n_missing} questions could not be made: {full} of {len(self._templates)} "
-                f"templates made {self._most} each; {self._n_known} others asked again what there "
-                f"is, and {self._n_leaking} copy too much"
+                f"{n_missing} questions could not be made: {n_full} of {len(self._templates)} "
+                f"templates made {self._most}, the most of each; {self._n_known} others asked "
+                f"again what there is, and {self._n_leaking} copied too much"
             )
         return notes
 
 
-def _values(one: Filling, other: Filling | None, start: int) -> Iterable[dict[str, Any]]:
+def _values(one: Filling, other: Filling | None, start: int) -> list[_Values]:
     """What a template is filled with: once for each noun phrase, another one first each time."""
     own = {**one.values, "metadata": dict(one.values)}
     nouns = [noun for noun in one.nouns if other is None or noun not in other.nouns]

@@ -70,6 +70,7 @@ class Questions(Result):
         targets: for ``query_type`` and ``difficulty`` the share that each value should have, with
             the questions that existed before.
         counts: the same with how many of all these have it.
+        n_existing: how many there were before.
         notes: what could not be done, and why.
     """
 
@@ -77,6 +78,7 @@ class Questions(Result):
     n_wanted: int
     targets: Mapping[str, Mapping[str, float]]
     counts: Mapping[str, Mapping[str, int]]
+    n_existing: int = 0
     notes: tuple[str, ...] = ()
 
     also_plain = ("mean_leak",)
@@ -101,6 +103,8 @@ class Questions(Result):
         yield Line(
             f"{len(self.questions)} of {self.n_wanted} questions, of {n_documents} documents"
         )
+        if self.n_existing:
+            yield Line(f"The shares are of these and of the {self.n_existing} that there were.")
         rows = []
         for by, shares in self.targets.items():
             new = Counter(getattr(question, by) for question in self.questions)

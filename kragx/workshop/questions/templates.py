@@ -1,6 +1,6 @@
 """Templates of questions: YAML with Jinja2 patterns, our own sets or somebody's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -12,16 +12,13 @@ from kragx.data.formats.jsonl import read_text
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import DataError, UsageError, inside, nearest
 from kragx.judging.template import environment
-from kragx.plugins import check_options, fitting, from_options, is_text
+from kragx.plugins import check_options, fitting, from_options, is_text, one_of, optional
 from kragx.workshop.questions.grammar import article, josa
 
 Language = Literal["ko", "en"]
 
 LONGEST = 500
 """Characters of a question; what a template makes longer is none."""
-
-FILLED = ("heading", "noun", "nouns", "metadata", "other")
-"""The names that a template has beside the fields of a document's metadata."""
 
 _FILTERS = {"josa": josa, "a": article}
 _needed_text = fitting(is_text, "{!r} is no text; write one")
@@ -65,7 +62,7 @@ class Template:
     text: str | None = None
     texts: Annotated[tuple[str, ...], _texts] = ()
     needs: Annotated[tuple[str, ...], _names] = ()
-    language: Literal["ko", "en", None] = None
+    language: Annotated[Language | None, optional(one_of("ko", "en"))] = None
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -155,7 +152,7 @@ def read_templates(source: object) -> tuple[Template, ...]:
         templates = tuple(
             _template(number, entry, shared) for number, entry in enumerate(source["templates"])
         )
-        _check_ids(templates)
+        check_ids(templates)
     return templates
 
 
@@ -166,7 +163,8 @@ def _template(number: int, entry: object, shared: Mapping[str, Any]) -> Template
         return from_options(Template, {**shared, **entry})
 
 
-def _check_ids(templates: tuple[Template, ...]) -> None:
+def check_ids(templates: Sequence[Template]) -> None:
+    """Raise a `UsageError` unless there are templates, each with an id of its own."""
     if not templates:
         raise UsageError("there is none; write at least one", field="templates")
     ids: set[str] = set()

@@ -1,0 +1,118 @@
+"""Noun phrases of documents, in Korean and in English."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from kragx.data.tokenizers import KiwiTokenizer
+from kragx.data.words import words
+from kragx.workshop.questions.leak import ASKING_EN, COMMON, has_kiwi
+
+_LONGEST = 20  # syllables of a Korean phrase
+
+_BETWEEN = frozenset(COMMON["between"].split())
+"""Nouns that say when, where or how far: no phrase holds one."""
+
+
+def korean(texts: Sequence[str]) -> Iterator[Iterator[str]]:
+    """The noun phrases of each text, repeats too.
+
+    By Kiwi: two to four nouns in a row, or a single one of three syllables and more; in a text
+    without any, of two. Without Kiwi,
+    words that stand in the texts with two particles, one of which only nouns have.
+    """
+    if has_kiwi():
+        runs = (_runs(text, tokens) for text, tokens in zip(texts, _tokens(texts)))
+        return (iter([p for p, is_long in own if is_long] or [p for p, _ in own]) for own in runs)
+    nouns = _with_particles(texts)
+    return ((stem for stem in map(_bare, words(text)) if stem in nouns) for text in texts)
+
+
+def _tokens(texts: Sequence[str]) -> Iterator[list[Any]]:
+    return KiwiTokenizer().kiwi.tokenize(texts)  # type: ignore[no-any-return]
+
+
+def _runs(text: str, tokens: Sequence[Any]) -> list[tuple[str, bool]]:
+    """Nouns in a row, apart by no more than a space, and whether there is more than a short one."""
+    runs: list[list[Any]] = [[]]
+    for token in tokens:
+        is_noun = token.tag in ("NNG", "NNP", "XSN", "XPN") and token.form not in _BETWEEN
+        if not is_noun or (runs[-1] and text[runs[-1][-1].end : token.start] not in ("", " ")):
+            runs.append([])
+        if is_noun and (runs[-1] or token.tag != "XSN"):
+            runs[-1].append(token)
+    phrases = []
+    for run in filter(None, runs):
+        phrase = text[run[0].start : run[-1].end]
+        n_nouns = sum(token.tag[0] == "N" for token in run)
+        is_whole = run[-1].tag != "XPN" and run[-1].form not in _OPEN
+        if is_whole and 1 <= n_nouns <= 4 and 2 <= len(phrase) <= _LONGEST:
+            phrases.append((phrase, n_nouns > 1 or len(phrase) > 2))
+    return phrases
+
+
+_OPEN = frozenset({"적", "째", "끼리", "별"})
+"""Endings with which no phrase ends."""
+
+_PARTICLE = re.compile("(?:에서|에게|으로|은|는|이|가|을|를|의|에|와|과|도|로)$")
+_OF_NOUNS = frozenset({"를", "의", "에서", "와", "과"})
+
+
+def _bare(word: str) -> str:
+    return _PARTICLE.sub("", word)
+
+
+def _with_particles(texts: Sequence[str]) -> frozenset[str]:
+    particles = defaultdict[str, set[str]](set)
+    for text in texts:
+        for word in words(text):
+            end = _PARTICLE.search(word)
+            if end is not None and end.start() > 1:
+                particles[word[: end.start()]].add(end[0])
+    return frozenset(
+        stem for stem, ends in particles.items() if len(ends) > 1 and not ends.isdisjoint(_OF_NOUNS)
+    )
+
+
+_ENGLISH = re.compile(
+    r"\b(?:the|an?|this|each|every|any|no|your|our|their|its|his|my)\s+"
+    r"(?P<phrase>[a-z][a-z0-9-]+(?:[ \n][a-z][a-z0-9-]+){0,2}?)"
+    r"(?=\s*[.,;:)!?\n]|\s(?:of|in|on|at|for|from|with|within|is|are|was|were|must|may|can|will|"
+    r"and|or)\b)",
+    re.IGNORECASE,
+)
+
+
+def english(texts: Sequence[str]) -> Iterator[Iterator[str]]:
+    """The noun phrases of each text, repeats too.
+
+    Up to three words between a determiner and what can follow a noun, the last of which stands
+    somewhere in the texts alone behind a determiner; in a text without any, whatever the last one
+    is. A single word is one where it stands twice.
+    """
+    found = [[match["phrase"].split() for match in _ENGLISH.finditer(text)] for text in texts]
+    heads = {phrase[0].lower() for phrases in found for phrase in phrases if len(phrase) == 1}
+    heads |= {f"{head}s" for head in heads if not head.endswith("s")}
+    return (_telling(phrases, heads) for phrases in found)
+
+
+def _telling(phrases: Sequence[Sequence[str]], heads: set[str]) -> Iterator[str]:
+    """The phrases that surely are nouns; of a text without any, those that may be."""
+    lower = [tuple(map(str.lower, phrase)) for phrase in phrases]
+    nouns = [
+        (" ".join(phrase if len(key) > 1 and not phrase[0].istitle() else key), key[-1] in heads)
+        for phrase, key in zip(phrases, lower)
+        if not key[-1].endswith(("ed", "ing", "ly"))
+        and ASKING_EN.isdisjoint(key)
+        and (len(key) > 1 or lower.count(key) > 1)
+    ]
+    surely = [noun for noun, is_sure in nouns if is_sure]
+    return iter(surely or [noun for noun, _ in nouns])
+
+
+NOUNS: Mapping[str, Callable[[Sequence[str]], Iterator[Iterator[str]]]] = {
+    "ko": korean,
+    "en": english,
+}
+"""What finds the noun phrases of some texts in a language."""

@@ -1,0 +1,260 @@
+"""Questions from templates: how many of which kind, from which documents, none twice."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from math import floor
+
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx import UsageError
+from kragx.data.gold import Query
+from kragx.workshop.questions import Template, make_questions
+from kragx.workshop.questions.making import TARGETS, Asked, _Quotas
+from tests.thoroughness import examples
+
+THINGS = (
+    "ferry",
+    "kettle",
+    "parcel",
+    "voucher",
+    "carton",
+    "invoice",
+    "plan",
+    "label",
+    "repair",
+    "loan",
+)
+DOCS = [
+    {
+        "id": f"d{n}",
+        "text": f"The {thing} is old. The {thing} is blue.",
+        "metadata": {"title": f"All of {thing} number {n}"},
+    }
+    for n, thing in enumerate(THINGS)
+]
+
+
+def templates(*texts, kind="lookup", difficulty="easy", **fields):
+    """A template for each text."""
+    return [Template(f"t{n}", kind, difficulty, text, **fields) for n, text in enumerate(texts)]
+
+
+def counted(questions):
+    """How many questions have each type, and each difficulty."""
+    return [Counter(getattr(made, name) for made in questions) for name in TARGETS]
+
+
+def test_shares():
+    """100 questions of kragx's own templates have the target shares, and are all different."""
+    result = make_questions(DOCS, n=100)
+    types, difficulties = counted(result.questions)
+    assert types == {"general_inquiry": 50, "legal_interpretation": 25, "similar_case": 25}
+    assert difficulties == {"easy": 40, "medium": 40, "hard": 20}
+    assert len({made.text for made in result.questions}) == 100
+    assert max(Counter(made.made_by["template"] for made in result.questions).values()) <= 3
+    uses = Counter(source for made in result.questions for source in made.sources)
+    assert len(uses) == len(DOCS)
+    assert result.notes == ()
+
+
+@examples(200)
+@given(
+    st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    st.lists(st.integers(1, 9), min_size=1, max_size=4),
+    st.integers(1, 60),
+)
+def test_largest_remainders(types, difficulties, n):
+    """Every type, and every difficulty, gets the whole numbers of the largest remainders."""
+    targets = {
+        name: {f"{letter}{i}": weight / sum(weights) for i, weight in enumerate(weights)}
+        for name, letter, weights in zip(TARGETS, "td", (types, difficulties))
+    }
+    cells = [(t, d) for t in targets["query_type"] for d in targets["difficulty"]]
+    quotas = _Quotas(targets, cells, [], n)
+    for _ in range(n):
+        quotas.count(quotas.next())
+    for name, weights in zip(TARGETS, (types, difficulties)):
+        exact = [n * weight / sum(weights) for weight in weights]
+        whole = [floor(each + 1e-9) for each in exact]
+        by_remainder = sorted(range(len(exact)), key=lambda i: whole[i] - exact[i])
+        left = by_remainder[: n - sum(whole)]
+        counts = [quotas.counts[name][value] for value in targets[name]]
+        assert sum(counts) == n
+        # Equal remainders may be settled either way.
+        assert sorted(counts[i] - exact[i] for i in range(len(exact))) == pytest.approx(
+            sorted(whole[i] + (i in left) - exact[i] for i in range(len(exact)))
+        )
+
+
+def test_existing():
+    """What exists counts towards the shares and a template's most, and is not asked again."""
+    first = make_questions(DOCS, n=20)
+    existing = [made.query for made in first.questions]
+    existing += [
+        Query(f"q{n}", f"thing {n}?", query_type="general_inquiry", metadata={"difficulty": "hard"})
+        for n in range(20)
+    ]
+    more = make_questions(DOCS, n=60, existing=existing)
+    types, difficulties = counted(more.questions)
+    assert types == {"general_inquiry": 20, "legal_interpretation": 20, "similar_case": 20}
+    assert difficulties == {"easy": 32, "medium": 28} | Counter(hard=0) or difficulties["hard"] == 0
+    uses = Counter(made.made_by["template"] for made in (*first.questions, *more.questions))
+    assert max(uses.values()) <= 3
+    assert not {made.text for made in first.questions} & {made.text for made in more.questions}
+    assert "40 that there were" in str(more)
+
+
+def test_deterministic():
+    """The same seed gives the same questions, another one others; ids come from the text."""
+    one, same, other = (make_questions(DOCS, n=30, seed=seed).questions for seed in (1, 1, 2))
+    assert one == same
+    assert {made.text for made in one} != {made.text for made in other}
+    ids = {made.text: made.uid for made in one}
+    assert all(ids.get(made.text, made.uid) == made.uid for made in other)
+
+
+def test_other_kinds():
+    """Templates whose types have no target share have equal ones."""
+    mine = templates("Is the {{ noun }} far?", kind="where")
+    mine += [Template("u", "why", "easy", "Why is it a {{ noun }}?")]
+    types, _ = counted(make_questions(DOCS, mine, 6).questions)
+    assert types == {"where": 3, "why": 3}
+
+
+def test_what_cannot_be_reached():
+    """Too few templates: as many as there can be, and why not more."""
+    result = make_questions(DOCS, templates("Is the {{ noun }} far?", kind="similar_case"), 10)
+    assert len(result.questions) == 3
+    assert result.notes[0] == (
+        "7 questions could not be made: 1 of 1 templates made 3, the most of each; 0 others asked "
+        "again what there is, and 0 copied too much"
+    )
+    assert "query_type.general_inquiry: 0% of the questions, the target is 50%" in result.notes
+
+
+def test_names_that_no_document_has():
+    """A misspelt name is named, wherever in a template it stands."""
+    mine = templates("{{ nuon }}", "{{ noun }} {{ metadata.categry }}", "{{ noun }}", language="en")
+    notes = make_questions(DOCS, mine, 1).notes
+    assert notes[0] == "1 templates fit no document: none has 'nuon'"
+    assert make_questions(DOCS, mine[1:2], 1).notes[0] == (
+        "1 templates show what no document has: t1"
+    )
+    assert make_questions(DOCS, templates("{{ noun }}", language="ko"), 1).notes[0] == (
+        "1 templates are for documents of another language"
+    )
+    assert make_questions(DOCS, n=1, language="ko").notes == (
+        "no document is in the language 'ko'",
+    )
+
+
+def test_needs():
+    """A document without what a template needs does not fill it; an empty one makes nothing."""
+    docs = [DOCS[0], {**DOCS[1], "metadata": {"kind": "case"}}]
+    assert {
+        made.sources
+        for text in (
+            "{{ kind }}: {{ noun }}",
+            "{% if metadata.kind == 'case' %}{{ noun }}{% endif %}",
+        )
+        for made in make_questions(docs, templates(text, needs=["kind"]), 3).questions
+    } == {("d1",)}
+
+
+def test_two_documents():
+    """With `other` a question has two different sources, nouns of each; one document makes none."""
+    mine = templates("Is the {{ noun }} or the {{ other.noun }} older?", kind="general_inquiry")
+    (made,) = make_questions(DOCS[:2], mine, 1).questions
+    assert len({*made.sources}) == 2
+    assert ("ferry" in made.text, "kettle" in made.text) == (True, True)
+    assert made.leak == 2 / 3  # older is in neither
+    assert make_questions(DOCS[:1], mine, 1).questions == ()
+
+
+def test_wordings():
+    """Of several wordings each comes in turn."""
+    mine = [Template("t", "a", "b", texts=["{{ noun }} here", "{{ noun }} there"])]
+    ends = [
+        made.text.split()[-1]
+        for made in make_questions(DOCS, mine, 4, most_per_template=4).questions
+    ]
+    assert ends == ["here", "there", "here", "there"]
+
+
+def test_most_leak():
+    """No question copies more than it may; one that can only copy is not made."""
+    mine = templates("{{ heading }}", "Somewhere over green mountains, a {{ noun }}")
+    result = make_questions(DOCS, mine, 6, most_leak=0.3)
+    assert [made.made_by["template"] for made in result.questions] == ["t1"] * 3
+    assert all(made.leak <= 0.3 for made in result.questions)
+    assert result.mean_leak == pytest.approx(sum(made.leak for made in result.questions) / 3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "again"),
+    [
+        ("Where is the ferry?", "where  is THE ferry"),
+        ("환불은 며칠 걸리나요?", unicodedata.normalize("NFD", "환불은 며칠 걸리나요")),
+        ("반품 접수 기간이 궁금합니다.", "반품 접수 기간을 알려 주세요"),
+        (
+            "old blue steel ferry with kettle",
+            "Is the old blue steel ferry with a kettle and the parcel?",
+        ),
+    ],
+)
+def test_asked_again(asked, again):
+    """Marks, case, forms of Unicode, particles and a word more do not make a question new."""
+    assert again in Asked([asked])
+
+
+@pytest.mark.parametrize(
+    ("asked", "new"),
+    [
+        ("Where is the ferry?", "Where is the kettle?"),
+        ("환불 기간이 며칠인가요?", "배송 기간이 며칠인가요?"),
+        ("old blue steel ferry with kettle", "old blue steel parcel with kettle"),
+        ("", "!?"),
+        ("ferry", "ferry and kettle"),
+    ],
+)
+def test_asked_for_the_first_time(asked, new):
+    """What is about something else is new, however alike the rest."""
+    assert (new in Asked([asked])) == (new == "!?")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"n": 0}, "n: 0 is not a whole number"),
+        ({"most_per_template": 0}, "most_per_template: 0 is not"),
+        ({"most_leak": 60}, "most_leak: 60 is no share; write 0.6 for 60%"),
+        ({"targets": {"difficulty": {"easy": 40}}}, "difficulty.easy: 40 is no share"),
+        ({"targets": {"category": {"a": 0.5}}}, "targets: unknown key 'category'"),
+        ({"templates": templates("a", "b")[:1] * 2}, "'t0' stands twice"),
+    ],
+)
+def test_wrong_options(options, problem):
+    """Errors name the argument."""
+    with pytest.raises(UsageError, match=problem):
+        make_questions(DOCS, **options)
+
+
+def test_hostile_values():
+    """What stands in metadata stays text in a question, on one line, whatever it looks like."""
+    docs = [{"id": "d", "text": "x.", "metadata": {"title": "{{ 7*7 }}\n{% raw %}\x1b[31m<b>"}}]
+    (made, *_) = make_questions(docs, templates("[{{ heading }}]"), 1).questions
+    assert made.text == "[{{ 7*7 }} {% raw %} [31m<b>]"
+
+
+def test_large_corpus():
+    """Of 3,000 documents a part is looked at, whatever the corpus is given as."""
+    docs = {f"d{n}": f"The part{n} is old. The part{n} is new." for n in range(3000)}
+    result = make_questions(docs, templates("Is the {{ noun }} far?", kind="general_inquiry"), 2)
+    assert len(result.questions) == 2
+    assert (
+        make_questions(docs, templates("Is the {{ noun }} far?", kind="general_inquiry"), 2)
+        == result
+    )
