@@ -1,7 +1,9 @@
-"""A gold set's life: start, questions, validate, diff."""
+"""A gold set's life: start, questions, export, import, validate, diff."""
 
 from kragx.app.commands import options as opt
 from kragx.app.commands.gold_diff import diff
+from kragx.app.commands.gold_export import export
+from kragx.app.commands.gold_import import import_
 from kragx.app.commands.gold_questions import questions
 from kragx.app.commands.gold_start import start
 from kragx.app.commands.gold_validate import validate
@@ -9,5 +11,7 @@ from kragx.app.commands.gold_validate import validate
 gold = opt.group("gold", __doc__)
 gold.command()(start)
 gold.command()(questions)
+gold.command()(export)
+gold.command("import")(import_)
 gold.command()(validate)
 gold.command()(diff)

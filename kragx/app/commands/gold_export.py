@@ -1,0 +1,40 @@
+"""`kragx gold export`: questions and judgements for spreadsheets and other tools."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show
+
+Form = Literal["csv", "json", "qrels", "quepid", "labelstudio", "argilla"]
+
+
+def export(
+    folder: Annotated[Path, opt.argument(metavar="FOLDER", help="Of the workshop.")],
+    out: Annotated[Path, typer.Option(show_default=False, help="The file to write.")],
+    form: Annotated[
+        Form,
+        typer.Option(help="csv is for spreadsheets; what a form cannot hold is said."),
+    ] = "csv",
+    person: Annotated[
+        str | None,
+        typer.Option(help="What this person said alone (qrels, quepid, labelstudio, argilla)."),
+    ] = None,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Write the questions and judgements of a workshop into a file."""
+    from kragx.workshop.exchange import export_file, person_of
+    from kragx.workshop.exchange.rows import Source
+    from kragx.workshop.folder import Workshop
+    from kragx.workshop.state import State
+
+    workshop = Workshop.open(folder)
+    with workshop.store() as store:
+        state = State(store)
+        uid = None if person is None else person_of(state, person)
+        settings = workshop.settings
+        source = Source(settings.name, state, workshop.documents, settings.scale, uid)
+        result = export_file(source, form, out)
+    show(format, result.describe, result.to_dict)

@@ -1,0 +1,43 @@
+"""`kragx gold import`: questions and judgements from spreadsheets and other tools."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.gold_export import Form
+from kragx.app.commands.output import show
+
+
+def import_(
+    folder: Annotated[Path, opt.argument(metavar="FOLDER", help="Of the workshop.")],
+    file: Annotated[
+        Path, opt.argument(metavar="FILE", help="As kragx gold export or the other tool writes it.")
+    ],
+    form: Annotated[Form | None, typer.Option(help="Default: recognised.")] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="Whose the judgements are that name nobody (default: the file's)."),
+    ] = None,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Take the questions and judgements of a file into a workshop: all of them, or none.
+
+    Rows that were changed become new judgements of the same person. Nothing is ever removed.
+    """
+    from kragx.workshop.exchange import import_file
+    from kragx.workshop.folder import Workshop
+    from kragx.workshop.state import State
+
+    workshop = Workshop.open(folder)
+    with workshop.store() as store:
+        result = import_file(
+            State(store),
+            file,
+            documents=workshop.documents,
+            grades=workshop.settings.scale,
+            form=form,
+            person=person,
+        )
+    show(format, result.describe, result.to_dict)

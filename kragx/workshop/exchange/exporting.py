@@ -1,0 +1,77 @@
+"""Questions and judgements into a file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kragx.errors import UsageError, nearest
+from kragx.printing import Line, Part, Result
+from kragx.workshop.exchange.forms import form_of
+from kragx.workshop.exchange.rows import Source
+from kragx.workshop.state import State
+
+
+@dataclass(frozen=True)
+class Exported(Result):
+    """A file that was written.
+
+    Attributes:
+        path: where.
+        form: which.
+        questions, judgements: how many the workshop has.
+        left_out: what the form has no place for, in words.
+    """
+
+    path: Path
+    form: str
+    questions: int
+    judgements: int
+    left_out: tuple[str, ...]
+
+    def describe(self) -> Iterator[Part]:
+        """What was written, and what was not."""
+        yield Line(
+            f"written: {self.path}, of {self.questions} questions and {self.judgements} judgements"
+        )
+        for words in self.left_out:
+            yield Line(f"not in {self.form}: {words}")
+
+
+def export_file(source: Source, form: str, path: str | Path) -> Exported:
+    """Write the questions and judgements of a workshop.
+
+    Args:
+        source: the workshop.
+        form: ``csv``, ``json``, ``qrels``, ``quepid``, ``labelstudio`` or ``argilla``.
+        path: the file, which is written anew.
+
+    Raises:
+        DataError: an id cannot stand in a file of this form.
+        UsageError: there is no such form, or the file cannot be written.
+    """
+    writer = form_of(form).write
+    if source.person is not None and form in ("csv", "json"):
+        remedy = "leave it out, or name --form qrels, quepid, labelstudio or argilla"
+        raise UsageError(f"{form} holds everybody's", field="--person", remedy=remedy)
+    path, state = Path(path), source.state
+    with state.lock:
+        state.refresh()
+        left_out = writer(source, path)
+        n_judgements = sum(len(said) for said in state.history.values())
+    return Exported(path, form, len(state.questions), n_judgements, tuple(left_out))
+
+
+def person_of(state: State, name: str) -> str:
+    """The uid of the one person of a name.
+
+    Raises:
+        UsageError: nobody has it, or several have.
+    """
+    uids = [person.uid for person in state.people.values() if person.name == name]
+    if not uids:
+        names = [person.name for person in state.people.values()]
+        problem = f"nobody is called {name!r}"
+        raise UsageError(problem, field="--person", remedy=nearest(name, names))
+    if len(uids) > 1:
+        raise UsageError(f"{len(uids)} people are called {name!r}", field="--person")
+    return uids[0]

@@ -1,0 +1,66 @@
+"""The forms there are, and which one a file has."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kragx.errors import UsageError, nearest
+from kragx.workshop.exchange import own, ratings, tools
+from kragx.workshop.exchange.rows import Rows, Source
+
+
+@dataclass(frozen=True)
+class Form:
+    """How questions and judgements are written and read.
+
+    Attributes:
+        write: writes a file, and gives what it cannot hold, in words.
+        read: reads one.
+        loses: whether it has no place for part of what a workshop knows.
+    """
+
+    write: Callable[[Source, Path], list[str]]
+    read: Callable[[Path], Rows]
+
+
+FORMS: Mapping[str, Form] = {
+    "csv": Form(own.write_csv, own.read_sheet),
+    "json": Form(own.write_json, own.read_json),
+    "qrels": Form(ratings.write_qrels, ratings.read_qrels),
+    "quepid": Form(ratings.write_quepid, ratings.read_quepid),
+    "labelstudio": Form(tools.write_label_studio, tools.read_label_studio),
+    "argilla": Form(tools.write_argilla, tools.read_argilla),
+}
+
+
+def form_of(name: str) -> Form:
+    """The form of a name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in FORMS:
+        raise UsageError(f"unknown form {name!r}", field="--form", remedy=nearest(name, FORMS))
+    return FORMS[name]
+
+
+def recognised(path: Path) -> str:
+    """The form of a file by its name's end and what stands in it.
+
+    Raises:
+        DataError: it cannot be read.
+        UsageError: it could be anything.
+    """
+    end = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    if end in ("csv", "tsv"):
+        return "csv" if own.is_sheet(path) else "quepid"
+    if end in ("qrels", "txt", "test"):
+        return "qrels"
+    if end == "json":
+        whole = own.json_of(path)
+        if isinstance(whole, dict):
+            return "json"
+        first = whole[0] if isinstance(whole, list) and whole else None
+        return "argilla" if isinstance(first, dict) and "fields" in first else "labelstudio"
+    remedy = f"name it with --form ({', '.join(FORMS)})"
+    raise UsageError(f"{path}: of no form that its name tells", remedy=remedy)

@@ -1,0 +1,177 @@
+"""What every form shares: the rows that a file holds, and what there is to write."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kragx.data.documents import Doc
+from kragx.errors import DataError
+from kragx.workshop.records import Judgement, Person, Question, Record
+from kragx.workshop.standing import standing
+from kragx.workshop.state import Pair, State
+
+WORDS = ("unusable", "later", "undone")
+"""What stands in the place of a grade where there is none."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a file says of one thing; what it does not say stays as it is, or is usual.
+
+    Attributes:
+        kind: of the record.
+        place: where in the file it stands.
+        values: fields of the record, as JSON has them; without ``uid`` it is new.
+        question: of a judgement, the question's text, where there is no uid.
+        person: of a judgement, the person's name, where there is no uid.
+        number: the place among all rows of the workshop it comes from, whatever a spreadsheet has
+            sorted them by.
+    """
+
+    kind: type[Record]
+    place: str
+    values: Mapping[str, Any]
+    question: str | None = None
+    person: str | None = None
+    number: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a file holds.
+
+    Attributes:
+        rows: in its order.
+        is_whole: whether it is of a form that has every judgement of a workshop, so that one
+            that is missing was deleted.
+        makes_people: whether a name that nobody has is that of somebody new, not a mistake.
+        remarks: what of it is no row, in words.
+    """
+
+    rows: Sequence[Row]
+    is_whole: bool = False
+    makes_people: bool = False
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """What there is to write.
+
+    Attributes:
+        name: of the gold set.
+        state: of its workshop.
+        documents: of its corpus, by id.
+        grades: of the scale, with their words.
+        person: the uid of whose grades alone are wanted; None for all.
+    """
+
+    name: str
+    state: State
+    documents: Mapping[str, Doc]
+    grades: Mapping[int, str]
+    person: str | None = None
+
+    def text(self, doc_id: str) -> str | None:
+        """The text of a document; None if the corpus has none of this id."""
+        return text_of(self.documents, doc_id)
+
+    def history(self) -> Iterator[Record]:
+        """Yield every row of the workshop, as it came, table by table."""
+        return self.state.store.after({})
+
+    def pairs(self) -> list[Pair]:
+        """The pairs of open questions that were judged or suggested, question by question."""
+        documents: dict[str, dict[str, None]] = {
+            question.uid: dict.fromkeys(self.state.candidates.get(question.uid, ()))
+            for question in self.state.open_questions()
+        }
+        for question, document in (*self.state.judgements, *self.state.decisions):
+            if question in documents:
+                documents[question][document] = None
+        return [(question, document) for question, own in documents.items() for document in own]
+
+    def said(self, pair: Pair) -> list[Judgement]:
+        """What each person says of a pair now, "later" too."""
+        people = self.state.judgements.get(pair, {})
+        newest = (history[-1] for history in people.values() if history)
+        return [one for one in newest if self.person in (None, one.person)]
+
+    def decision(self, pair: Pair) -> Judgement | None:
+        """What settles a pair; none where one person's grades are wanted."""
+        decisions = self.state.decisions.get(pair)
+        return decisions[-1] if decisions and self.person is None else None
+
+    def rating(self, pair: Pair) -> tuple[int | None, str]:
+        """The one grade of a pair; None with the reason why it has none, empty if nobody judged."""
+        if self.person is None:
+            now = standing(self.state, pair[0], [pair[1]])
+            if now.state == "conflict":
+                return None, "that people grade differently and nobody has decided"
+            return now.grade, "that are unusable" if now.state == "unusable" else ""
+        own = next(iter(self.said(pair)), None)
+        if own is None:
+            return None, ""
+        return own.grade, "that are unusable" if own.kind == "unusable" else ""
+
+
+@dataclass
+class Mistakes:
+    """What is wrong with the rows of a file: all of it is said at once.
+
+    Attributes:
+        file: its name.
+        lines: a line for each mistake.
+    """
+
+    file: str
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, place: str, name: str, problem: str, remedy: str) -> None:
+        """Note a mistake."""
+        path = f"{self.file}:{place}"
+        self.lines.append(str(DataError(problem, path=path, field=name, remedy=remedy)))
+
+    def refuse(self) -> None:
+        """Raise a `DataError` that lists the first 20, if there is any."""
+        if self.lines:
+            more = [f"... and {len(self.lines) - 20} more"] if len(self.lines) > 20 else []
+            noun = "mistake" if len(self.lines) == 1 else "mistakes"
+            head = f"{len(self.lines)} {noun}; nothing was imported"
+            raise DataError("\n  ".join([head, *self.lines[:20], *more]))
+
+
+def grade_values(text: str) -> dict[str, Any] | None:
+    """The kind and grade that a word or number of a file stands for; None if it is neither."""
+    word = text.strip().casefold()
+    if word in WORDS:
+        return {"kind": word, "grade": None}
+    number = word.removesuffix(".0")  # of a column with gaps that another program has read
+    if number.isascii() and number.isdecimal() and len(number) < 4:
+        return {"kind": "grade", "grade": int(number)}
+    return None
+
+
+def grade_word(judgement: Judgement) -> str:
+    """The word or number of a judgement, as `grade_values` reads it."""
+    return judgement.kind if judgement.grade is None else str(judgement.grade)
+
+
+def named(person: Person | None, uid: str) -> str:
+    """The name of a person, else their uid."""
+    return person.name if person else uid
+
+
+def by_text(questions: Mapping[str, Question]) -> dict[str, list[str]]:
+    """The uids of the open questions by their text, white space around it aside."""
+    uids: dict[str, list[str]] = {}
+    for question in questions.values():
+        if question.state == "open":
+            uids.setdefault(question.text.strip(), []).append(question.uid)
+    return uids
+
+
+def text_of(documents: Mapping[str, Doc], doc_id: str) -> str | None:
+    """The text of a document; None if there is none of this id."""
+    doc = documents.get(doc_id)
+    return None if doc is None else doc.text or ""

@@ -1,0 +1,470 @@
+"""Questions and judgements out of a workshop and back: nothing is lost, nothing comes in halves."""
+
+import csv
+import json
+import unicodedata
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx.data import Doc
+from kragx.errors import DataError, UsageError
+from kragx.workshop.exchange import export_file, import_file
+from kragx.workshop.exchange.exporting import person_of
+from kragx.workshop.exchange.rows import Source
+from kragx.workshop.records import Candidate, Judgement, Person, Question, Release
+from kragx.workshop.state import State
+from kragx.workshop.store import Store
+from tests.thoroughness import examples
+
+TEXT_OF = {
+    "d1": "청약철회는 7일 안에 한다. 서면이 늦었다면 그날부터 센다.",
+    "d2": '@골뱅이로 시작하는 글, "따옴표"와\n줄바꿈',
+    "007": "번호가 아이디인 글",
+    "=d 4": "아이디에 빈칸이 있는 글 😀",
+}
+DOCS = {name: Doc(name, text) for name, text in TEXT_OF.items()}
+GRADES = {0: "", 1: "", 2: "", 3: ""}
+JIMIN, HANEUL = Person(uid="p1", name="지민", role="owner"), Person(uid="p2", name="하늘")
+WHEN = Question(uid="q1", person="p1", text="며칠 안에 되나요?", query_type="일반")
+SIGN = Question(uid="q2", person="p2", text="=1+1은 얼마인가요?", answerable=False)
+SUFFIX = {"csv": ".csv", "quepid": ".csv", "qrels": ".qrels"}
+
+
+def said(uid: str, grade: int | None = None, **fields: object) -> Judgement:
+    """A judgement of the first question and document by the first person."""
+    own = {"question": "q1", "document": "d1", "person": "p1", "grade": grade}
+    return Judgement(uid=uid, **{**own, **fields})
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Opens the state of a workshop by name, with these records."""
+    with ExitStack() as stack:
+
+        def open_(name: str, *records: object) -> State:
+            state = State(stack.enter_context(Store(tmp_path / f"{name}.sqlite")))
+            state.add(records)
+            return state
+
+        yield open_
+
+
+def out(state: State, form: str, path: Path, person: str | None = None):
+    """Export a workshop; gives the file and what was said."""
+    file = path / f"out-{form}{SUFFIX.get(form, '.json')}"
+    return file, export_file(Source("set", state, DOCS, GRADES, person), form, file)
+
+
+def back(state: State, file: Path, **options: object):
+    """Import a file."""
+    return import_file(state, file, documents=DOCS, grades=GRADES, **options)
+
+
+def edited(file: Path, change) -> Path:
+    """The rows of a CSV file as a spreadsheet program saves them, after a change."""
+    with file.open(encoding="utf-8-sig", newline="") as opened_:
+        rows = list(csv.DictReader(opened_))
+    rows = change(rows) or rows
+    with file.open("w", encoding="utf-8-sig", newline="") as opened_:
+        writer = csv.DictWriter(opened_, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+def folded(state: State) -> tuple[object, ...]:
+    """What a workshop holds."""
+    return (
+        state.people,
+        state.questions,
+        {
+            pair: {who: rows for who, rows in own.items() if rows}
+            for pair, own in state.judgements.items()
+        },
+        {pair: rows for pair, rows in state.decisions.items() if rows},
+        {who: rows for who, rows in state.history.items() if rows},
+    )
+
+
+ODD = ("=1+1", "'=x", "-5", "+", "@a", " = b", 'a,b;"c"\nd\r\ne\rf', " ", "😀", "\ufeffx", "\t-x")
+TEXTS = st.one_of(
+    st.sampled_from([*ODD, "환불", unicodedata.normalize("NFD", "환불")]),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12),
+)
+FILLED = TEXTS.filter(str.strip)
+OPTIONAL = st.none() | TEXTS.filter(bool)
+
+
+@st.composite
+def workshops(draw) -> list[object]:
+    """The records of a workshop: wordings, suggestions, judgements of all kinds, decisions."""
+    people = [Person(name=draw(FILLED), role=draw(st.sampled_from(["owner", "file"])))]
+    people += [Person(name=draw(FILLED)) for _ in range(draw(st.integers(0, 2)))]
+    who = st.sampled_from([one.uid for one in people])
+    questions = [
+        Question(
+            person=draw(who),
+            text=draw(FILLED),
+            origin=draw(st.sampled_from(["hand", "model"])),
+            state=draw(st.sampled_from(["open", "dropped"])),
+            note=draw(TEXTS),
+            query_type=draw(OPTIONAL),
+            difficulty=draw(OPTIONAL),
+            reference=draw(OPTIONAL),
+            answerable=draw(st.none() | st.booleans()),
+            sources=tuple(draw(st.lists(TEXTS, max_size=2))),
+            gold=tuple(
+                draw(
+                    st.lists(st.fixed_dictionaries({"id": TEXTS, "grade": st.just(2)}), max_size=1)
+                )
+            ),
+            metadata=draw(st.dictionaries(TEXTS, TEXTS | st.integers() | st.none(), max_size=2)),
+        )
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    ids = st.sampled_from([one.uid for one in questions])
+    docs = st.sampled_from([*DOCS, "gone"])
+    suggested = [
+        Candidate(
+            question=draw(ids),
+            document=draw(docs),
+            origin="retriever",
+            detail=draw(TEXTS),
+            score=0.1,
+        )
+        for _ in range(draw(st.integers(0, 2)))
+    ]
+    judgements = []
+    for _ in range(draw(st.integers(0, 8))):
+        kind = draw(st.sampled_from(["grade", "grade", "unusable", "later", "undone"]))
+        judgements.append(
+            Judgement(
+                question=draw(ids),
+                document=draw(docs),
+                person=draw(who),
+                kind=kind,
+                grade=draw(st.integers(0, 3)) if kind == "grade" else None,
+                is_decision=draw(st.booleans()),
+                spans=draw(st.sampled_from([(), ((0, 4),), ((0, 2), (3, 9))])),
+                note=draw(TEXTS),
+                purpose=draw(st.sampled_from(["", "random"])),
+                seconds=draw(st.none() | st.floats(0, 99)),
+            )
+        )
+    reworded = [replace(questions[0], text=draw(FILLED), at="2031-01-01T00:00:00.000+00:00")]
+    return [*people, *questions, *suggested, *judgements, *draw(st.sampled_from([[], reworded]))]
+
+
+@examples(80)
+@given(workshops(), st.randoms(use_true_random=False))
+def test_nothing_is_lost_on_the_way_back(records, rng):
+    """Out and into a new workshop: JSON holds every record, a sheet (in any order) all that counts.
+
+    The same file again, and into where it came from, adds nothing.
+    """
+    with TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        first, by_json, by_sheet = (
+            State(stack.enter_context(Store(folder / f"{one}.sqlite"))) for one in "ajc"
+        )
+        first.add(records)
+        file, _ = out(first, "json", folder)
+        back(by_json, file)
+        assert list(by_json.store.after({})) == list(first.store.after({}))
+        sheet, _ = out(first, "csv", folder)
+        edited(sheet, lambda rows: rng.shuffle(rows[len(first.people) + len(first.questions) :]))
+        back(by_sheet, sheet)
+        assert folded(by_sheet) == folded(first)
+        before = list(first.store.after({}))
+        for again in (file, sheet):
+            back(first, again)
+        assert list(first.store.after({})) == before
+        back(by_sheet, file)  # now with suggestions and earlier wordings
+        assert folded(by_sheet) == folded(first)
+
+
+def test_a_sheet_is_filled_in(opened, tmp_path):
+    """Changed rows become new judgements of the same person, those without uid of who is named.
+
+    Rows that were deleted are left alone and said; so is the sheet that comes a second time.
+    """
+    state = opened("a", JIMIN, HANEUL, WHEN, SIGN, said("j1", 1), said("j2", 2, document="d2"))
+    sheet, _ = out(state, "csv", tmp_path)
+
+    def fill(rows):
+        first = next(row for row in rows if row["uid"] == "j1")
+        first |= {"grade": "3", "note": "다시 봄", "evidence": "0..5"}
+        new = dict.fromkeys(first, "") | {"question": "=1+1은 얼마인가요?", "document": "007"}
+        new["question"] = f"'{new['question']}"  # as the sheet shows it
+        return [row for row in rows if row["uid"] != "j2"] + [
+            new | {"person": "하늘", "grade": "later"}
+        ]
+
+    edited(sheet, fill)
+    result = back(state, sheet)
+    assert (result.judgements, result.changed, result.absent) == (2, 1, 1)
+    newest = state.newest(("q1", "d1"), "p1")
+    assert (newest.grade, newest.note, newest.spans, newest.purpose) == (
+        3,
+        "다시 봄",
+        ((0, 5),),
+        "import",
+    )
+    assert [one.grade for one in state.judgements["q1", "d1"]["p1"]] == [1, 3]
+    assert state.newest(("q2", "007"), "p2").kind == "later"
+    assert state.newest(("q1", "d2"), "p1").grade == 2
+    again = back(state, sheet)
+    assert (again.judgements, again.absent) == (0, 3)
+
+
+def test_wrong_rows_are_all_said_and_nothing_is_imported(opened, tmp_path):
+    """Each with line, field, value and what to do; one right row among them does not come in."""
+    state = opened("a", JIMIN, WHEN, said("j1", 1), said("j2", 1, document="d2"))
+    sheet, _ = out(state, "csv", tmp_path)
+    rows = [
+        {"grade": "4", "document": "d1"},
+        {"grade": "good", "document": "d1"},
+        {"grade": "2", "document": "7"},
+        {"grade": "2", "document": "d1", "evidence": "0..9999"},
+        {"grade": "2", "document": "d1", "person": "지만"},
+        {"grade": "2", "document": "d1", "question": "없는 질문"},
+        {"grade": "3", "document": "007"},
+    ]
+    usual = {"question": WHEN.text, "person": "지민"}
+    edited(sheet, lambda old: old + [dict.fromkeys(old[0], "") | usual | row for row in rows])
+    before = list(state.store.after({}))
+    with pytest.raises(DataError) as error:
+        back(state, sheet)
+    text = str(error.value)
+    assert "out-csv.csv:row 7: grade: 'good' is no grade; write a number of the scale" in text
+    edited(sheet, lambda old: [row for row in old if row["grade"] != "good"])
+    with pytest.raises(DataError) as error:
+        back(state, sheet)
+    text = str(error.value)
+    assert text.startswith("5 mistakes; nothing was imported")
+    for words in (
+        "csv:row 6: grade: 4 is not on the scale; write 0 to 3, unusable or later",
+        "csv:row 7: document: '7': the corpus has no such document",
+        "csv:row 8: evidence: 0 to 9999 is no stretch of the document, which has ",
+        "csv:row 9: person: nobody is called '지만'; valid: 지민; or name --person",
+        "csv:row 10: question: '없는 질문': no questions have this text",
+    ):
+        assert words in text
+    assert list(state.store.after({})) == before
+
+
+def test_what_a_spreadsheet_makes_of_ids_does_no_harm(opened, tmp_path):
+    """The row's uid says which document was meant; without it an id that is none is refused."""
+    state = opened("a", JIMIN, WHEN, said("j1", 1, document="007"))
+    sheet, _ = out(state, "csv", tmp_path)
+    edited(sheet, lambda rows: rows[-1].update(document="7", grade="2"))
+    assert back(state, sheet).changed == 1
+    assert state.newest(("q1", "007"), "p1").grade == 2
+    edited(sheet, lambda rows: rows[-1].update(document="d1", grade="3"))
+    with pytest.raises(DataError, match="to judge another pair add a row without uid"):
+        back(state, sheet)
+
+
+def test_what_changed_meanwhile_is_not_overwritten(opened, tmp_path):
+    """A row whose question was reworded, or whose pair was judged again, since then is refused."""
+    state = opened("a", JIMIN, WHEN, said("j1", 1))
+    sheet, _ = out(state, "csv", tmp_path)
+    state.add([replace(WHEN, text="언제까지?", at="2031-01-01T00:00:00.000+00:00"), said("j2", 0)])
+    assert back(state, sheet).judgements == 0
+    assert state.questions["q1"].text == "언제까지?"
+
+    def change(rows):
+        rows[1]["query_type"], rows[2]["grade"] = "다른", "3"
+
+    edited(sheet, change)
+    with pytest.raises(DataError) as error:
+        back(state, sheet)
+    assert "was changed in the workshop after this file was written" in str(error.value)
+    assert "the same person has judged this pair again since" in str(error.value)
+
+
+def test_a_question_is_reworded_in_its_row(opened, tmp_path):
+    """Its own row changes it, once; a judgement's row says that this is not the place."""
+    state = opened("a", JIMIN, WHEN, said("j1", 1))
+    sheet, _ = out(state, "csv", tmp_path)
+    edited(sheet, lambda rows: rows[2].update(question="다른 말"))
+    with pytest.raises(DataError, match="reword the question in its own row"):
+        back(state, sheet)
+    edited(sheet, lambda rows: rows[1].update(question="다른 말", difficulty="hard"))
+    assert (back(state, sheet).questions, back(state, sheet).questions) == (1, 0)
+    assert (state.questions["q1"].text, state.questions["q1"].difficulty) == ("다른 말", "hard")
+
+
+def test_a_sheet_of_ones_own(opened, tmp_path):
+    """A table with question, document and grade alone is enough; its judgements are a file's."""
+    state = opened("a", JIMIN, WHEN)
+    sheet = tmp_path / "mine.csv"
+    sheet.write_bytes("question,document,grade\r\n며칠 안에 되나요?,d1,2\r\n".encode("cp949"))
+    with pytest.warns(UserWarning, match="cp949"):
+        result = back(state, sheet)
+    assert (result.judgements, result.author) == (1, "mine.csv")
+    assert [person.role for person in state.people.values()] == ["owner", "file"]
+    with pytest.warns(UserWarning, match="cp949"):
+        assert back(state, sheet, person="하늘").judgements == 1
+    assert state.newest(("q1", "d1"), person_of(state, "하늘")).grade == 2
+
+
+def test_no_cell_is_a_formula(opened, tmp_path):
+    """No cell begins as a formula does, whatever the texts are."""
+    note = said("j1", 1, note="=HYPERLINK(1)", document="d2")
+    state = opened("a", JIMIN, WHEN, SIGN, note, said("j2", 1, document="=d 4"))
+    for form in ("csv", "quepid"):
+        file, _ = out(state, form, tmp_path)
+        raw = file.read_bytes()
+        assert raw.startswith(b"\xef\xbb\xbf") == (form == "csv")
+        with file.open(encoding="utf-8-sig", newline="") as opened_:
+            cells = [cell for row in csv.reader(opened_) for cell in row]
+        assert [cell for cell in cells if cell.startswith(tuple("=+-@"))] == []
+
+
+def test_qrels_hold_what_people_agree_on(opened, tmp_path):
+    """One grade a pair, by decision where they differ; the rest is said; ids need no spaces."""
+    state = opened(
+        "a",
+        *(JIMIN, HANEUL, WHEN, SIGN),
+        *(said("j1", 1), said("j2", 1, person="p2")),
+        *(said("j3", 1, document="d2"), said("j4", 2, document="d2", person="p2")),
+        said("j5", kind="unusable", document="007"),
+    )
+    file, result = out(state, "qrels", tmp_path)
+    assert file.read_text() == "q1 0 d1 1\n"
+    assert result.left_out[1:3] == (
+        "1 pairs that people grade differently and nobody has decided",
+        "1 pairs that are unusable",
+    )
+    assert out(state, "qrels", tmp_path, "p2")[0].read_text() == "q1 0 d1 1\nq1 0 d2 2\n"
+    state.add([said("j6", 3, document="d2", is_decision=True)])
+    assert "q1 0 d2 3\n" in out(state, "qrels", tmp_path)[0].read_text()
+    file, _ = out(state, "qrels", tmp_path)
+    assert back(state, file, person="하늘").changed == 1  # d2 is 3, as decided, not 2
+    file.write_text("q1 0 d1 5\nq9 0 d1 1\n")
+    with pytest.raises(DataError, match="2 mistakes"):
+        back(state, file)
+    state.add([said("j7", 2, document="=d 4")])
+    with pytest.raises(DataError, match="'=d 4'; export as csv or json"):
+        out(state, "qrels", tmp_path)
+
+
+def test_quepid_knows_questions_by_their_text(opened, tmp_path):
+    """query,docid,rating; a question without ratings has a line, as Quepid's own export has."""
+    state = opened("a", JIMIN, WHEN, SIGN, said("j1", 3))
+    file, _ = out(state, "quepid", tmp_path)
+    assert file.read_text() == "query,docid,rating\n며칠 안에 되나요?,d1,3\n =1+1은 얼마인가요?,,\n"
+    file.write_text(file.read_text().replace(",,", ",d2,1").replace("d1,3", "d1,"))
+    result = back(state, file, person="지민")
+    assert (result.judgements, result.remarks) == (1, ("1 lines without a rating",))
+    assert state.newest(("q2", "d2"), "p1").grade == 1
+    state.add([replace(SIGN, uid="q3", text=WHEN.text)])
+    assert "1 texts that several questions have" in out(state, "quepid", tmp_path)[1].left_out[-1]
+    file.write_text("query,docid,rating\n며칠 안에 되나요?,d2,2\n")
+    with pytest.raises(DataError, match="2 questions have this text"):
+        back(state, file)
+
+
+def test_label_studio_holds_grades_evidence_and_notes(opened, tmp_path):
+    """Pairs to judge are tasks, what was said annotations; they come back, and so do new ones."""
+    state = opened(
+        "a",
+        *(JIMIN, WHEN, said("j1", 2, spans=((0, 5),), note="앞 문장", seconds=3.5)),
+        Candidate(question="q1", document="d2", origin="retriever"),
+    )
+    file, result = out(state, "labelstudio", tmp_path)
+    tasks = json.loads(file.read_text())
+    assert [len(task["annotations"]) for task in tasks] == [0, 1] or len(tasks) == 2
+    assert (tmp_path / "out-labelstudio.json.xml").read_text().count("<Choice ") == 6
+    assert "undone" in result.left_out[0]
+    assert back(state, file).judgements == 0
+    # As Label Studio exports it: who judged by a number, results with ids of its own.
+    (empty,) = (task for task in tasks if not task["annotations"])
+    grade = {"id": "x1", "type": "choices", "value": {"choices": ["3"]}}
+    mark = {"type": "labels", "value": {"start": 0, "end": 4, "labels": ["evidence"]}}
+    skipped = {"result": [], "was_cancelled": True, "completed_by": 3}
+    empty["annotations"] = [{"result": [grade, mark], "lead_time": 2, "completed_by": 3}, skipped]
+    file.write_text(json.dumps(tasks))
+    result = back(state, file)
+    assert (result.judgements, result.people) == (1, 1)
+    assert result.remarks == ("1 annotations without a grade, or skipped",)
+    new = state.newest(("q1", "d2"), person_of(state, "Label Studio: 3"))
+    assert (new.grade, new.spans, new.seconds) == (3, ((0, 4),), 2.0)
+    assert back(state, file).judgements == 0
+    other = opened("b", JIMIN, replace(WHEN, uid="other"))  # the same question under another uid
+    assert back(other, file).judgements == 2
+    assert other.newest(("other", "d1"), "p1").note == "앞 문장"
+
+
+def test_argilla_holds_grades_evidence_and_notes(opened, tmp_path):
+    """Records in the form of `Record.to_dict`; users are known by their ids there."""
+    whole = Person(name="새별")
+    mark = said("j1", 2, spans=((0, 5),), note="앞 문장", person=whole.uid)
+    state = opened(
+        "a", whole, WHEN, mark, said("j2", kind="unusable", document="d2", person=whole.uid)
+    )
+    file, _ = out(state, "argilla", tmp_path)
+    (record, _) = json.loads(file.read_text())
+    assert record.keys() == {"id", "fields", "metadata", "suggestions", "responses", "vectors"}
+    assert record["responses"]["grade"][0]["value"] == "2"
+    assert back(state, file).judgements == 0
+    other = opened("b", whole, WHEN)
+    assert back(other, file).judgements == 2
+    newest = other.newest(("q1", "d1"), whole.uid)
+    assert (newest.grade, newest.spans, newest.note) == (2, ((0, 5),), "앞 문장")
+
+
+def test_releases_stay_with_their_files(opened, tmp_path):
+    """JSON says that releases are not in it, a sheet what else is not."""
+    state = opened(
+        "a", JIMIN, WHEN, Release(person="p1", version=1, hash="0", file="gold_v1.jsonl")
+    )
+    assert out(state, "json", tmp_path)[1].left_out == ("1 releases: they are files of the folder",)
+    state.add([Candidate(question="q1", document="d1", origin="search"), replace(WHEN, text="?")])
+    said_ = out(state, "csv", tmp_path)[1].left_out
+    assert [words.partition(":")[0] for words in said_] == [
+        "1 suggested pairs",
+        "earlier wordings of questions and names",
+    ]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "{}",
+        "[1]",
+        '[{"data": 1}]',
+        "{",
+        '{"kragx_workshop": 9}',
+        '{"kragx_workshop": 1, "people": [{"nme": "a"}]}',
+        '{"kragx_workshop": 1, "judgements": [{"uid": 3}]}',
+        '{"kragx_workshop": 1, "people": [{"name": "a\\u0000"}]}',
+    ],
+)
+def test_what_is_no_export_is_refused(opened, tmp_path, raw):
+    """Every broken file is an error of data, and leaves the workshop as it was."""
+    state = opened("a", JIMIN, WHEN)
+    file = tmp_path / "x.json"
+    file.write_text(raw)
+    with pytest.raises(DataError):
+        back(state, file)
+    assert len(list(state.store.after({}))) == 2
+
+
+def test_forms_are_named(opened, tmp_path):
+    """An unknown form, a file whose name tells none, one person's part of a whole are refused."""
+    state = opened("a", JIMIN, WHEN)
+    with pytest.raises(UsageError, match="perhaps you meant 'qrels'"):
+        out(state, "qrel", tmp_path)
+    (tmp_path / "x.dat").write_text("q1 0 d1 1\n")
+    with pytest.raises(UsageError, match="--form"):
+        back(state, tmp_path / "x.dat")
+    assert back(state, tmp_path / "x.dat", form="qrels", person="지민").judgements == 1
+    with pytest.raises(UsageError, match="csv holds everybody's"):
+        out(state, "csv", tmp_path, "p1")
