@@ -58,7 +58,9 @@ class Draft:
     difficulty: Difficulty
 
 
-def asked_for(judge: Grader, text: str, kind: Kind, source: str) -> Question:
+def asked_for(
+    judge: Grader, text: str, kind: Kind, source: str | None = None, *, rubric: Rubric | None = None
+) -> Question:
     """The question to a model that asks for a question about a text.
 
     Args:
@@ -67,12 +69,16 @@ def asked_for(judge: Grader, text: str, kind: Kind, source: str) -> Question:
             unless the judge's is another.
         kind: what it should be like.
         source: the id of the text; recorded.
+        rubric: one that asks ``questions``; None for the judge's own, or the built-in ones.
 
     Raises:
-        UsageError: the judge's own rubric has another scale.
+        UsageError: the rubric asks something else, or has another scale.
     """
-    # A passage that quotes a word of Korean is not Korean.
-    rubric = judge.members[0].rubric_for("questions", text if is_korean(text) else "")
+    if rubric is None:
+        # A passage that quotes a word of Korean is not Korean.
+        rubric = judge.members[0].rubric_for("questions", text if is_korean(text) else "")
+    if rubric.asks != "questions":
+        raise UsageError(f"rubric {rubric.id!r} asks for {rubric.asks}", field="asks")
     if rubric.top + 1 != len(DIFFICULTIES):
         problem = f"rubric {rubric.id!r} has grades up to {rubric.top}"
         names = ", ".join(f"{grade}: {name}" for grade, name in enumerate(DIFFICULTIES))

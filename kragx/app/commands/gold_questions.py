@@ -1,7 +1,7 @@
 """`kragx gold questions`: questions for a gold set, from templates or a model."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,14 +13,23 @@ from kragx.errors import DataError, UsageError
 
 
 def questions(
+    config: Annotated[
+        Path | None,
+        opt.argument(
+            metavar="[CONFIG.yaml]",
+            help="Its corpus, target shares and gold set, if there is one, are taken; its judge "
+            "writes with --from model.",
+        ),
+    ] = None,
     corpus: Annotated[
-        Path, typer.Option(help="File or folder (id, text, maybe metadata) to make them from.")
-    ],
+        Path | None,
+        typer.Option(help="File or folder (id, text, maybe metadata) to make them from."),
+    ] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The questions, JSON Lines; a new file.")
-    ],
+        Path | None, typer.Option("--out", "-o", help="The questions, JSON Lines; a new file.")
+    ] = None,
     origin: Annotated[
-        Literal["templates"], typer.Option("--from", help="What makes them.")
+        Literal["templates", "model"], typer.Option("--from", help="What makes them.")
     ] = "templates",
     n: Annotated[int, typer.Option("-n", min=1, help="How many.")] = 100,
     templates: Annotated[
@@ -41,8 +50,8 @@ def questions(
         ),
     ] = None,
     most_per_template: Annotated[
-        int, typer.Option(min=1, help="The most questions of one template.")
-    ] = 3,
+        int | None, typer.Option(min=1, help="The most questions of one template (3).")
+    ] = None,
     most_leak: Annotated[
         float | None,
         typer.Option(
@@ -50,36 +59,100 @@ def questions(
         ),
     ] = None,
     seed: opt.Seed = 0,
+    rubric: Annotated[
+        Path | None,
+        typer.Option(help="From a model: a rubric of your own that asks for questions (YAML)."),
+    ] = None,
+    unanswerable: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="From a model: the share that nothing answers (.1)."),
+    ] = None,
+    several: Annotated[
+        float | None,
+        typer.Option(
+            min=0, max=1, help="From a model: of the others the share of several passages (.2)."
+        ),
+    ] = None,
+    tries: Annotated[
+        int | None,
+        typer.Option(min=1, help="From a model: passages that a question is tried with (3)."),
+    ] = None,
+    dropped: Annotated[
+        Path | None,
+        typer.Option(help="From a model: where what filters took out goes, with the reasons."),
+    ] = None,
+    settings: opt.Settings = None,
+    dry_run: opt.DryRun = False,
+    budget: Annotated[
+        float | None, typer.Option(help="The most that it may cost, in the prices' currency.")
+    ] = None,
+    max_calls: opt.MaxCalls = None,
+    submit: Annotated[
+        bool,
+        typer.Option("--submit", help="As batches of the provider; collect, then run it again."),
+    ] = False,
     format: opt.TableOrJson = "table",  # noqa: A002
 ) -> None:
     """Make questions for a gold set from a corpus; people then say what answers them.
 
-    By type and difficulty towards target shares, each with its sources and its word leak.
+    By type and difficulty towards target shares, each with its sources and its word leak. From a
+    model: written by the config's judge, and dropped where they are good for nothing; interrupted,
+    it goes on where it was.
     """
-    from kragx.data.reading import read_dataset
-    from kragx.workshop.questions import make_questions, read_templates
+    from kragx.app.commands.gold_written import Asking
+    from kragx.workshop.questions import Questions, make_questions, read_templates
+    from kragx.workshop.questions.generated import WrittenQuestions
 
-    if out.exists():
-        raise UsageError(
-            f"--out: {out} exists, and somebody may have changed it",
-            remedy="name another file; --existing makes none of its questions again",
-        )
-    result = make_questions(
-        str(corpus),
-        None if templates is None else read_templates(templates),
-        n,
-        language=language,
-        existing=() if existing is None else read_dataset(str(existing)),
-        targets=_targets(targets or []),
-        most_per_template=most_per_template,
-        most_leak=most_leak,
-        seed=seed,
-    )
+    of_model = opt.given(rubric=rubric, unanswerable=unanswerable, several=several, tries=tries)
+    limits = opt.limits(budget, max_calls)
+    of_templates = opt.given(templates=templates, most_per_template=most_per_template)
+    other = {
+        "templates": of_model | limits | opt.given(dropped=dropped, dry_run=dry_run or None)
+        | opt.given(submit=submit or None),
+        "model": of_templates,
+    }[origin]  # fmt: skip
+    for name in other:
+        option = name.replace("_", "-").replace("calls", "max-calls").replace("cost", "budget")
+        raise UsageError(f"--{option}: of no use with --from {origin}")
+    asking = Asking.of(config, settings or (), corpus, existing)
+    if not (dry_run or submit):
+        _check_new(out, dropped)
+    common: dict[str, Any] = {
+        "language": language,
+        "existing": asking.existing,
+        "targets": {**asking.targets, **_targets(targets or [])},
+        "most_leak": most_leak,
+        "seed": seed,
+    }
+    result: Questions | None
+    if origin == "model":
+        result = asking.write(n, limits, dry_run=dry_run, submit=submit, **of_model, **common)
+    else:
+        own = None if templates is None else read_templates(templates)
+        most = opt.given(most_per_template=most_per_template)
+        result = make_questions(asking.corpus, own, n, **most, **common)
+    if result is None:
+        return
     show(format, result.describe, result.to_dict)
+    assert out is not None  # it was checked
+    if dropped is not None and isinstance(result, WrittenQuestions) and result.dropped:
+        write_gold(result.dropped_dataset, dropped)
     if not result.questions:
-        raise DataError("no question can be made", path=str(corpus))
+        raise DataError("no question can be made", path=str(asking.corpus))
     write_gold(result.dataset, out)
     written([out])
+
+
+def _check_new(out: Path | None, dropped: Path | None) -> None:
+    """Refuse to write over a file: somebody may have gone over its questions."""
+    if out is None:
+        raise UsageError("--out: name the file that the questions go to")
+    for name, path in {"--out": out, "--dropped": dropped}.items():
+        if path is not None and path.exists():
+            raise UsageError(
+                f"{name}: {path} exists, and somebody may have changed it",
+                remedy="name another file; --existing makes none of its questions again",
+            )
 
 
 def _targets(options: list[str]) -> dict[str, dict[str, float]]:

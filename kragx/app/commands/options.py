@@ -161,7 +161,7 @@ Summary = Annotated[
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_WRITTEN = {"out", "plot", "summary"}
+_WRITTEN = {"out", "plot", "summary", "dropped"}
 """The parameters of commands that name a file to write."""
 
 

@@ -32,6 +32,7 @@ def load(
     *,
     needs_env: bool = True,
     trust: bool = True,
+    lacking: Mapping[str, Any] | None = None,
 ) -> RunConfig:
     """Read and check a config file.
 
@@ -43,6 +44,7 @@ def load(
         trust: whether its author's code may run. Without, the config is data: nothing is imported,
             no ``.env`` is read, variables stay as they stand, and what only code can tell (import
             paths, matchers, gates) is not checked.
+        lacking: what stands for the parts that the file does not have, where a command needs none.
 
     ``${here}`` stands for the config file's folder and ``${NAME}`` for an environment variable,
     anywhere in a value. In a retriever's ``args`` variables stay as they are until the retriever
@@ -56,7 +58,14 @@ def load(
     if trust:
         load_env(file.parent)
     return parse_config(
-        text, str(path), file.parent, overrides, needs_env=needs_env, file=file, trust=trust
+        text,
+        str(path),
+        file.parent,
+        overrides,
+        needs_env=needs_env,
+        file=file,
+        trust=trust,
+        lacking=lacking,
     )
 
 
@@ -102,11 +111,16 @@ def parse_config(
     needs_env: bool = True,
     file: Path | None = None,
     trust: bool = True,
+    lacking: Mapping[str, Any] | None = None,
 ) -> RunConfig:
     """`load` for a text; `name` stands for the file in messages, `here` for its folder."""
     raw = _mapping(text, name)
     unset: list[str] = []
     raw = override(raw, overrides)
+    for key, value in (lacking or {}).items():
+        own = raw.setdefault(key, value)
+        if isinstance(own, dict) and key == "dataset":
+            raw[key] = {**value, **own}
     secrets = Secrets.of(raw) if trust else Secrets()
     raw = _renewed(fill(raw, here, "", unset, late=not trust), name)
     if isinstance(judge := raw.get("judge"), dict):

@@ -75,17 +75,8 @@ def make_questions(
     """
     check_whole("n", n)
     check_whole("most_per_template", most_per_template)
-    if most_leak is not None and not 0 <= most_leak <= 1:
-        raise UsageError(
-            f"{most_leak:g} is no share", field="most_leak", remedy="write 0.6 for 60%"
-        )
-    shares = {**TARGETS, **(targets or {})}
-    for problem in target_problems(shares):
-        raise UsageError(f"targets.{problem}")
-    if unknown := shares.keys() - TARGETS.keys():
-        raise UsageError(
-            f"unknown key {min(unknown)!r}", field="targets", remedy=nearest("", TARGETS)
-        )
+    check_shares(most_leak=most_leak)
+    shares = target_shares(targets)
     rng = Random(seed)
     docs = [*as_corpus(corpus).docs.values()]
     docs = rng.sample(docs, min(len(docs), max(_FEWEST_DOCUMENTS, _DOCUMENTS_A_QUESTION * n)))
@@ -106,7 +97,7 @@ def make_questions(
         else:
             quotas.count(cell)
             questions.append(question)
-    notes = [*maker.notes(n - len(questions)), *quotas.notes()]
+    notes = [*maker.notes(n - len(questions)), *unmet(quotas.shares, quotas.counts)]
     if not filled:
         notes = [f"no document is in the language {language!r}"]
     if not has_kiwi() and any(one.language == "ko" for one in filled):
@@ -115,6 +106,47 @@ def make_questions(
             "and word leak counts words without their endings; pip install 'kragx[korean]'"
         )
     return Questions(tuple(questions), n, quotas.shares, quotas.counts, len(existing), tuple(notes))
+
+
+def check_shares(**shares: float | None) -> None:
+    """Raise a `UsageError` for what is no share, by its name; None is none that is wrong."""
+    for name, share in shares.items():
+        if share is not None and not 0 <= share <= 1:
+            raise UsageError(f"{share:g} is no share", field=name, remedy="write 0.6 for 60%")
+
+
+def target_shares(
+    targets: Mapping[str, Mapping[str, float]] | None,
+) -> dict[str, Mapping[str, float]]:
+    """Target shares, `TARGETS` for what they do not name.
+
+    Raises:
+        UsageError: they are none, or of something else.
+    """
+    shares = {**TARGETS, **(targets or {})}
+    for problem in target_problems(shares):
+        raise UsageError(f"targets.{problem}")
+    if unknown := shares.keys() - TARGETS.keys():
+        raise UsageError(
+            f"unknown key {min(unknown)!r}", field="targets", remedy=nearest("", TARGETS)
+        )
+    return shares
+
+
+def unmet(
+    targets: Mapping[str, Mapping[str, float]], counts: Mapping[str, Mapping[str, int]]
+) -> list[str]:
+    """A line for each share that is further from its target than validation lets pass."""
+    notes = []
+    for name, shares in targets.items():
+        whole = sum(counts[name].values())
+        for value, target in shares.items():
+            count = counts[name].get(value, 0)
+            share = count / whole if whole else 0.0
+            if abs(share - target) > TOLERANCE and abs(count - target * whole) >= 1:
+                line = f"{name}.{value}: {share:.0%} of the questions, the target is {target:.0%}"
+                notes.append(line)
+    return notes
 
 
 class _Quotas:
@@ -169,20 +201,6 @@ class _Quotas:
     def close(self, cell: _Cell) -> None:
         """No more of a kind can be made."""
         self._open.discard(cell)
-
-    def notes(self) -> list[str]:
-        """The shares that are not met."""
-        notes = []
-        for name, shares in self.shares.items():
-            whole = sum(self.counts[name].values())
-            for value, target in shares.items():
-                count = self.counts[name][value]
-                share = count / whole if whole else 0.0
-                if abs(share - target) > TOLERANCE and abs(count - target * whole) >= 1:
-                    notes.append(
-                        f"{name}.{value}: {share:.0%} of the questions, the target is {target:.0%}"
-                    )
-        return notes
 
 
 def _shares(targets: Mapping[str, float], values: Sequence[str]) -> dict[str, float]:

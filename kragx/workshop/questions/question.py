@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from kragx.data.gold import GoldDataset, Query
 from kragx.data.text import normalise
@@ -81,7 +81,7 @@ class Questions(Result):
     n_existing: int = 0
     notes: tuple[str, ...] = ()
 
-    also_plain = ("mean_leak",)
+    also_plain: ClassVar[tuple[str, ...]] = ("mean_leak",)
 
     @property
     def mean_leak(self) -> float | None:

@@ -1,0 +1,119 @@
+"""What `kragx gold questions` asks about, and how a config's judge writes them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from kragx.app import pipeline
+from kragx.app.commands import batches
+from kragx.app.config import RunConfig, filled, load
+from kragx.app.screen import judging_plan
+from kragx.data import GoldDataset, read_dataset
+from kragx.errors import UsageError
+from kragx.judging import read_judge, read_rubric
+from kragx.judging.outbox import Outbox
+from kragx.judging.reading import adjusted
+from kragx.printing import Line, put, show
+from kragx.secrets import Secrets
+from kragx.workshop.questions.generated import WrittenQuestions, write_questions
+
+_NO_GOLD_SET = "there is no gold set yet"
+_LACKING = {"dataset": {"path": _NO_GOLD_SET}, "retrievers": {"none": {"run": _NO_GOLD_SET}}}
+"""What a config need not have before there is a question."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What questions are made of.
+
+    Attributes:
+        config: the config; None for none.
+        corpus: of the command line, else of the config.
+        existing: questions that there are.
+        targets: shares by ``query_type`` and ``difficulty`` that the config names.
+    """
+
+    config: RunConfig | None
+    corpus: str
+    existing: GoldDataset | tuple[()]
+    targets: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def of(
+        cls,
+        config: Path | None,
+        settings: Sequence[str],
+        corpus: Path | None,
+        existing: Path | None,
+    ) -> Self:
+        """What a command line says.
+
+        Raises:
+            UsageError: it names no corpus.
+            DataError, ConfigError: a file cannot be read.
+        """
+        if config is None and settings:
+            raise UsageError("--set: there is no config whose values it could change")
+        loaded = None if config is None else load(config, settings, lacking=_LACKING)
+        dataset = None if loaded is None else loaded.dataset
+        if corpus is None and dataset is not None:
+            corpus = dataset.corpus
+        if corpus is None:
+            remedy = "name it with --corpus, or as dataset.corpus in the config"
+            raise UsageError("there is no corpus to make questions from", remedy=remedy)
+        known: GoldDataset | tuple[()] = ()
+        if existing is not None:
+            known = read_dataset(str(existing))
+        elif loaded is not None and loaded.dataset.path.exists():
+            known = pipeline.load_dataset(loaded)
+        targets = (dataset and dataset.targets) or {}
+        names = {"query_type", "difficulty"} & targets.keys()
+        own = {name: targets[name] for name in sorted(names)}
+        return cls(loaded, str(corpus), known, own)
+
+    def write(
+        self,
+        n: int,
+        limits: Mapping[str, Any],
+        *,
+        dry_run: bool,
+        submit: bool,
+        rubric: Path | None = None,
+        **options: Any,
+    ) -> WrittenQuestions | None:
+        """Have the judge write questions; None where that is only counted or submitted.
+
+        Raises:
+            KragxError: as of `write_questions`.
+        """
+        secrets = Secrets.of() if self.config is None else self.config.secrets
+        own = None if self.config is None else self.config.judge
+        outbox = Outbox() if submit else None
+        with secrets.guarding():
+            judge = read_judge(None if own is None else filled(own))
+            judge = adjusted(
+                judge,
+                secrets=secrets,
+                dry_run=dry_run or submit or None,
+                progress=False if submit else None,
+                outbox=outbox,
+                budget=judge.budget.with_limits(limits) if limits else None,
+            )
+            if submit and not dry_run:
+                batches.finish_interrupted(judge.members, secrets)
+            own_rubric = None if rubric is None else read_rubric(rubric)
+            result = write_questions(self.corpus, judge, n, rubric=own_rubric, **options)
+            if outbox is not None:
+                batches.send(outbox, dry_run=dry_run)
+                return None
+        if not dry_run:
+            return result
+        counts = result.writing, result.checking
+        put(
+            f"{counts[0].planned.n_calls} calls to write and about {counts[1].planned.n_calls} to "
+            f"check; {sum(one.n_stored for one in counts)} judgements stored\n"
+        )
+        show(judging_plan((), judge.plans))
+        show([Line("a question that falls is written anew, and its calls come on top (--tries)")])
+        return None

@@ -1,0 +1,556 @@
+"""Questions that a model writes about a corpus, and what becomes of each: kept, or why not."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any, ClassVar, Literal
+
+from kragx.data.corpus import as_corpus
+from kragx.data.gold import GoldDataset, Query
+from kragx.errors import UsageError, check_whole
+from kragx.judging.judge import Grader
+from kragx.judging.question import SETTLED, Judgement, Question
+from kragx.judging.questions import (
+    DIFFICULTIES,
+    Draft,
+    Kind,
+    asked_for,
+    drafts,
+    is_korean,
+    need_of,
+)
+from kragx.judging.remedies import too_many_missing
+from kragx.judging.rubric import Rubric
+from kragx.judging.tally import Tally
+from kragx.plain import HIDDEN, plain
+from kragx.printing import Line, Part as Printed, Table, counted, warning
+from kragx.workshop.questions.leak import leak
+from kragx.workshop.questions.making import Asked, check_shares, target_shares, unmet
+from kragx.workshop.questions.passages import Part, Passage, Passages
+from kragx.workshop.questions.pointing import pointing
+from kragx.workshop.questions.question import NewQuestion, Questions
+
+LONGEST = 300
+"""Characters of a question; nobody asks for more at once."""
+_NEAREST = 4
+"""Passages, beside its own, in which an answer to a question is looked for that is to have none."""
+
+Why = Literal[
+    "too long", "wrong language", "points at its passage", "asked already", "copies",
+    "vague", "common sense", "not answered", "answered",
+]  # fmt: skip
+_MEANS: Mapping[Why, str] = {
+    "too long": f"of more than {LONGEST} characters",
+    "wrong language": "not in the passage's language",
+    "points at its passage": 'means nothing without it ("this text", "위 조항")',
+    "asked already": "asks what another question asks",
+    "copies": "its word leak is above the target",
+    "vague": "cannot be understood alone, or nearly any document would do",
+    "common sense": "answered without looking anything up",
+    "not answered": "its passage does not answer it",
+    "answered": "to have no answer, and a passage has one",
+}
+"""The filters, in the order in which they are tried; the last four by the model."""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A question that was written, and is not used.
+
+    Attributes:
+        question: the question.
+        why: the filter.
+        detail: what it said.
+    """
+
+    question: NewQuestion
+    why: Why
+    detail: str
+
+    @property
+    def query(self) -> Query:
+        """As a gold set would hold it, the reason in its metadata."""
+        query = self.question.query
+        return replace(query, metadata={**query.metadata, "dropped": [self.why, self.detail]})
+
+
+@dataclass(frozen=True)
+class WrittenQuestions(Questions):
+    """Questions that a model wrote, and those that fell.
+
+    Attributes:
+        model: who wrote them.
+        dropped: what a filter took out, in the order in which it was written.
+        n_unknown: passages of whose question nothing is known, since a call failed; another run
+            asks again.
+        n_refused: passages about which the model, or its provider, refuses to write.
+        n_without: passages about which it found nothing to ask.
+        n_waiting: passages of whose question it is known later: of a dry run, or of a batch.
+        cost: of all calls; None where no price is known.
+        currency: of the cost.
+        writing, checking: what it took.
+    """
+
+    model: str = ""
+    dropped: tuple[Dropped, ...] = field(default=(), metadata=HIDDEN)
+    n_unknown: int = 0
+    n_refused: int = 0
+    n_without: int = 0
+    n_waiting: int = 0
+    cost: float | None = None
+    currency: str = ""
+    writing: Tally = field(default_factory=Tally)
+    checking: Tally = field(default_factory=Tally)
+
+    also_plain: ClassVar[tuple[str, ...]] = (*Questions.also_plain, "fell")
+
+    @property
+    def fell(self) -> dict[Why, int]:
+        """How many questions each filter took out."""
+        counts = Counter(dropped.why for dropped in self.dropped)
+        return {why: counts[why] for why in _MEANS if counts[why]}
+
+    @property
+    def dropped_dataset(self) -> GoldDataset:
+        """What was taken out, with the reasons; a question written twice stands once.
+
+        Raises:
+            DataError: there is nothing.
+        """
+        queries = {dropped.question.uid: dropped.query for dropped in self.dropped}
+        return GoldDataset((*queries.values(),), name="dropped questions")
+
+    def describe(self) -> Iterator[Printed]:
+        """What there is, what fell by which filter, what is not known, and what it cost."""
+        yield from super().describe()
+        kinds = {
+            "that nothing in the corpus answers": sum(
+                q.answerable is False for q in self.questions
+            ),
+            "that need several documents": sum(len(q.sources) > 1 for q in self.questions),
+        }
+        if several := {what: n for what, n in kinds.items() if n}:
+            yield Line(f"of the questions {counted(several)}")
+        if self.dropped:
+            rows = [[why, _MEANS[why], str(n)] for why, n in self.fell.items()]
+            yield Table(("filter", "question", "fell"), rows, words=2)
+        others = {
+            "passages with nothing to ask": self.n_without,
+            "passages about which the model refuses to write": self.n_refused,
+        }
+        if shown := {what: n for what, n in others.items() if n}:
+            yield Line(counted(shown))
+        if self.n_unknown:
+            yield warning(
+                f"not known, as a call failed: {self.n_unknown} questions; run it again for them"
+            )
+        total = self.writing + self.checking
+        cost = "unknown" if self.cost is None else f"{self.cost:.4f} {self.currency}"
+        yield Line(
+            f"{self.model}: {self.writing.n_calls} calls to write and {self.checking.n_calls} to "
+            f"check; from the store: {total.n_stored} of {total.n_distinct}; "
+            f"{total.prompt_tokens} + {total.completion_tokens} tokens, cost {cost}"
+        )
+
+
+def write_questions(
+    corpus: object,
+    judge: Grader,
+    n: int = 50,
+    *,
+    rubric: Rubric | None = None,
+    language: Literal["auto", "ko", "en"] = "auto",
+    existing: Iterable[Query] = (),
+    targets: Mapping[str, Mapping[str, float]] | None = None,
+    unanswerable: float = 0.1,
+    several: float = 0.2,
+    most_leak: float | None = None,
+    tries: int = 3,
+    seed: int = 0,
+) -> WrittenQuestions:
+    """Have a model write questions about passages, and keep those that are good for something.
+
+    A question that falls is made up for with another passage. The same corpus, judge and options
+    ask the same, so that an interrupted run goes on, and a larger `n` pays for what is new.
+
+    Args:
+        corpus: as of `kragx.evaluate`.
+        judge: its model writes (of a panel the first) and checks (a panel: all of them). Its
+            ``language`` is that of the questions; ``auto``: each passage's.
+        n: how many questions.
+        rubric: asks ``questions`` in words of one's own.
+        language: of the passages.
+        existing: questions that are there already: none is asked again, their kinds count towards
+            the shares, and what they were not made from comes first.
+        targets: as of `make_questions`; the difficulty is what the model says that it wrote.
+        unanswerable: the share that nothing in the corpus should answer.
+        several: of the others the share that should need several passages together.
+        most_leak: the most of a question's content words that its passage may have; None for no
+            bound.
+        tries: passages that each question is tried with at most.
+        seed: of what is random.
+
+    Raises:
+        UsageError: an argument is wrong.
+        DataError: the corpus cannot be read, or has nothing to ask about.
+        JudgingError: the budget is used up, or more judgements are missing than `max_missing`
+            (but for passages that a model refuses); what was judged is stored.
+    """
+    check_whole("n", n)
+    check_whole("tries", tries)
+    check_shares(unanswerable=unanswerable, several=several, most_leak=most_leak)
+    shares = target_shares(targets)
+    if wrong := shares["difficulty"].keys() - {*DIFFICULTIES}:
+        problem = f"{min(wrong)!r} is no difficulty that a model is asked for"
+        raise UsageError(problem, field="targets", remedy=f"name {', '.join(DIFFICULTIES)}")
+    existing = [*existing]
+    lists = (query.metadata.get("sources") for query in existing)
+    uses = Counter(str(source) for own in lists if isinstance(own, list) for source in own)
+    passages = Passages([*as_corpus(corpus).docs.values()], language, seed, uses)
+    kinds = _Kinds(shares, existing, unanswerable, several * passages.have_neighbours, seed)
+    work = _Work(judge, rubric, passages, [one.text or "" for one in existing], most_leak)
+    slots = [_Slot(place, kinds.next()) for place in range(n)]
+    stride = max(1, len(passages) // tries)
+    for attempt in range(tries):
+        if left := [slot for slot in slots if slot.is_open]:
+            work.round(left, attempt * stride)
+    return work.result(slots, shares, kinds.existing, len(existing))
+
+
+class _Kinds:
+    """The kinds of the first, second, ... question, as near to the shares as they can be.
+
+    However many are taken, the first ones are the same: so more questions cost no more than those
+    that are new.
+    """
+
+    def __init__(
+        self,
+        shares: Mapping[str, Mapping[str, float]],
+        existing: Sequence[Query],
+        unanswerable: float,
+        several: float,
+        seed: int,
+    ) -> None:
+        levels = [query.metadata.get("difficulty") for query in existing]
+        self.existing = {
+            "query_type": Counter(query.query_type for query in existing if query.query_type),
+            "difficulty": Counter(str(level) for level in levels if level is not None),
+        }
+        self._shares: dict[str, Mapping[Any, float]] = {
+            **shares,
+            "answerable": {True: 1 - unanswerable, False: unanswerable},
+            "several": {False: 1 - several, True: several},
+        }
+        self._counts = {name: Counter(self.existing.get(name, ())) for name in self._shares}
+        # Without chance, kinds with equal periods would always come together.
+        self._random = {name: Random(f"{seed} {name}") for name in self._shares}
+
+    def next(self) -> Kind:
+        """The next one."""
+        answerable = self._of("answerable")
+        query_type = self._of("query_type")
+        if not answerable:
+            return Kind(query_type, answerable=False)
+        return Kind(query_type, self._of("difficulty"), several=self._of("several"))
+
+    def _of(self, name: str) -> Any:
+        shares, counts, random = self._shares[name], self._counts[name], self._random[name]
+        whole = sum(counts.values()) + 1
+        lacking = {
+            value: share * whole - counts[value] + random.random() / 2
+            for value, share in shares.items()
+            if share > 0
+        }
+        value = max(lacking, key=lambda value: lacking[value])
+        counts[value] += 1
+        return value
+
+
+@dataclass
+class _Slot:
+    """A place for a question.
+
+    Attributes:
+        place: in the list of all.
+        kind: what it should be like.
+        is_open: whether a question is still to be written for it.
+        question: the one that it has.
+    """
+
+    place: int
+    kind: Kind
+    is_open: bool = True
+    question: NewQuestion | None = None
+
+
+@dataclass
+class _Candidate:
+    """A question that passed the rules, and what the model is asked about it.
+
+    Attributes:
+        slot: which place it is for.
+        passage: that it was written about.
+        question: the question.
+        parts: that are asked about one by one.
+        checks: the questions to the model: how far it needs documents, whether its passage answers
+            it, and the same of each of `parts`.
+    """
+
+    slot: _Slot
+    passage: Passage
+    question: NewQuestion
+    parts: Sequence[Part]
+    checks: list[Question]
+
+
+class _Work:
+    """Rounds of writing and checking, and what came of them."""
+
+    def __init__(
+        self,
+        judge: Grader,
+        rubric: Rubric | None,
+        passages: Passages,
+        existing: Iterable[str],
+        most_leak: float | None,
+    ) -> None:
+        self._judge, self._rubric, self._passages = judge, rubric, passages
+        self._known, self._most_leak = Asked(existing), most_leak
+        self._used: set[tuple[str, Kind]] = set()
+        self._dropped: list[Dropped] = []
+        self._counts = Counter[str]()
+        self._writing, self._checking = Tally(), Tally()
+        self._n_settled = 0
+
+    def round(self, slots: Sequence[_Slot], offset: int) -> None:
+        """Write a question for each of these places, and check it."""
+        asked = [self._asked(slot, offset) for slot in slots]
+        written, judged = drafts(self._judge, [question for _, question in asked])
+        self._writing.add(judged.tally)
+        self._n_settled += sum(one.failure in SETTLED for one in judged.judgements)
+        self._check_missing()
+        candidates: list[_Candidate] = []
+        for slot, (passage, question), draft, judgement in zip(
+            slots, asked, written, judged.judgements, strict=True
+        ):
+            new = draft if judgement.failure is None else self._unwritten(slot, judgement, question)
+            if new is not None:
+                candidates += filter(None, [self._ruled(slot, passage, question, new)])
+            elif judgement.failure is None:
+                self._counts["without"] += 1
+        if candidates:
+            self._check(candidates)
+
+    def _asked(self, slot: _Slot, offset: int) -> tuple[Passage, Question]:
+        """The question to the model for a place, about a passage that had none of this kind."""
+        # Of three: half the times two, as a question seldom needs more.
+        n = 2 + slot.place % 2 if slot.kind.several else 1
+        passage, round_ = self._passages.at(slot.place + offset, n)
+        kind = replace(slot.kind, several=len(passage.parts) > 1, number=round_ + 1)
+        while (passage.text, kind) in self._used:
+            kind = replace(kind, number=kind.number + 1)
+        self._used.add((passage.text, kind))
+        ids = ", ".join(dict.fromkeys(part.id for part in passage.parts))
+        return passage, asked_for(self._judge, passage.text, kind, ids, rubric=self._rubric)
+
+    def _unwritten(self, slot: _Slot, judgement: Judgement, question: Question) -> Draft | None:
+        """Count a question that was not written; in a dry run what stands for it."""
+        if judgement.failure in SETTLED:
+            self._counts["refused"] += 1
+        elif self._judge.dry_run:
+            slot.is_open = False
+            self._counts["waiting"] += 1
+            if judgement.failure == "not_asked" and self._judge.members[0].outbox is None:
+                # As long as one that will be checked, and each of its own, as these will be.
+                word = "질문 " if question.rubric.language == "ko" else "question "
+                return Draft(f"{slot.place} {word * 10}", word * 10, "easy")
+        else:
+            self._counts["unknown"] += 1
+        return None
+
+    def _ruled(
+        self, slot: _Slot, passage: Passage, asked: Question, draft: Draft
+    ) -> _Candidate | None:
+        """A draft with what the model is asked about it; None if a rule takes it out."""
+        kind, judge = slot.kind, self._judge
+        lacks = {} if kind.answerable or not draft.answer else {"lacks": draft.answer}
+        share = leak(draft.text, [part.doc.text or "" for part in passage.parts])
+        question = NewQuestion(
+            draft.text,
+            kind.query_type,
+            draft.difficulty if kind.answerable else None,
+            tuple(dict.fromkeys(part.id for part in passage.parts)),
+            {"model": judge.members[0].model, "rubric": asked.rubric.id, **lacks},
+            share,
+            answerable=None if kind.answerable else False,
+            reference=draft.answer or None if kind.answerable else None,
+        )
+        if slot.is_open:  # else it is none yet
+            if why := self._rule(question, passage, asked):
+                self._drop(question, *why)
+                return None
+            self._known.add(draft.text)
+        parts: Sequence[Part] = passage.parts if len(passage.parts) > 1 else ()
+        if not kind.answerable:
+            near = self._passages.nearest(draft.text, _NEAREST + 1)
+            parts = [part for part in near if part not in passage.parts][:_NEAREST]
+        alone = [*passage.parts] if len(passage.parts) == 1 else [None]
+        relevance = judge.rubric_for("relevance", draft.text)
+        checks = [
+            need_of(judge, draft, answerable=kind.answerable),
+            *(
+                Question(
+                    relevance,
+                    passage.text if part is None else part.text,
+                    query=draft.text,
+                    query_id=question.uid,
+                    document_id=part.id if part is not None and part.is_whole else None,
+                )
+                for part in (*alone, *parts)
+            ),
+        ]
+        return _Candidate(slot, passage, question, parts, checks)
+
+    def _rule(
+        self, question: NewQuestion, passage: Passage, asked: Question
+    ) -> tuple[Why, str] | None:
+        """The rule that takes a question out, and what it saw."""
+        text = question.text
+        if len(text) > LONGEST:
+            return "too long", f"{len(text)} characters"
+        korean = asked.rubric.language == "ko"
+        if is_korean(text) != korean and (korean or not is_korean(passage.text)):
+            return "wrong language", f"asked for in {asked.rubric.language}"
+        if words := pointing(text):
+            return "points at its passage", words
+        if text in self._known:
+            return "asked already", "nearly the same words"
+        if self._most_leak is not None and (question.leak or 0) > self._most_leak:
+            return "copies", f"word leak {question.leak:.2f}"
+        return None
+
+    def _check(self, candidates: Sequence[_Candidate]) -> None:
+        """Ask the model about questions, and keep those that pass."""
+        judged = self._judge.judge([check for one in candidates for check in one.checks])
+        self._checking.add(judged.tally)
+        self._check_missing()
+        judgements = iter(judged.judgements)
+        for candidate in candidates:
+            own = [next(judgements) for _ in candidate.checks]
+            if candidate.slot.is_open:
+                self._settle(candidate, own)
+
+    def _settle(self, candidate: _Candidate, judgements: Sequence[Judgement]) -> None:
+        """Keep a question or drop it, by what the model says."""
+        question, slot = candidate.question, candidate.slot
+        need, answers, *each = judgements
+        by_need, by_relevance = (check.rubric for check in candidate.checks[:2])
+        cut = by_relevance.match_from
+        verdicts: list[tuple[bool, Why, str]] = []
+        if need.grade is not None:
+            why: Why = "vague" if need.grade < by_need.low + 1 else "common sense"
+            verdicts.append((need.grade < by_need.match_from, why, need.text))
+        if slot.kind.answerable:
+            needed = [need, answers]
+            if answers.grade is not None:
+                verdicts.append((answers.grade < cut, "not answered", answers.text))
+        else:
+            needed = [need, answers, *each]
+            places = [candidate.passage.parts[0], *candidate.parts]
+            for part, judgement in zip(places, [answers, *each], strict=True):
+                if judgement.grade is not None and judgement.grade >= cut:
+                    verdicts.append((True, "answered", f"{part.id}: {judgement.text}"))
+        for falls, why, detail in verdicts:
+            if falls:
+                self._drop(question, why, detail)
+                return
+        if any(judgement.grade is None for judgement in needed):
+            waits = self._judge.dry_run
+            self._counts["waiting" if waits else "unknown"] += 1
+            slot.is_open = not waits
+            return
+        grades = {"need": need.grade, "relevance": answers.grade}
+        sources = question.sources
+        if slot.kind.answerable and each:
+            sources = _needed(candidate.parts, each, by_relevance)
+        made_by = {**question.made_by, "checks": grades}
+        stretches = [
+            {"source": part.id, "start": part.start, "end": part.end}
+            for part in candidate.passage.parts
+            if not part.is_whole and part.id in sources
+        ]
+        if stretches:
+            made_by["shown"] = stretches
+        slot.question = replace(question, sources=sources, made_by=made_by)
+        slot.is_open = False
+
+    def _drop(self, question: NewQuestion, why: Why, detail: str) -> None:
+        self._dropped.append(Dropped(question, why, detail))
+
+    def _check_missing(self) -> None:
+        """Raise a `JudgingError` if more is missing than may be, but for what was refused."""
+        total = self._writing + self._checking
+        judge = self._judge
+        n_missing = total.n_missing - self._n_settled
+        if not judge.dry_run and n_missing > judge.max_missing * total.n_judgements:
+            raise too_many_missing(
+                plain(total),
+                judge.max_missing,
+                f"What was judged is in {judge.store}: run again to ask for what is missing",
+            )
+
+    def result(
+        self,
+        slots: Sequence[_Slot],
+        shares: Mapping[str, Mapping[str, float]],
+        existing: Mapping[str, Counter[str]],
+        n_existing: int,
+    ) -> WrittenQuestions:
+        """What there is in the end."""
+        questions = tuple(slot.question for slot in slots if slot.question is not None)
+        counts = {
+            name: existing[name] + Counter(filter(None, (getattr(one, name) for one in questions)))
+            for name in shares
+        }
+        notes = unmet(shares, counts)
+        n_left = sum(slot.is_open for slot in slots)
+        if n_left:
+            notes.insert(0, f"{n_left} questions are lacking: no try gave one that passes")
+        writer = self._judge.members[0]
+        costs = [
+            writer.summary(self._writing)["cost"],
+            self._judge.summary(self._checking)["cost"],
+        ]
+        return WrittenQuestions(
+            questions,
+            len(slots),
+            shares,
+            counts,
+            n_existing,
+            tuple(notes),
+            model=writer.model,
+            dropped=tuple(self._dropped),
+            n_unknown=self._counts["unknown"],
+            n_refused=self._counts["refused"],
+            n_without=self._counts["without"],
+            n_waiting=self._counts["waiting"],
+            cost=None if None in costs else sum(costs),
+            currency=writer.currency,
+            writing=self._writing,
+            checking=self._checking,
+        )
+
+
+def _needed(
+    parts: Sequence[Part], judgements: Sequence[Judgement], relevance: Rubric
+) -> tuple[str, ...]:
+    """The documents that a question about several parts needs.
+
+    One that answers it whole is enough; else those that have nothing of the answer are none.
+    """
+    graded = list(zip(parts, (judgement.grade for judgement in judgements), strict=True))
+    whole = [part for part, grade in graded if grade == relevance.top]
+    some = [part for part, grade in graded if grade is None or grade > relevance.low]
+    return tuple(dict.fromkeys(part.id for part in whole[:1] or some or parts))
