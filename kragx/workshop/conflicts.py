@@ -1,6 +1,5 @@
 """Where people disagree, and how far: of a pair the newest grade of each person counts."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,39 +9,23 @@ import numpy as np
 from kragx.judging.votes import ordinal_alpha
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
+from kragx.workshop import standing
+from kragx.workshop.boards import Board
 from kragx.workshop.records import Judgement
 from kragx.workshop.state import Pair, State
 
 
 def verdicts(state: State, pair: Pair) -> dict[str, Judgement]:
-    """What each person says of a pair now, by uid: "later" says nothing.
-
-    A file's grade counts until somebody has judged the pair here.
-    """
-    own: dict[str, Judgement] = {}
-    of_files: dict[str, Judgement] = {}
-    for person, history in state.judgements.get(pair, {}).items():
-        last = next((one for one in reversed(history) if one.kind != "later"), None)
-        if last is not None:
-            is_file = person in state.people and state.people[person].role == "file"
-            (of_files if is_file else own)[person] = last
-    return own or of_files
+    """What each person says of a pair now, by uid; see `standing.verdicts`."""
+    return standing.verdicts(state, pair[0], [pair[1]])
 
 
-def is_conflict(state: State, pair: Pair) -> bool:
-    """Whether people differ on a pair, and nobody has decided."""
-    if state.decisions.get(pair):
-        return False
-    return len({(one.kind, one.grade) for one in verdicts(state, pair).values()}) > 1
-
-
-def conflicts(state: State) -> Iterator[Pair]:
-    """Yield the pairs of open questions on which people differ, in the order of the questions."""
-    of_question: dict[str, list[Pair]] = defaultdict(list)
-    for pair in state.judgements:
-        of_question[pair[0]].append(pair)
-    for question in state.open_questions():
-        yield from (pair for pair in of_question[question.uid] if is_conflict(state, pair))
+def conflicts(boards: Mapping[str, Board]) -> Iterator[Pair]:
+    """Yield the pairs on which people differ and nobody has decided, question by question."""
+    for uid, board in boards.items():
+        for document, own in zip(board.documents, board.standings):
+            if own.state == "conflict":
+                yield uid, document
 
 
 @dataclass(frozen=True)

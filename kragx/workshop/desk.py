@@ -1,12 +1,14 @@
 """What a page may ask and say: everything is checked here, and nothing is known of HTTP."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from kragx.errors import DataError, UsageError
-from kragx.workshop.conflicts import agreement, conflicts, verdicts
+from kragx.workshop.boards import Plan
+from kragx.workshop.conflicts import agreement, conflicts
+from kragx.workshop.duplicates import Copies
 from kragx.workshop.folder import Workshop
 from kragx.workshop.forms import (
     DecisionForm,
@@ -20,8 +22,10 @@ from kragx.workshop.forms import (
 )
 from kragx.workshop.links import holder, token_of
 from kragx.workshop.questions.leak import leak, mean_leak
+from kragx.workshop.queue import Nothing, Queue, Turn
 from kragx.workshop.records import Candidate, Judgement, Person, Question, new_uid, now
 from kragx.workshop.search import Search
+from kragx.workshop.standing import verdicts
 from kragx.workshop.state import Pair, State
 
 Plain = dict[str, Any]
@@ -50,17 +54,23 @@ class Desk:
     Args:
         workshop: its folder.
         state: what its database holds.
+        retrievers: those that are asked, by name, with what their answers depend on.
 
     Attributes:
         remarks: what people should know of what goes on behind, by what it is about.
     """
 
-    def __init__(self, workshop: Workshop, state: State) -> None:
+    def __init__(
+        self, workshop: Workshop, state: State, retrievers: Mapping[str, str] | None = None
+    ) -> None:
         self.workshop, self.state = workshop, state
         self.documents = workshop.documents
         self.remarks: dict[str, str] = {}
         self.on_question: Callable[[Question], object] = lambda question: None
         self.top = max(workshop.settings.scale)
+        self.copies = Copies(self.documents)
+        plan = Plan(retrievers=retrievers or {}, depth=workshop.settings.k, top=self.top)
+        self.queue = Queue(state, self.documents, self.copies, plan)
         self._search: Search | None = None
         self._searching = threading.Lock()
 
@@ -123,22 +133,22 @@ class Desk:
             if form.uid is None:
                 if form.name is None:
                     raise UsageError("missing; it is required", field="name")
-                if any(one.name == form.name for one in self._here()):
+                person = Person(name=form.name)
+            else:
+                before = self.state.people.get(form.uid)
+                if before is None:
+                    raise UnknownError("nobody has this uid", field="uid")
+                if before.role != "annotator" and form.state is not None:
+                    raise ClashError("only an annotator's link can be taken away", field="state")
+                name, state = form.name or before.name, form.state or before.state
+                person = replace(before, name=name, state=state, at=now())
+            for other in self.state.people.values():
+                is_other = other.uid != person.uid and other.state == person.state == "here"
+                if is_other and other.name == person.name:
                     remedy = "give each a name of their own"
-                    raise ClashError(f"{form.name!r} is here already", field="name", remedy=remedy)
-                self.state.add([Person(name=form.name)])
-                return self.people()
-            person = self.state.people.get(form.uid)
-            if person is None:
-                raise UnknownError("nobody has this uid", field="uid")
-            if person.role != "annotator" and form.state is not None:
-                raise ClashError("only an annotator's link can be taken away", field="state")
-            name, state = form.name or person.name, form.state or person.state
-            self.state.add([replace(person, name=name, state=state, at=now())])
+                    raise ClashError(f"{other.name!r} is here already", field="name", remedy=remedy)
+            self.state.add([person])
             return self.people()
-
-    def _here(self) -> Iterator[Person]:
-        return (one for one in self.state.people.values() if one.state == "here")
 
     # -- what everybody sees -------------------------------------------------------------------
 
@@ -178,10 +188,11 @@ class Desk:
         }
 
     def _counts(self, person: Person) -> Plain:
+        self.queue.refresh()
         n_questions = sum(1 for _ in self.state.open_questions())
         return {
             "questions": n_questions,
-            "pairs": sum(1 for _ in self._pairs()),
+            "pairs": sum(len(board.documents) for board in self.queue.boards.values()),
             "mine": self._n_judged(person),
         }
 
@@ -193,12 +204,6 @@ class Desk:
                 if one.kind != "later" and not one.is_decision
             }
         )
-
-    def _pairs(self) -> Iterator[Pair]:
-        for question in self.state.open_questions():
-            for document in self.state.candidates.get(question.uid, ()):
-                if document in self.documents:
-                    yield question.uid, document
 
     def search(self, person: Person, form: SearchForm) -> Plain:
         """Documents by somebody's own words, best first, with what they have said of them."""
@@ -229,23 +234,14 @@ class Desk:
         with self.state.lock:
             if form.question is not None:
                 self._open_question(form.question)
-            later: Pair | None = None
-            for pair in self._pairs():
-                if pair == (form.after, form.after_document):
-                    continue
-                newest = self.state.newest(pair, person.uid)
-                if form.question in (None, pair[0]):
-                    if newest is None:
-                        return self._shown(pair, person)
-                    if newest.kind == "later" and later is None:
-                        later = pair
-            if later is not None:
-                return self._shown(later, person)
-            return {"pair": None, "why": "done", "progress": self._counts(person)}
+            besides = [(form.after, form.after_document)] if form.after_document else []
+            turn = self.queue.next_pair(person.uid, form.question, besides)  # type: ignore[arg-type]
+            if isinstance(turn, Nothing):
+                return {"pair": None, "why": turn.why, **self._status(person)}
+            return self._shown(turn, person)
 
-    def _shown(self, pair: Pair, person: Person) -> Plain:
-        question = self.state.questions[pair[0]]
-        newest = self.state.newest(pair, person.uid)
+    def _shown(self, turn: Turn, person: Person) -> Plain:
+        question = self.state.questions[turn.question]
         return {
             "pair": {
                 "question": {
@@ -256,13 +252,21 @@ class Desk:
                     "answerable": question.answerable,
                     "note": question.note,
                 },
-                "document": self.document(pair[1]),
-                "copies": 1,
-                "mine": None if newest is None else _said(newest),
+                "document": self.document(turn.document),
+                "copies": turn.copies,
+                "mine": None if turn.mine is None else _said(turn.mine),
             },
-            "progress": self._counts(person),
-            "decides": {"state": "unknown", "about": None, "words": ""},
+            **self._status(person),
         }
+
+    def _status(self, person: Person) -> Plain:
+        """How far the set is, and how much is left that could change the comparison."""
+        return {"progress": self._counts(person), "decides": self._decides()}
+
+    def _decides(self) -> Plain:
+        outlook = self.queue.reckoning.outlook
+        words = outlook.words(self.workshop.settings.language)
+        return {"state": outlook.state, "about": outlook.about, "words": words}
 
     def judge(self, person: Person, form: JudgementForm) -> Plain:
         """Store what a person says of a pair; then what comes next.
@@ -275,10 +279,9 @@ class Desk:
             UsageError: the grade is not on the scale, or the evidence not in the text.
         """
         with self.state.lock:
-            self._store(self._judgement(person, form), form.question)
-            if form.document not in self.state.candidates.get(form.question, ()):
-                origin = Candidate(question=form.question, document=form.document, origin="search")
-                self.state.add([origin])
+            purpose = self.queue.purpose(form.question, form.document)
+            judgement = replace(self._judgement(person, form), purpose=purpose)
+            self._store(judgement, form.question)
             return {"stored": True, "next": self.next(person)}
 
     def decide(self, person: Person, form: DecisionForm) -> Plain:
@@ -317,7 +320,8 @@ class Desk:
             pair = (undone.question, undone.document)
             if undone.is_decision or self.state.questions[pair[0]].state != "open":
                 return self.next(person)
-            return self._shown(pair, person)
+            self.queue.refresh()
+            return self._shown(self.queue.turn(person.uid, *pair), person)
 
     def _store(self, judgement: Judgement, question: str) -> None:
         known = self.state.judgement(judgement.uid)
@@ -364,6 +368,7 @@ class Desk:
     def questions(self, person: Person, form: QuestionsForm) -> Plain:
         """Questions; what only the owner may know is left out for others."""
         with self.state.lock:
+            self.queue.refresh()
             words = form.q.casefold().split()
             kept = [
                 one
@@ -385,7 +390,8 @@ class Desk:
 
     def _question(self, question: Question, person: Person) -> Plain:
         sees_all = person.role == "owner" or question.person == person.uid
-        documents = self.state.candidates.get(question.uid, {})
+        board = self.queue.boards.get(question.uid)
+        documents = () if board is None else board.documents
         shown: Plain = {
             "uid": question.uid,
             "text": question.text,
@@ -474,11 +480,8 @@ class Desk:
     def conflicts(self) -> Plain:
         """The pairs on which people differ and nobody has decided, side by side."""
         with self.state.lock:
-            return {"conflicts": [self._conflict(pair) for pair in self._conflicts()]}
-
-    def _conflicts(self) -> Iterator[Pair]:
-        # Of a document that the corpus has lost nobody can say anything.
-        return (pair for pair in conflicts(self.state) if pair[1] in self.documents)
+            self.queue.refresh()
+            return {"conflicts": [self._conflict(pair) for pair in conflicts(self.queue.boards)]}
 
     def _conflict(self, pair: Pair) -> Plain:
         question = self.state.questions[pair[0]]
@@ -488,7 +491,9 @@ class Desk:
             "document": self.document(pair[1]),
             "judgements": [
                 {"person": {"uid": uid, "name": people[uid].name}, **_said(judgement)}
-                for uid, judgement in verdicts(self.state, pair).items()
+                for uid, judgement in verdicts(
+                    self.state, pair[0], self.copies.all(pair[1])
+                ).items()
             ],
         }
 
@@ -510,7 +515,7 @@ class Desk:
             shown: Plain = {"totals": self._counts(person), "notices": list(self.remarks.values())}
             if person.role == "owner":
                 shown["agreement"] = self.agreement()
-                shown["totals"]["conflicts"] = sum(1 for _ in self._conflicts())
+                shown["totals"]["conflicts"] = sum(1 for _ in conflicts(self.queue.boards))
             return shown
 
 

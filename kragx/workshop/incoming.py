@@ -60,10 +60,13 @@ def incoming(
                 kept.append(_plain(gold))
             else:
                 judged.append(judgement)
-        made.append(_question(query, person, kept))
+        question = _question(query, person, kept)
+        made.append(question)
+        suggested = dict.fromkeys([*(one.document for one in judged), *question.sources])
         made += (
-            Candidate(question=query.id, document=one.document, origin="source", detail=person.name)
-            for one in judged
+            Candidate(question=query.id, document=document, origin="source", detail=person.name)
+            for document in suggested
+            if document in documents
         )
         made += judged
         n_judgements, n_kept = n_judgements + len(judged), n_kept + len(kept)

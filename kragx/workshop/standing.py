@@ -1,6 +1,6 @@
 """What all that people have said of a pair comes to."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,7 +33,28 @@ class Standing:
         return self.state in ("graded", "unusable")
 
 
-def standing(state: State, question: str, documents: Iterable[str]) -> Standing:
+def verdicts(state: State, question: str, documents: Iterable[str]) -> dict[str, Judgement]:
+    """What each person says now of a question and a document, by their uid.
+
+    "later" is no judgement, and takes none back. What a file says counts until a person has judged.
+
+    Args:
+        state: holds what was said.
+        question: its uid.
+        documents: the id of the document, and those of its copies.
+    """
+    newest: dict[str, Judgement] = {}
+    for document in documents:
+        for person, rows in state.judgements.get((question, document), {}).items():
+            row = next((one for one in reversed(rows) if one.kind != "later"), None)
+            if row is not None and (person not in newest or newest[person].at <= row.at):
+                newest[person] = row
+    files = {uid for uid in newest if uid in state.people and state.people[uid].role == "file"}
+    own = {uid: row for uid, row in newest.items() if uid not in files}
+    return own or newest
+
+
+def standing(state: State, question: str, documents: Collection[str]) -> Standing:
     """What counts of a question and a document.
 
     A decision, if there is one; else what all who judged agree on. "later" is no judgement.
@@ -43,19 +64,14 @@ def standing(state: State, question: str, documents: Iterable[str]) -> Standing:
         question: its uid.
         documents: the id of the document, and those of its copies.
     """
-    newest: dict[str, Judgement] = {}
+    newest = verdicts(state, question, documents)
     later: set[str] = set()
     decisions: list[Judgement] = []
     for document in documents:
         pair = (question, document)
         for person, rows in state.judgements.get(pair, {}).items():
-            if not rows:
-                continue
-            row = rows[-1]
-            if row.kind == "later":
+            if rows and rows[-1].kind == "later":
                 later.add(person)
-            elif person not in newest or newest[person].at <= row.at:
-                newest[person] = row
         decisions += state.decisions.get(pair, [])[-1:]
     by, put_off = frozenset(newest), frozenset(later)
     opinions = {(row.kind, row.grade) for row in newest.values()}

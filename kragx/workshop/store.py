@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from kragx.data.databases.database import Database
 
+_WAITS = (0.1, 0.5)  # seconds; somebody waits for the answer, and their page asks again
 _LOCK = 5707241103  # PostgreSQL's advisory lock of who adds rows
 
 
@@ -41,7 +42,7 @@ class Store:
 
         schema = tables.schema(self._schema or tables.USUAL)
         self._tables = schema.tables
-        self._database = Database(self.address, schema, self._make)
+        self._database = Database(self.address, schema, self._make, _WAITS)
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:

@@ -2,6 +2,10 @@
 
 import pytest
 
+from tests.judging.conftest import (  # a fixture where it is imported
+    database,  # noqa: F401
+    postgresql,  # noqa: F401
+)
 from tests.workshop.serving import opened, serving, started
 
 
@@ -11,10 +15,19 @@ def shop(tmp_path):
     return started(tmp_path)
 
 
+@pytest.fixture(params=["file", pytest.param("postgresql", marks=pytest.mark.integration)])
+def any_shop(request, tmp_path):
+    """The folder of a workshop whose database is a file, or PostgreSQL's."""
+    options = {}
+    if request.param == "postgresql":
+        options = {"database": request.getfixturevalue("database"), "schema": "shop"}
+    return started(tmp_path, **options)
+
+
 @pytest.fixture
-def desk(shop):
+def desk(any_shop):
     """Its desk."""
-    with opened(shop) as desk:
+    with opened(any_shop) as desk:
         yield desk
 
 

@@ -19,12 +19,19 @@ CORPUS = {
     "delivery": "배송은 주문한 날부터 이틀이 걸립니다.",
     "warranty": "The warranty covers two years.",
 }
+_SOURCES = {"sources": ["warranty"]}
 GOLD = (
-    {"query_id": "q1", "query": "환불은 며칠 안에 하나요?", "gold": [{"id": "refund", "grade": 2}]},
+    {
+        "query_id": "q1",
+        "query": "환불은 며칠 안에 하나요?",
+        "gold": [{"id": "refund", "grade": 2}],
+        "metadata": _SOURCES,
+    },
     {
         "query_id": "q2",
         "query": "배송은 얼마나 걸리나요?",
         "gold": [{"id": "delivery", "grade": 1}],
+        "metadata": _SOURCES,
     },
 )
 

@@ -30,6 +30,7 @@ class Database:
         address: where it is.
         schema: what it holds.
         make: whether it is made if it does not exist.
+        waits: seconds before a database server that is gone is asked again, each time.
 
     Attributes:
         read_only: whether there is no right to write.
@@ -39,8 +40,10 @@ class Database:
         DataError: it holds something else, or is of a later kragx.
     """
 
-    def __init__(self, address: Address, schema: Schema, make: bool) -> None:
-        self._address, self._schema = address, schema
+    def __init__(
+        self, address: Address, schema: Schema, make: bool, waits: Sequence[float] = _WAITS
+    ) -> None:
+        self._address, self._schema, self._waits = address, schema, waits
         self._lock = threading.Lock()
         try:
             self._connection, self.read_only, self._lacking = opened(address, schema, make=make)
@@ -58,7 +61,7 @@ class Database:
         work: Callable[[Connection], _Result],
         *,
         write: bool = False,
-        waits: Iterable[float] = _WAITS,
+        waits: Iterable[float] | None = None,
     ) -> _Result:
         """What a piece of work gives, all of which is done, or nothing.
 
@@ -68,7 +71,7 @@ class Database:
         Args:
             work: what is done with a connection, by one thread at a time.
             write: whether it writes.
-            waits: seconds before a server is asked again, each time.
+            waits: seconds before a server is asked again, each time; None for its own.
 
         Raises:
             StoreFailedError: it cannot be done.
@@ -76,7 +79,7 @@ class Database:
         if write and self.read_only:
             problem = f"the {self._schema.what} may only be read"
             raise StoreFailedError(problem, path=str(self._address))
-        left = iter(() if self._address.path else waits)
+        left = iter(() if self._address.path else self._waits if waits is None else waits)
         while True:
             try:
                 with self._lock, transaction(self._connection, write=write):

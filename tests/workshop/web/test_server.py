@@ -12,7 +12,7 @@ def test_the_way_of_a_grade(served):
     said = grade(pair["question"]["uid"], pair["document"]["id"], 3, spans=[[0, 2]], note="앞")
     status, answer = served.ask("POST", "/api/judgements", said, token=token)
     assert (status, answer["stored"]) == (200, True)
-    assert answer["next"]["pair"]["document"]["id"] != pair["document"]["id"]
+    assert answer["next"]["pair"]["question"]["uid"] != pair["question"]["uid"]
     assert answer["next"]["progress"]["mine"] == 1
     status, answer = served.ask("POST", "/api/undo", {"uid": new_uid()}, token=token)
     assert (status, answer["pair"]["document"]["id"]) == (200, pair["document"]["id"])

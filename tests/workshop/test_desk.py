@@ -1,0 +1,262 @@
+"""The desk: what people may ask and say, on a file and on PostgreSQL."""
+
+import threading
+
+import pytest
+
+from kragx.errors import UsageError
+from kragx.workshop.desk import ClashError, RefusedError, UnknownError
+from kragx.workshop.forms import (
+    DecisionForm,
+    DropForm,
+    JudgementForm,
+    NextForm,
+    PersonForm,
+    QuestionForm,
+    QuestionsForm,
+)
+from kragx.workshop.records import new_uid
+from tests.workshop.serving import grade, opened
+
+
+def said(question="q1", document="refund", number=3, **fields):
+    """A grade as the page sends it."""
+    return JudgementForm(**grade(question, document, number, **fields))
+
+
+def decided(number, **fields):
+    """A decision on a pair as the page sends it."""
+    return DecisionForm(**grade("q1", "refund", number, **fields))
+
+
+@pytest.fixture
+def people(desk):
+    """The owner and two annotators."""
+    return desk.owner(), desk.annotator("지민"), desk.annotator("서연")
+
+
+def test_people_keep_their_names_and_links(desk):
+    """The owner is one, an annotator of a name is one, however it is composed; links differ."""
+    owner, one = desk.owner(), desk.annotator("지민")
+    assert desk.owner() == owner
+    assert desk.annotator("\u110c\u1175\u1106\u1175\u11ab ") == one
+    assert desk.holder(desk.token(one)) == one
+    assert desk.holder(desk.token(owner)) == owner
+    assert len({desk.token(person) for person in desk.state.people.values()}) == 3
+    (file,) = [person for person in desk.state.people.values() if person.role == "file"]
+    assert desk.holder(desk.token(file)) is None
+    with pytest.raises(UsageError, match="annotator"):
+        desk.annotator(" ")
+
+
+def test_two_of_one_name_are_refused(desk):
+    """A name that is here cannot be taken again; one that has gone can."""
+    answer = desk.put_person(PersonForm(name="지민"))
+    with pytest.raises(ClashError, match="here already"):
+        desk.put_person(PersonForm(name="지민"))
+    uid = answer["people"][-1]["uid"]
+    desk.put_person(PersonForm(uid=uid, state="gone"))
+    desk.put_person(PersonForm(name="지민"))
+    with pytest.raises(ClashError):
+        desk.put_person(PersonForm(uid=uid, state="here"))
+    with pytest.raises(ClashError, match="annotator's"):
+        desk.put_person(PersonForm(uid=desk.owner().uid, state="gone"))
+
+
+def test_evidence_is_sorted_and_joined(desk, people):
+    """Stretches that touch or overlap become one; offsets are Python's characters."""
+    form = said(spans=[[4, 6], [0, 2], [1, 3], [6, 7]], note="앞 문장")
+    desk.judge(people[1], form)
+    stored = desk.state.judgement(form.uid)
+    assert (stored.spans, stored.note) == (((0, 3), (4, 7)), "앞 문장")
+
+
+def test_people_are_blind_to_each_other(desk, people):
+    """Nothing that an annotator may ask has another's grade, or what suggested a document."""
+    _, one, other = people
+    desk.judge(one, said(number=0, note="eleven"))
+    shown = [
+        desk.next(other),
+        desk.questions(other, QuestionsForm()),
+        desk.progress(other),
+        desk.me(other),
+    ]
+    text = repr(shown)
+    assert "eleven" not in text
+    for word in ("'retriever'", "'rank'", "'score'", "'agreement'"):
+        assert word not in text
+
+
+def test_a_conflict_is_decided_and_both_originals_stay(desk, people):
+    """Two who differ are shown side by side until somebody decides; undone, it is open again."""
+    owner, one, other = people
+    desk.judge(one, said(number=0, note="no"))
+    assert desk.conflicts() == {"conflicts": []}  # a file's grade is no second opinion
+    desk.judge(other, said(number=3))
+    (conflict,) = desk.conflicts()["conflicts"]
+    assert {vote["person"]["name"]: vote["grade"] for vote in conflict["judgements"]} == {
+        "지민": 0,
+        "서연": 3,
+    }
+    assert desk.decide(owner, decided(2))["conflicts"] == []
+    assert desk.state.newest(("q1", "refund"), one.uid).grade == 0
+    desk.undo(owner, new_uid())
+    assert len(desk.conflicts()["conflicts"]) == 1
+
+
+def test_agreement_by_hand(desk, people):
+    """Two who always agree on two pairs with two grades: alpha 1; of one pair nothing is known."""
+    _, one, other = people
+    desk.judge(one, said(number=0))
+    desk.judge(other, said(number=0))
+    assert desk.agreement() == {"value": None, "interval": None, "pairs": 1, "questions": 1}
+    desk.judge(one, said("q2", "delivery", 3))
+    desk.judge(other, said("q2", "delivery", 3))
+    assert desk.agreement() == {"value": 1.0, "interval": None, "pairs": 2, "questions": 2}
+
+
+def test_the_grade_a_person_changes_is_the_newer_one(desk, people):
+    """Two tabs: the second grade counts, undo in either takes it back, and then the first."""
+    _, one, _ = people
+    desk.judge(one, said(number=1))
+    desk.judge(one, said(number=3))
+    assert desk.state.newest(("q1", "refund"), one.uid).grade == 3
+    again = desk.undo(one, new_uid())
+    assert again["pair"]["mine"]["grade"] == 1
+    desk.undo(one, new_uid())
+    with pytest.raises(ClashError, match="nothing"):
+        desk.undo(one, new_uid())
+
+
+def test_an_undo_is_of_whose_it_is(desk, people):
+    """One's undo leaves the other's grade, and its uid is nobody else's."""
+    _, one, other = people
+    desk.judge(one, said(number=1))
+    desk.judge(other, said(number=1))
+    uid = new_uid()
+    desk.undo(one, uid)
+    assert desk.state.newest(("q1", "refund"), other.uid).grade == 1
+    with pytest.raises(ClashError):
+        desk.undo(other, uid)
+
+
+def test_a_uid_is_one_judgement(desk, people):
+    """The same again is stored once; another person's, or other words, are refused."""
+    _, one, other = people
+    form = said(number=1)
+    assert desk.judge(one, form)["stored"]
+    assert desk.judge(one, form)["stored"]
+    assert len(desk.state.history[one.uid]) == 1
+    with pytest.raises(ClashError):
+        desk.judge(other, form)
+    with pytest.raises(ClashError):
+        desk.judge(one, form.model_copy(update={"grade": 2}))
+
+
+def test_a_question_that_was_dropped_is_not_judged(desk, people):
+    """Who judges meanwhile is told; what was stored before may be repeated, and undone."""
+    owner, one, _ = people
+    form = said(number=1)
+    desk.judge(one, form)
+    desk.drop_question(owner, DropForm(uid="q1", why="twice"))
+    assert desk.judge(one, form)["stored"]
+    with pytest.raises(ClashError, match="dropped"):
+        desk.judge(one, said(number=2))
+    with pytest.raises(ClashError, match="dropped"):
+        desk.next(one, NextForm(question="q1"))
+    assert desk.undo(one, new_uid())["pair"]["question"]["uid"] == "q2"
+
+
+def test_questions_are_changed_by_their_writers_and_the_owner(desk, people):
+    """An annotator's own, not another's; the owner's every one. What is dropped stays listed."""
+    owner, one, other = people
+    mine = desk.put_question(one, QuestionForm(text=" 반품은? ", sources=["refund"]))["question"]
+    assert (mine["text"], mine["sources"]) == ("반품은?", ["refund"])
+    changed = QuestionForm(uid=mine["uid"], text="반품은 되나요?", query_type="lookup")
+    with pytest.raises(RefusedError):
+        desk.put_question(other, changed)
+    desk.put_question(one, changed)
+    desk.put_question(owner, changed.model_copy(update={"difficulty": "easy"}))
+    question = desk.state.questions[mine["uid"]]
+    assert (question.person, question.difficulty) == (one.uid, "easy")
+    with pytest.raises(RefusedError):
+        desk.drop_question(other, DropForm(uid=mine["uid"]))
+    desk.drop_question(one, DropForm(uid=mine["uid"]))
+    states = {q["uid"]: q["state"] for q in desk.questions(owner, QuestionsForm())["questions"]}
+    assert states == {"q1": "open", "q2": "open", mine["uid"]: "dropped"}
+
+
+def test_the_same_question_twice(desk, people):
+    """Sent again by the same person it is one; another person is told."""
+    _, one, other = people
+    form = QuestionForm(text="반품은 되나요?")
+    first = desk.put_question(one, form)
+    assert desk.put_question(one, form) == first
+    with pytest.raises(ClashError, match="same words"):
+        desk.put_question(other, form)
+
+
+def test_what_is_not_there_is_said(desk, people):
+    """An unknown question, document or source is no judgement of anything."""
+    _, one, _ = people
+    for form in (said("q9"), said(document="nothing")):
+        with pytest.raises(UnknownError):
+            desk.judge(one, form)
+    with pytest.raises(UnknownError):
+        desk.put_question(one, QuestionForm(text="x", sources=["nothing"]))
+    with pytest.raises(UnknownError):
+        desk.document("refund:0-1000")
+
+
+def test_a_stretch_of_a_document_is_a_document(desk, people):
+    """As gold sets name them: it can be judged, and its text is the stretch's."""
+    _, one, _ = people
+    assert desk.document("refund:0-3")["text"] == "환불은"
+    assert desk.judge(one, said(document="refund:0-3", spans=[[0, 2]]))["stored"]
+    with pytest.raises(UsageError, match="3 characters"):
+        desk.judge(one, said(document="refund:0-3", spans=[[0, 4]]))
+
+
+def test_the_leak_of_a_question(desk, people):
+    """What is copied from its source whole has 1; without sources there is none."""
+    owner = people[0]
+    desk.put_question(owner, QuestionForm(text="The warranty covers", sources=["warranty"]))
+    answer = desk.questions(owner, QuestionsForm())
+    assert [question["leak"] for question in answer["questions"]] == [0.0, 0.0, 1.0]
+    assert answer["leak"] == {"mean": pytest.approx(1 / 3), "target": None}
+
+
+def test_two_processes_see_each_other(any_shop):
+    """Two desks of one database: each reads what the other has written."""
+    with opened(any_shop) as one, opened(any_shop) as other:
+        person = one.annotator("지민")
+        other.state.refresh()
+        form = said(number=2)
+        one.judge(person, form)
+        other.state.refresh()
+        assert other.owner() == one.owner()
+        assert other.judge(person, form)["stored"]
+        assert len(other.state.history[person.uid]) == 1
+
+
+def test_many_at_once_lose_nothing(any_shop):
+    """Two desks, four people in a thread each: every grade is there once, for both."""
+    with opened(any_shop) as one, opened(any_shop) as other:
+        forms = {name: [said(number=n % 4) for n in range(10)] for name in "abcd"}
+        holders = {name: one.annotator(name) for name in forms}
+        other.state.refresh()
+
+        def judge(name):
+            for number, form in enumerate(forms[name]):
+                (one, other)[number % 2].judge(holders[name], form)
+
+        threads = [threading.Thread(target=judge, args=(name,)) for name in forms]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for desk in (one, other):
+            desk.state.refresh()
+            for name, own in forms.items():
+                history = desk.state.history[holders[name].uid]
+                assert sorted(row.uid for row in history) == sorted(form.uid for form in own)
