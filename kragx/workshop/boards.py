@@ -13,6 +13,7 @@ from kragx.data import Doc
 from kragx.metrics import Bools, Floats, Ints, MetricSpec, parse
 from kragx.workshop.duplicates import Copies
 from kragx.workshop.records import Candidate, Question
+from kragx.workshop.scale import gold_grade
 from kragx.workshop.standing import Standing, standing
 from kragx.workshop.state import State
 
@@ -25,7 +26,7 @@ class Plan:
         metric: what the retrievers are compared by.
         retrievers: by name, what their answers depend on (a hash); an answer of another is old.
         depth: so many documents of each retriever's answer are suggested.
-        top: the highest grade.
+        top: the highest grade that people give.
         twice: the share of pairs that two people judge.
         random: the share of pairs that are judged whatever they could change.
     """
@@ -36,6 +37,11 @@ class Plan:
     top: int = 3
     twice: float = 0.2
     random: float = 0.1
+
+    @property
+    def gold_top(self) -> int:
+        """The highest grade in a gold file."""
+        return int(gold_grade(self.top, self.top))
 
 
 def chance(*parts: str) -> float:
@@ -64,6 +70,7 @@ class Board:
         random: (d) whether it is judged whatever it could change.
         twice: (d) whether two people judge it.
         judged: (d) whether a person has judged it, and not only a file.
+        top: the highest grade that people give.
     """
 
     question: Question
@@ -76,6 +83,7 @@ class Board:
     random: Bools
     twice: Bools
     judged: Bools
+    top: int
 
     @classmethod
     def of(
@@ -103,6 +111,7 @@ class Board:
         }
         answered = np.array([uid in empty for uid in uids], bool)
         places: dict[str, list[tuple[int, int]]] = {}
+        suggested: set[str] = set()
 
         def take(row: Candidate) -> None:
             number = uids.get(row.uid)
@@ -111,14 +120,16 @@ class Board:
             if number is not None:
                 answered[number] = True
             if row.document in docs:
-                own = places.setdefault(copies.first(row.document), [])
+                first = copies.first(row.document)
+                own = places.setdefault(first, [])
+                if row.origin != "search":
+                    suggested.add(first)
                 if number is not None and row.rank is not None:
                     own.append((number, row.rank))
 
         for rows in state.candidates.get(question.uid, {}).values():
             for row in rows:
                 take(row)
-        suggested = set(places)
         for document in state.judged.get(question.uid, ()):
             pair = (question.uid, document)
             said = any(state.judgements.get(pair, {}).values()) or state.decisions.get(pair)
@@ -152,6 +163,7 @@ class Board:
             ),
             np.array([chance(question.uid, own, "twice") < plan.twice for own in documents], bool),
             np.array([bool(own.by - files) for own in standings], bool),
+            plan.top,
         )
 
     @cached_property
@@ -161,8 +173,10 @@ class Board:
 
     @cached_property
     def grades(self) -> Floats:
-        """(d) the grades; 0 of what is unusable, and of what is not known."""
-        return np.array([own.grade or 0 if own.is_known else 0 for own in self.standings], float)
+        """(d) the grades in a gold file; 0 of what is unusable, and of what is not known."""
+        return np.array(
+            [gold_grade(own.grade or 0, self.top) if own.is_known else 0 for own in self.standings]
+        )
 
     @property
     def has_relevant(self) -> bool:

@@ -108,7 +108,7 @@ def reckon(boards: Sequence[Board], plan: Plan, rule: Rule | None) -> Reckoning:
         return Reckoning(Outlook("unknown", why="retrievers"))
     asked = [board for board in boards if board.question.answerable is not False]
     compared = [board for board in asked if board.is_compared and board.documents]
-    chances = _chances(compared, plan.top)
+    chances = _chances(compared, plan.gold_top)
     if not compared:
         return Reckoning(Outlook("unknown", why="answers" if asked else "questions"))
     field = _field(compared, rule)
@@ -139,7 +139,7 @@ def _simulated(
     width = field.left.shape[1]
     likely = _padded([reckoning.chances[_class(board)] for board in boards], width)
     times = _times(boards, rule, reckoning, plan.random, width)
-    needed = pairs_needed(field, times, likely, range(plan.top + 1))
+    needed = pairs_needed(field, times, likely, range(plan.gold_top + 1))
     low, about, high = (_rounded(needed[at]) for at in (0, len(needed) // 2, -1))
     return Outlook("open", about, low, high)
 

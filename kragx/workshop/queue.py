@@ -90,7 +90,7 @@ class Queue:
         self.empty: set[str] = set()
         self.boards: dict[str, Board] = {}
         self.reckoning = Reckoning(Outlook("unknown", why="retrievers"))
-        self._rule = Rule.of(self.plan.metric, self.plan.top)
+        self._rule = Rule.of(self.plan.metric, self.plan.gold_top)
         self._background = background
         self._is_reckoning = False
         self._reckoned_at = -1

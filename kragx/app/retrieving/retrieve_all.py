@@ -136,6 +136,47 @@ def _read(name: str, config: RetrieverConfig) -> Run:
     return replace(run, name=name, settings=config.settings)
 
 
+def asker(name: str, config: RetrieverConfig) -> Callable[[GoldDataset], Run]:
+    """Something that asks one retriever again and again; it is made once, at the first time.
+
+    Questions are asked once, without a warm-up: it is of what is found, not of times. It raises
+    what `retrieve_all` does.
+    """
+    made: list[tuple[Any, dict[str, Any]]] = []
+    read: list[Run] = []
+
+    def ask(dataset: GoldDataset) -> Run:
+        if config.factory is None:
+            read[:] = read or [_read(name, config)]
+            return read[0]
+        if not made:
+            problems: list[str] = []
+            makers = _makers(name, config, problems)
+            if problems:
+                raise UsageError("\n".join(problems))
+            made.append(_made(name, config, makers))
+        retriever, options = made[0]
+        once = {"progress": False, "warmup": 0, "repeat": 1, "on_error": "record"}
+        return retrieve(retriever, dataset, **options | once)
+
+    return ask
+
+
+def _made(
+    name: str, config: RetrieverConfig, makers: Sequence[Callable[[], Any]]
+) -> tuple[Any, dict[str, Any]]:
+    """A retriever, and how it is asked."""
+    make_retriever, *make_callbacks = makers
+    retriever = make_retriever()
+    if not is_retriever(retriever):
+        raise UsageError(
+            f"{config.factory} made a {type(retriever).__name__}, which cannot be asked; "
+            "it must be a LangChain retriever or runnable, or a function"
+        )
+    callbacks = [make() for make in make_callbacks]
+    return retriever, config.asking() | {"name": name, "callbacks": callbacks}
+
+
 def _asked(
     name: str,
     config: RetrieverConfig,
@@ -146,18 +187,8 @@ def _asked(
     file: str,
 ) -> tuple[Run, Kept]:
     """What a retriever answers to every question that it has not answered yet, and those it has."""
-    make_retriever, *make_callbacks = makers
-    retriever = make_retriever()
-    if not is_retriever(retriever):
-        raise UsageError(
-            f"{config.factory} made a {type(retriever).__name__}, which cannot be asked; "
-            "it must be a LangChain retriever or runnable, or a function"
-        )
-    options = config.asking() | {
-        "name": name,
-        "progress": progress,
-        "callbacks": [make() for make in make_callbacks],
-    }
+    retriever, options = _made(name, config, makers)
+    options["progress"] = progress
     kept = Kept(0, len(dataset))
     if keeping is None:
         run = retrieve(retriever, dataset, **options)

@@ -1,0 +1,26 @@
+"""The retrievers of a config as a workshop asks them."""
+
+from pathlib import Path
+
+from kragx.app.config import load
+from kragx.app.retrieving.fingerprint import Fingerprints
+from kragx.app.retrieving.retrieve_all import asker
+from kragx.metrics import MetricSpec
+from kragx.workshop.deciding import deciding_metric
+from kragx.workshop.suggestions import Source
+
+
+def sources(path: Path) -> tuple[list[Source], MetricSpec]:
+    """What suggests documents, and the metric that it is compared by.
+
+    Nothing is loaded or asked yet.
+
+    Raises:
+        DataError, ConfigError: the config cannot be read, or holds mistakes.
+    """
+    config = load(path)
+    fingerprints = Fingerprints(path.resolve().parent)
+    return [
+        Source(name, fingerprints.of(own).keys[0], asker(name, own))
+        for name, own in config.retrievers.items()
+    ], deciding_metric(config.metrics or ())

@@ -1,0 +1,225 @@
+"""What is suggested for a question: what retrievers find, what it was made from, what lies beside.
+
+Stored as candidates, once: a retriever is asked again only for a question whose text has changed,
+or when something that its answers depend on has (`boards.asking_uid`).
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
+from kragx.errors import KragxError
+from kragx.evaluation.retriever_adapters import start_daemon
+from kragx.workshop.boards import asking_uid
+from kragx.workshop.queue import Queue
+from kragx.workshop.records import Candidate, Question
+
+_AT_ONCE = 25
+"""After so many questions the answers are stored, so that judging can begin."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A retriever that suggests documents.
+
+    Attributes:
+        name: of the retriever.
+        key: a hash of what its answers depend on.
+        ask: gets the answers to some questions; what fails stands in the run.
+    """
+
+    name: str
+    key: str
+    ask: Callable[[GoldDataset], Run]
+
+
+class Suggester:
+    """Keeps the candidates of all open questions complete.
+
+    Args:
+        queue: whose workshop, corpus and plan it is.
+        sources: the retrievers; those that the plan has.
+        say: is told, by name of a retriever, what went wrong or is worth knowing; "" when it is
+            over.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        sources: Sequence[Source],
+        say: Callable[[str, str], object] = lambda name, remark: None,
+    ) -> None:
+        self._queue, self._sources, self._say = queue, sources, say
+        self._state, self._docs = queue.state, queue.docs
+        self._beside = _Neighbours(queue.docs)
+        self._of_text: dict[str, str] = {}
+        self._tried: set[str] = set()
+        self._position = 0
+        self._wake = threading.Event()
+        self._failed: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        self._lost: defaultdict[str, dict[str, None]] = defaultdict(dict)
+
+    def start(self) -> None:
+        """Work in a thread that ends with the process: now, and whenever it is woken."""
+        self._wake.set()
+
+        def work() -> None:
+            while self._wake.wait():
+                self._wake.clear()
+                self.run()
+
+        start_daemon(work)
+
+    def wake(self, *_: object) -> None:
+        """Say that a question has come, or was changed, or that something was judged."""
+        self._wake.set()
+
+    def run(self) -> None:
+        """Suggest whatever is to be suggested of what was said since the last time."""
+        with self._state.lock:
+            self._queue.refresh()
+            news = dict.fromkeys(self._state.touched[self._position :])
+            self._position = len(self._state.touched)
+            questions = [self._state.questions[uid] for uid in news if uid in self._state.questions]
+            questions = [question for question in questions if question.state == "open"]
+            self._state.add([row for one in questions for row in self._at_hand(one)])
+        for source in self._sources:
+            todo = [one for one in questions if self._is_open(one, source)]
+            for first in range(0, len(todo), _AT_ONCE):
+                if not self._ask(source, todo[first : first + _AT_ONCE]):
+                    break
+
+    def _at_hand(self, question: Question) -> Iterator[Candidate]:
+        """What a question was made from, and what lies beside its gold."""
+        board = self._queue.boards.get(question.uid)
+        known = set(self._state.candidates.get(question.uid, ()))
+        gold = [str(item["id"]) for item in question.gold if item.get("id")]
+        if board is not None:
+            gold += [own for own, grade in zip(board.documents, board.grades) if grade > 0]
+        beside = [near for document in gold for near in self._beside.of(document)]
+        for origin, documents in (("source", [*question.sources, *gold]), ("neighbour", beside)):
+            for document in documents:
+                if document in self._docs and document not in known:
+                    known.add(document)
+                    yield Candidate(question=question.uid, document=document, origin=origin)
+
+    def _is_open(self, question: Question, source: Source) -> bool:
+        uid = asking_uid(question, source.name, source.key)
+        if uid in self._tried:
+            return False
+        self._tried.add(uid)
+        with self._state.lock:
+            rows = self._state.candidates.get(question.uid, {}).values()
+            return not any(row.uid == uid for of_document in rows for row in of_document)
+
+    def _ask(self, source: Source, questions: Sequence[Question]) -> bool:
+        """Store the answers to some questions; False if it cannot be asked at all."""
+        dataset = GoldDataset(tuple(Query(one.uid, one.text) for one in questions))
+        try:
+            run = source.ask(dataset)
+        except KragxError as error:
+            self._say(source.name, f"cannot be asked: {error}")
+            return False
+        except Exception as error:  # a user's module may raise anything when it is loaded
+            self._say(source.name, f"cannot be asked: {type(error).__name__}: {error}")
+            return False
+        rows: list[Candidate] = []
+        for question in questions:
+            own = run.results.get(question.uid, Retrieved(error="it has no answer"))
+            if own.error is not None:
+                self._failed[source.name][question.uid] = own.error
+                continue
+            self._failed[source.name].pop(question.uid, None)
+            found = list(self._candidates(source, question, own))
+            rows += found
+            if not found:
+                uid = asking_uid(question, source.name, source.key)
+                self._queue.answered_with_nothing(question.uid, uid)
+        self._state.add(rows)
+        self._say(source.name, self._remark(source.name))
+        return True
+
+    def _candidates(
+        self, source: Source, question: Question, answer: Retrieved
+    ) -> Iterator[Candidate]:
+        uid = asking_uid(question, source.name, source.key)
+        for rank, doc in enumerate(answer.documents[: self._queue.plan.depth], start=1):
+            document = self._in_corpus(doc)
+            if document is None:
+                self._lost[source.name][doc.id or (doc.text or "")[:40]] = None
+                continue
+            yield Candidate(
+                uid=uid,
+                question=question.uid,
+                document=document,
+                origin="retriever",
+                detail=source.name,
+                rank=rank,
+                score=doc.score,
+            )
+
+    def _in_corpus(self, doc: Doc) -> str | None:
+        """The id of a document in the corpus; None if that has another text, and nothing like it.
+
+        A retriever may put a heading before a text, or cut it; what it says of an id is believed
+        as long as one of the two texts holds the other.
+        """
+        own = self._docs.get(doc.id) if doc.id is not None else None
+        text = None if doc.text is None else normalise(doc.text)
+        if own is not None:
+            known = normalise(own.text or "")
+            if text is None or (text and (text in known or (known and known in text))):
+                return doc.id
+        if text is None:
+            return None
+        if not self._of_text:
+            for doc_id, one in self._docs.items():
+                self._of_text.setdefault(normalise(one.text or ""), doc_id)
+        return self._of_text.get(text) if text else None
+
+    def _remark(self, name: str) -> str:
+        remarks = []
+        if failed := self._failed[name]:
+            question, error = next(iter(failed.items()))
+            remarks.append(f"failed for {len(failed)} questions ({question!r}: {error})")
+        if lost := self._lost[name]:
+            remarks.append(
+                f"{len(lost)} documents that it found are not in the corpus, by id or by text "
+                f"(the first: {next(iter(lost))!r}); was it made from another one?"
+            )
+        return "; ".join(remarks)
+
+
+class _Neighbours:
+    """The chunks before and after each: of the same source by offsets, else in the corpus's order.
+
+    Args:
+        docs: the corpus. A document's source is ``metadata.source``; without one, or alone of its
+            source, it is whole, and has no neighbours.
+    """
+
+    def __init__(self, docs: Mapping[str, Doc]) -> None:
+        of_source: defaultdict[str, list[str]] = defaultdict(list)
+        for doc_id, doc in docs.items():
+            source = doc.metadata.get("source")
+            if isinstance(source, str):
+                of_source[source].append(doc_id)
+        self._chunks: dict[str, list[str]] = {}
+        self._place: dict[str, tuple[str, int]] = {}
+        for source, chunks in of_source.items():
+            starts = [docs[one].metadata.get("start") for one in chunks]
+            order = list(range(len(chunks)))
+            if all(isinstance(start, int) for start in starts):
+                order.sort(key=lambda number: int(starts[number] or 0))
+            self._chunks[source] = [chunks[number] for number in order]
+            self._place.update((one, (source, n)) for n, one in enumerate(self._chunks[source]))
+
+    def of(self, document: str) -> list[str]:
+        """The chunk before and the chunk after, where there are any."""
+        if document not in self._place:
+            return []
+        source, place = self._place[document]
+        chunks = self._chunks[source]
+        return [*chunks[max(0, place - 1) : place], *chunks[place + 1 : place + 2]]
