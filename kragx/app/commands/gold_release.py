@@ -1,0 +1,46 @@
+"""`kragx gold release`: the next version of a workshop's gold set."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kragx.app.commands import options as opt
+from kragx.app.commands.output import show
+
+
+def release(
+    folder: Annotated[Path, opt.argument(metavar="FOLDER", help="That kragx gold start made.")],
+    note: Annotated[str, typer.Option(help="What this version is for; goes into its notes.")] = "",
+    allow_undecided: Annotated[
+        bool,
+        typer.Option(
+            "--allow-undecided",
+            help="Take questions, too, on some of whose documents people differ, without these.",
+        ),
+    ] = False,
+    format: opt.TableOrJson = "table",  # noqa: A002
+) -> None:
+    """Write what is ready as a gold file that never changes.
+
+    With it come notes for people (.md) and its name, version and hash (.release.json). What is not
+    ready is left out and named; where nothing has changed, nothing is written.
+    """
+    from kragx.workshop.duplicates import Copies
+    from kragx.workshop.folder import Workshop
+    from kragx.workshop.releases import release as write
+    from kragx.workshop.state import State
+
+    workshop = Workshop.open(folder)
+    with workshop.store() as store:
+        state = State(store)
+        owners = (own.uid for own in state.people.values() if own.role == "owner")
+        outcome = write(
+            workshop,
+            state,
+            Copies(workshop.documents),
+            person=next(owners, ""),
+            note=note,
+            allow_undecided=allow_undecided,
+        )
+    show(format, outcome.describe, outcome.to_dict)

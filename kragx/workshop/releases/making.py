@@ -1,0 +1,259 @@
+"""What a release would hold: the questions that are ready, and which are not, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kragx.data import Doc, Gold, GoldDataset, Mender, Query
+from kragx.data.gold import as_gold
+from kragx.data.source import contradictions
+from kragx.workshop.conflicts import verdicts
+from kragx.workshop.duplicates import Copies
+from kragx.workshop.records import Judgement, Question
+from kragx.workshop.scale import gold_grade
+from kragx.workshop.state import State
+
+Reason = Literal[
+    "not judged", "nothing relevant", "undecided", "contradiction", "not in corpus", "broken"
+]
+
+REASONS: Mapping[Reason, str] = {
+    "not judged": "nobody has judged a document for it",
+    "nothing relevant": "no document that was judged answers it; go on, or mark it as unanswerable",
+    "undecided": "people differ, and nobody has decided",
+    "contradiction": "it is marked as unanswerable, but a document answers it",
+    "not in corpus": "a document that answers it is not in the corpus any more (kragx gold move)",
+    "broken": "gold that came with it from a file contradicts what was judged",
+}
+"""Why a question is not ready."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A question that is not ready.
+
+    Attributes:
+        question: its uid.
+        text: what it asks.
+        reason: why; `REASONS` says it in words.
+        documents: which documents it is about.
+    """
+
+    question: str
+    text: str
+    reason: Reason
+    documents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a release would hold.
+
+    Attributes:
+        queries: the questions that are ready, with their gold.
+        left_out: the questions that are not.
+        n_disputed: documents that people differ on, left out of questions that are in.
+    """
+
+    queries: tuple[Query, ...]
+    left_out: tuple[LeftOut, ...]
+    n_disputed: int = 0
+
+    def dataset(self, name: str, version: str) -> GoldDataset:
+        """The gold set; a `DataError` if no question is ready."""
+        return GoldDataset(self.queries, name, version=version)
+
+
+def ready(
+    state: State,
+    documents: Mapping[str, Doc],
+    copies: Copies,
+    top: int,
+    *,
+    allow_undecided: bool = False,
+) -> Ready:
+    """The gold that people's judgements come to.
+
+    A document's grade is what is decided, else what all who judged it say; grades that mean the
+    same in a gold file are no disagreement. "unusable" is no gold of any grade. Copies are one gold
+    item with alternatives.
+
+    Args:
+        state: what people said; its lock is held.
+        documents: of the corpus.
+        copies: of its documents.
+        top: the highest grade of the scale.
+        allow_undecided: take questions, too, on some of whose documents people differ, without
+            these documents.
+    """
+    of_question: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for uid, document in dict.fromkeys([*state.judgements, *state.decisions]):
+        of_question[uid][copies.first(document)].append(document)
+    queries: list[Query] = []
+    left_out: list[LeftOut] = []
+    n_disputed = 0
+    for question in state.open_questions():
+        groups = of_question.get(question.uid, {})
+        said = {first: _said(state, question.uid, group, top) for first, group in groups.items()}
+        made = _made(question, said, documents, copies, top, allow_undecided)
+        if isinstance(made, LeftOut):
+            left_out.append(made)
+        else:
+            queries.append(made)
+            n_disputed += sum(_grade(rows, top) == "disputed" for rows in said.values())
+    return Ready(tuple(queries), tuple(left_out), n_disputed)
+
+
+def _said(state: State, question: str, documents: Sequence[str], top: int) -> list[Judgement]:
+    """What counts of a document and its copies: what each person says, newest of all.
+
+    What was decided stands alone, beside those who say the same, as they may have marked evidence.
+    """
+    newest: dict[str, Judgement] = {}
+    for document in documents:
+        for person, row in verdicts(state, (question, document)).items():
+            if person not in newest or newest[person].at <= row.at:
+                newest[person] = row
+    decided = [row for own in documents for row in state.decisions.get((question, own), [])[-1:]]
+    if not decided:
+        return list(newest.values())
+    last = max(decided, key=lambda row: row.at)
+    return [last, *(row for row in newest.values() if _grade([row, last], top) != "disputed")]
+
+
+def _grade(rows: Sequence[Judgement], top: int) -> float | Literal["disputed"] | None:
+    """The grade in a gold file; None where nobody has given one."""
+    grades = {None if row.grade is None else gold_grade(row.grade, top) for row in rows}
+    return "disputed" if len(grades) > 1 else next(iter(grades), None)
+
+
+def _made(
+    question: Question,
+    said: Mapping[str, Sequence[Judgement]],
+    documents: Mapping[str, Doc],
+    copies: Copies,
+    top: int,
+    allow_undecided: bool,
+) -> Query | LeftOut:
+    """A question as a gold file holds it, or why it is not ready."""
+
+    def without(reason: Reason, *documents: str) -> LeftOut:
+        return LeftOut(question.uid, question.text, reason, documents)
+
+    grades = {first: _grade(rows, top) for first, rows in said.items() if rows}
+    disputed = [first for first, grade in grades.items() if grade == "disputed"]
+    if disputed and not allow_undecided:
+        return without("undecided", *disputed)
+    golds = [as_gold(item, Mender(), strings=False) for item in question.gold]
+    golds = [gold for gold in golds if gold.id is None or copies.first(gold.id) not in grades]
+    lost = []
+    for first, grade in grades.items():
+        if isinstance(grade, float):
+            gold = _gold(first, grade, said[first], documents, copies)
+            golds += [] if gold is None else [gold]
+            lost += [first] if gold is None and grade > 0 else []
+    relevant = [gold.id or gold.text or "" for gold in golds if gold.grade > 0]
+    if lost:
+        return without("not in corpus", *lost)
+    if question.answerable is False and relevant:
+        return without("contradiction", *relevant)
+    if question.answerable is not False and not relevant:
+        if disputed:
+            return without("undecided", *disputed)
+        return without("nothing relevant" if golds or grades else "not judged")
+    query = _query(question, sorted(golds, key=lambda gold: (-gold.grade, gold.id or "")))
+    return without("broken") if any(contradictions(query)) else query
+
+
+def _gold(
+    first: str,
+    grade: float,
+    rows: Sequence[Judgement],
+    documents: Mapping[str, Doc],
+    copies: Copies,
+) -> Gold | None:
+    """The gold item of a document and its copies; None if none is in the corpus any more.
+
+    Evidence that people marked is its text, with its place in the document; of several stretches
+    that which holds them all, with each in the metadata.
+    """
+    marked = [row for row in rows if row.spans and grade > 0]
+    newest = max(marked, key=lambda row: row.at, default=None)
+    document = first if newest is None else newest.document
+    members = (document, *copies.all(document))
+    texts = {own: documents[own].text or "" for own in members if own in documents}
+    if document not in texts:
+        document, newest = next(iter(texts), ""), None
+    if not document:
+        return None
+    text = texts[document]
+    metadata: dict[str, Any] = {}
+    if newest is not None:
+        spans = sorted((start, end) for start, end in newest.spans if text[start:end].strip())
+        if spans:
+            start, end = spans[0][0], min(len(text), max(end for _, end in spans))
+            metadata = {"source": document, "start": start, "end": end}
+            if len(spans) > 1:
+                metadata["evidence"] = [list(span) for span in spans]
+            text = text[start:end]
+    others = [
+        Doc(own, (text if text in whole else whole) or None)
+        for own, whole in texts.items()
+        if own != document
+    ]
+    return Gold(document, text if text.strip() else None, grade, tuple(others), metadata)
+
+
+def _query(question: Question, golds: Sequence[Gold]) -> Query:
+    metadata = dict(question.metadata)
+    expected = metadata.pop("expected_doc_types", ())
+    own = {"difficulty": question.difficulty, "sources": list(question.sources) or None}
+    return Query(
+        question.uid,
+        question.text,
+        tuple(golds),
+        query_type=question.query_type,
+        expected_doc_types=tuple(map(str, expected)),
+        answerable=question.answerable,
+        reference=question.reference,
+        metadata={**{name: value for name, value in own.items() if value is not None}, **metadata},
+    )
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one person has done, as it counts now.
+
+    Attributes:
+        name: theirs.
+        role: ``owner``, ``annotator``, or ``file`` for a file that judgements came from.
+        graded, unusable, later: pairs, by what they say of them now.
+        decided: pairs that they have settled.
+    """
+
+    name: str
+    role: str
+    graded: int
+    unusable: int
+    later: int
+    decided: int
+
+
+def shares(state: State) -> Iterator[Share]:
+    """Yield who judged how much of the open questions, in the order in which they came."""
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    open_uids = {question.uid for question in state.open_questions()}
+    for (question, _), people in state.judgements.items():
+        for uid, rows in people.items() if question in open_uids else ():
+            if rows:
+                counts[uid][rows[-1].kind] += 1
+    for (question, _), rows in state.decisions.items():
+        if rows and question in open_uids:
+            counts[rows[-1].person]["decided"] += 1
+    for person in state.people.values():
+        if own := counts.get(person.uid):
+            numbers = (own[kind] for kind in ("grade", "unusable", "later", "decided"))
+            yield Share(person.name, person.role, *numbers)

@@ -1,0 +1,132 @@
+"""What the next release would be: its number, its gold set, and what changed since the last."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kragx.data import GoldDataset
+from kragx.data.gold_diff import GoldDiff, diff_gold
+from kragx.data.reading import read_dataset
+from kragx.plain import HIDDEN
+from kragx.printing import Result
+from kragx.workshop.conflicts import Alpha, agreement
+from kragx.workshop.duplicates import Copies
+from kragx.workshop.folder import Workshop
+from kragx.workshop.releases.making import REASONS, Ready, Share, ready, shares
+from kragx.workshop.state import State
+
+_FILE = re.compile(r"gold_v([1-9][0-9]{0,8})\.jsonl")
+
+
+@dataclass(frozen=True)
+class Next(Result):
+    """What the next release would be.
+
+    Attributes:
+        version: its number.
+        dataset: its gold set; None where no question is ready.
+        content: what is ready, and what is not.
+        previous: the version before it, of those whose files are in the folder.
+        diff: what changed since.
+        missing: the file of a later release that is not in the folder.
+        is_same: whether nothing has changed since the last release.
+        shares: who judged how much.
+        alpha: how far people agree.
+        top: the highest grade of the scale.
+    """
+
+    version: int
+    dataset: GoldDataset | None = field(metadata=HIDDEN)
+    content: Ready = field(metadata=HIDDEN)
+    previous: str | None
+    diff: GoldDiff | None
+    missing: str | None
+    is_same: bool
+    shares: tuple[Share, ...]
+    alpha: Alpha
+    top: int
+
+    also_plain = ("n_questions", "n_gold", "lacks")
+
+    @property
+    def n_questions(self) -> int:
+        """How many questions are ready."""
+        return len(self.content.queries)
+
+    @property
+    def n_gold(self) -> int:
+        """How many gold items above grade 0 they have."""
+        return sum(gold.grade > 0 for query in self.content.queries for gold in query.gold)
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What it lacks, a sentence each."""
+        counts = Counter(own.reason for own in self.content.left_out)
+        lines = [f"questions left out: {number}, {REASONS[why]}" for why, number in counts.items()]
+        gone = {own.query_id for own in self.diff.dropped} if self.diff else set()
+        if again := sum(own.question in gone for own in self.content.left_out):
+            lines.append(f"of these {self.previous} has {again}")
+        if self.content.n_disputed:
+            lines.append(f"documents left out: {self.content.n_disputed}, {REASONS['undecided']}")
+        if later := sum(own.later for own in self.shares):
+            lines.append(f"pairs that were put off (later): {later}")
+        if self.missing is not None:
+            lines.append(f"{self.missing} is not in this folder, so nothing is held against it")
+        return tuple(lines)
+
+
+def next_release(
+    workshop: Workshop, state: State, copies: Copies, *, allow_undecided: bool = False
+) -> Next:
+    """What a release would hold now.
+
+    Args:
+        workshop: its folder.
+        state: what its database holds; its lock is held.
+        copies: of its corpus.
+        allow_undecided: as of `ready`.
+
+    Raises:
+        DataError: a release that is there was changed.
+    """
+    settings, folder = workshop.settings, workshop.folder
+    top = max(settings.scale)
+    content = ready(state, workshop.documents, copies, top, allow_undecided=allow_undecided)
+    rows = {row.version: row for row in state.releases}
+    there = dict(_files(folder))
+    version = max([0, *rows, *there]) + 1
+    last = rows.get(max(rows, default=0))
+    dataset = content.dataset(settings.name, f"v{version}") if content.queries else None
+    unwritten = last if last is not None and last.version not in there else None
+    if unwritten and dataset and unwritten.hash == dataset.content_hash:
+        version = unwritten.version  # its writer was killed, or wrote it into another folder
+        dataset, unwritten = replace(dataset, version=f"v{version}"), None
+    before = max((number for number in there if number < version), default=None)
+    previous = None if before is None else read_dataset(there[before])
+    return Next(
+        version=version,
+        dataset=dataset,
+        content=content,
+        previous=None if before is None else f"v{before}",
+        diff=None if previous is None or dataset is None else diff_gold(previous, dataset),
+        missing=None if unwritten is None else unwritten.file,
+        is_same=(
+            previous is not None
+            and dataset is not None
+            and previous.content_hash == dataset.content_hash
+        ),
+        shares=tuple(shares(state)),
+        alpha=agreement(state, top),
+        top=top,
+    )
+
+
+def _files(folder: Path) -> Iterator[tuple[int, Path]]:
+    """The releases that are in a folder."""
+    for path in sorted(folder.iterdir()):
+        if match := _FILE.fullmatch(path.name):
+            yield int(match[1]), path

@@ -1,0 +1,226 @@
+"""`release`: the next version of a gold set is written, and never changes.
+
+The database gives the number: of two who release at once, one gets the next. Then the files appear,
+each whole, the gold file last: without it there is no release. Whoever was killed in between is
+taken up by the next call, which writes the same version if nothing has changed since.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kragx.data import GoldDataset
+from kragx.data.formats.gold import write_gold
+from kragx.data.formats.jsonl import flush, open_text, refused, to_json
+from kragx.data.reading import read_dataset
+from kragx.data.released import ENDING
+from kragx.data.validation import Validation, validate
+from kragx.errors import DataError, UsageError
+from kragx.printing import Line, Part, Result, counted, warning
+from kragx.workshop import records
+from kragx.workshop.duplicates import Copies
+from kragx.workshop.folder import Workshop
+from kragx.workshop.releases.making import LeftOut
+from kragx.workshop.releases.next import Next, next_release
+from kragx.workshop.releases.notes import notes
+from kragx.workshop.state import State
+
+_STALE = 3600
+"""Seconds after which nobody is writing any more."""
+
+
+@dataclass(frozen=True)
+class Released(Result):
+    """A release, or that none was made.
+
+    Attributes:
+        version: as results name it; None if nothing was made.
+        file: the gold file; of the last release if nothing was made.
+        hash: of its content.
+        n_questions, n_gold: what it holds; gold items above grade 0.
+        changes: what changed since the release before, in a sentence.
+        lacks: what it lacks.
+        left_out: the questions that are not in it.
+        validation: what `kragx gold validate` finds in it.
+    """
+
+    version: str | None
+    file: Path
+    hash: str
+    n_questions: int
+    n_gold: int
+    changes: str
+    lacks: tuple[str, ...]
+    left_out: tuple[LeftOut, ...]
+    validation: Validation | None = None
+
+    def describe(self) -> Iterator[Part]:
+        """What was released, what changed, and what is not in it."""
+        if self.version is None:
+            yield Line(f"nothing has changed since {self.file.name}; no release is made")
+        else:
+            yield Line(
+                f"released {self.version}: {self.file}, {self.n_questions} questions, "
+                f"{self.n_gold} gold items, sha256 {self.hash[:12]}",
+                "bold",
+            )
+            yield Line(self.changes)
+        yield from map(warning, self.lacks)
+        if self.validation is not None:
+            counts = {
+                "errors": self.validation.n_errors,
+                "warnings": self.validation.n_warnings,
+            }
+            yield Line(f"kragx gold validate: {counted(counts)}")
+        if self.version is not None:
+            yield Line(f"all of it: {self.file.with_suffix('.md')}", "dim")
+
+
+def release(
+    workshop: Workshop,
+    state: State,
+    copies: Copies,
+    *,
+    person: str = "",
+    note: str = "",
+    allow_undecided: bool = False,
+) -> Released:
+    """Write the next release: gold_vN.jsonl, gold_vN.md and gold_vN.release.json.
+
+    Args:
+        workshop: its folder.
+        state: what its database holds.
+        copies: of its corpus.
+        person: the uid of who releases.
+        note: goes into the notes.
+        allow_undecided: as of `ready`.
+
+    Returns:
+        The release; or, where nothing has changed, that none was made.
+
+    Raises:
+        UsageError: no question is ready, or the folder cannot be written.
+        DataError: an earlier release was changed.
+    """
+    while True:
+        with state.lock:
+            state.refresh()
+            coming = next_release(workshop, state, copies, allow_undecided=allow_undecided)
+        dataset = coming.dataset
+        if dataset is None:
+            raise UsageError(
+                f"no question is ready: {'; '.join(coming.lacks) or 'there is none'}",
+                field=str(workshop.folder),
+                remedy=f"kragx workshop {workshop.folder} opens it for judging",
+            )
+        if coming.is_same:
+            path = workshop.folder / f"gold_{coming.previous}.jsonl"
+            return _outcome(coming, None, path, dataset)
+        if _is_mine(state, coming.version, dataset.content_hash, person):
+            break
+    path = workshop.folder / f"gold_v{coming.version}.jsonl"
+    validation = _write(workshop, coming, dataset, path, note)
+    return _outcome(coming, validation, path, dataset)
+
+
+def _is_mine(state: State, version: int, content_hash: str, person: str) -> bool:
+    """Take a number, unless somebody has just taken it for something else."""
+    file = f"gold_v{version}.jsonl"
+    own = records.Release(
+        uid=f"release-{version}", person=person, version=version, hash=content_hash, file=file
+    )
+    state.add([own])
+    return any(row.version == version and row.hash == content_hash for row in state.releases)
+
+
+def _outcome(
+    coming: Next, validation: Validation | None, path: Path, dataset: GoldDataset
+) -> Released:
+    changes = "the first release" if coming.diff is None else coming.diff.summary
+    return Released(
+        version=None if coming.is_same else f"v{coming.version}",
+        file=path,
+        hash=dataset.content_hash,
+        n_questions=coming.n_questions,
+        n_gold=coming.n_gold,
+        changes=changes if coming.diff is None else f"since {coming.previous}: {changes}",
+        lacks=coming.lacks,
+        left_out=coming.content.left_out,
+        validation=validation,
+    )
+
+
+def _write(
+    workshop: Workshop, coming: Next, dataset: GoldDataset, path: Path, note: str
+) -> Validation:
+    """Write a release in a folder of its own, and then put each file whole where it belongs."""
+    _tidy(workshop.folder)
+    with (
+        refused(path, "written"),
+        tempfile.TemporaryDirectory(".part", ".release-", workshop.folder) as made,
+    ):
+        work = Path(made)
+        write_gold(dataset, work / path.name)
+        read = read_dataset(work / path.name)
+        if read.content_hash != dataset.content_hash:  # else nobody could ever check it
+            raise DataError("what was written does not read back as it was", path=str(path))
+        found = validate(
+            str(work / path.name),
+            corpus=workshop.settings.corpus,
+            targets=workshop.settings.targets,
+        )
+        problems = tuple(replace(own, file=path.name) for own in found.problems)
+        validation = replace(found, file=path.name, problems=problems)
+        beside = {
+            "file": path.name,
+            "name": dataset.name,
+            "version": dataset.version,
+            "hash": dataset.content_hash,
+            "previous": coming.previous,
+            "at": records.now(),
+            "note": note,
+        }
+        texts = {
+            path.with_suffix(".md"): notes(coming, dataset, validation, note),
+            path.with_name(f"{path.stem}{ENDING}"): to_json(beside, indent=2) + "\n",
+        }
+        for target, text in texts.items():
+            with open_text(work / target.name) as file:
+                file.write(text)
+        for target in (*texts, path):  # the gold file last: with it, it is a release
+            flush(work / target.name)
+            (work / target.name).chmod(0o444)
+            if target != path:
+                (work / target.name).replace(target)
+            else:
+                _put(work / target.name, target, dataset.content_hash)
+    return validation
+
+
+def _put(part: Path, target: Path, content_hash: str) -> None:
+    """Give a file its name, unless another has it; the same release may have been written twice."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        if read_dataset(target).content_hash != content_hash:
+            problem = "is there already, and nothing is written over it"
+            raise UsageError(problem, field=str(target)) from None
+    except OSError:  # a file system without links
+        if target.exists():
+            raise
+        part.rename(target)
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what writers that were killed have left."""
+    for left in folder.glob(".release-*.part"):
+        with suppress(OSError):
+            if left.stat().st_mtime < time.time() - _STALE:
+                shutil.rmtree(left)

@@ -1,0 +1,241 @@
+"""What a release would hold: consensus, decisions, evidence, copies, and what is not ready."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from kragx.data import as_corpus
+from kragx.workshop.documents import Documents
+from kragx.workshop.duplicates import Copies
+from kragx.workshop.records import Judgement, Person, Question
+from kragx.workshop.releases import ready
+from kragx.workshop.releases.making import shares
+from kragx.workshop.scale import gold_grade
+from kragx.workshop.state import State
+from tests.thoroughness import examples
+
+TEXTS = {
+    "refund": "A refund is asked for within seven days of delivery, in writing or on the phone.",
+    "copy": "A refund is asked for within seven days of delivery, in writing or on the phone!",
+    "delivery": "Delivery takes two days.",
+    "empty": " ",
+}
+DOCUMENTS = Documents(as_corpus(TEXTS))
+COPIES = Copies(DOCUMENTS)
+
+
+class Rows:
+    """A store that holds these rows and no others."""
+
+    def __init__(self, rows):
+        self.rows = list(rows)
+
+    def after(self, last):
+        """Give them all, once."""
+        rows, self.rows = self.rows, []
+        return iter(rows)
+
+
+def made(*rows, top=3, **options):
+    """What a release of a question, and of what is said of it, would hold."""
+    people = [
+        Person(uid=name, name=name, role="file" if name == "file" else "annotator")
+        for name in ("ann", "bob", "file")
+    ]
+    question = Question(uid="q", person="ann", text="Until when?")
+    asked = [] if any(isinstance(row, Question) for row in rows) else [question]
+    return ready(State(Rows([*people, *asked, *rows])), DOCUMENTS, COPIES, top, **options)
+
+
+def said(grade, person="ann", document="delivery", **fields):
+    """A judgement; "unusable" and "later" are kinds."""
+    kind = {"kind": grade, "grade": None} if isinstance(grade, str) else {"grade": grade}
+    return Judgement(question="q", document=document, person=person, **kind, **fields)
+
+
+def grades(content):
+    """The grades of the one question, by document."""
+    (query,) = content.queries
+    return {gold.id: gold.grade for gold in query.gold}
+
+
+RELEVANT = said(3, document="refund")
+
+
+@pytest.mark.parametrize(
+    ("rows", "grade"),
+    [
+        ([said(3)], 2),
+        ([said(2), said(2, "bob")], 1),
+        ([said(0), said(1, "bob")], 0),  # neither is an answer: no disagreement about gold
+        ([said(3), said(0, "bob"), said(2, is_decision=True)], 1),
+        (
+            [
+                said(3),
+                said(0, "bob"),
+                said(2, is_decision=True),
+                said("undone", is_decision=True),
+                said(3, "bob"),
+            ],
+            2,
+        ),
+        ([said(0, "file"), said(3)], 2),  # a file counts until somebody has judged
+        ([said(3), said("later")], 2),
+        ([said("unusable")], None),
+        ([said(3), said("undone")], None),
+    ],
+)
+def test_the_grade_of_a_pair(rows, grade):
+    """One person's grade; that of several who agree; what was decided; else none."""
+    assert grades(made(RELEVANT, *rows)).get("delivery") == grade
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([], "not judged"),
+        ([said("later")], "not judged"),
+        ([said(1)], "nothing relevant"),
+        ([said("unusable")], "nothing relevant"),
+        ([RELEVANT, said(3), said(0, "bob")], "undecided"),
+        ([RELEVANT, said(3), said("unusable", "bob")], "undecided"),
+        ([said(3, document="gone")], "not in corpus"),
+        ([Question(uid="q", person="ann", text="?", answerable=False), said(2)], "contradiction"),
+    ],
+)
+def test_what_is_not_ready(rows, reason):
+    """Nothing is dropped silently: a question that is not ready is named with its reason."""
+    content = made(*rows)
+    assert [own.reason for own in content.left_out] == [reason]
+    assert content.queries == ()
+
+
+def test_disputed_documents_may_be_left_out_instead():
+    """With --allow-undecided the question is there without the document; never without any gold."""
+    content = made(RELEVANT, said(3), said(0, "bob"), allow_undecided=True)
+    assert (grades(content), content.n_disputed) == ({"refund": 2}, 1)
+    (left,) = made(said(3), said(0, "bob"), allow_undecided=True).left_out
+    assert (left.reason, left.documents) == ("undecided", ("delivery",))
+
+
+def test_a_question_without_an_answer():
+    """Unanswerable on purpose: it is there with what was judged as no answer."""
+    asked = Question(
+        uid="q",
+        person="ann",
+        text="?",
+        answerable=False,
+        difficulty="hard",
+        sources=("delivery",),
+        metadata={"expected_doc_types": ["faq"], "n": 1},
+    )
+    (query,) = made(asked, said(1)).queries
+    assert (query.answerable, [gold.grade for gold in query.gold]) == (False, [0])
+    assert query.metadata == {"difficulty": "hard", "sources": ["delivery"], "n": 1}
+    assert query.expected_doc_types == ("faq",)
+    assert made(Question(uid="q", person="ann", text="?", state="dropped"), said(3)).queries == ()
+
+
+def test_evidence_is_the_gold_text_with_its_place():
+    """One stretch is the text; of several what holds them all, each in the metadata."""
+    (gold,) = made(said(3, spans=((15, 23),))).queries[0].gold
+    assert gold.text == "two days"
+    assert gold.metadata == {"source": "delivery", "start": 15, "end": 23}
+    (gold,) = made(said(3, spans=((15, 18), (0, 8)))).queries[0].gold
+    assert gold.text == TEXTS["delivery"][:18]
+    assert gold.metadata["evidence"] == [[0, 8], [15, 18]]
+    (gold,) = made(said(3, spans=((500, 900), (8, 9)))).queries[0].gold  # of another text, blank
+    assert (gold.text, gold.metadata) == (TEXTS["delivery"], {})
+    rows = (said(3, spans=((0, 8),)), said(0, "bob", spans=((9, 12),)), said(3, is_decision=True))
+    (gold,) = made(*rows).queries[0].gold
+    assert gold.text == "Delivery"  # of whoever the decision agrees with
+
+
+def test_copies_are_one_item():
+    """Judged by two people as two documents, copies are one gold item with an alternative."""
+    rows = (said(3, document="refund"), said(3, "bob", "copy", spans=((0, 8),)))
+    (gold,) = made(*rows).queries[0].gold
+    assert (gold.id, gold.text) == ("copy", "A refund")
+    assert [(doc.id, doc.text) for doc in gold.alternatives] == [("refund", "A refund")]
+    assert made(rows[0], said(0, "bob", "copy")).left_out[0].reason == "undecided"
+
+
+def test_gold_of_a_file_stays_until_it_is_judged():
+    """What an imported file says of other passages goes into the release as it was."""
+    kept = ({"id": "delivery", "text": "two days"}, {"text": "a passage", "grade": 2})
+    asked = Question(uid="q", person="ann", text="?", gold=kept)
+    assert [gold.text for gold in made(asked).queries[0].gold] == ["a passage", "two days"]
+    (query,) = made(asked, said(0)).queries
+    assert {gold.text: gold.grade for gold in query.gold} == {"a passage": 2, TEXTS["delivery"]: 0}
+    judged_empty = made(asked, said(0, document="empty")).queries[0].gold[-1]
+    assert (judged_empty.id, judged_empty.text) == ("empty", None)
+
+
+def test_who_judged_how_much():
+    """Each person's newest word counts once; undone and dropped count nothing."""
+    rows = [
+        Person(uid="ann", name="Ann"),
+        Question(uid="q", person="ann", text="?"),
+        Question(uid="gone", person="ann", text="?", state="dropped"),
+        said(3),
+        said(2),
+        said("unusable", document="refund"),
+        said("later", document="copy"),
+        said(3, is_decision=True),
+        Judgement(question="gone", document="refund", person="ann", grade=1),
+    ]
+    (share,) = shares(State(Rows(rows)))
+    assert (share.name, share.graded, share.unusable, share.later, share.decided) == (
+        "Ann",
+        1,
+        1,
+        1,
+        1,
+    )
+
+
+@examples(200)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["ann", "bob"]),
+            st.sampled_from(["refund", "copy", "delivery"]),
+            st.sampled_from([0, 1, 2, 3, "unusable", "undone"]),
+        ),
+        max_size=12,
+    )
+)
+def test_against_the_slow_way(drawn):
+    """A question is ready just where each group of copies has one gold grade, and one has gold."""
+    rows = [
+        said(grade, person, document, at=f"{place:03}")
+        for place, (person, document, grade) in enumerate(drawn)
+    ]
+    opinions = {}
+    for group in (("refund", "copy"), ("delivery",)):
+        of_group = {}
+        for own in ("ann", "bob"):
+            newest = []
+            for document in group:
+                history = []
+                for place, (person, about, grade) in enumerate(drawn):
+                    if (person, about) == (own, document):
+                        if grade == "undone":
+                            history[-1:] = []
+                        else:
+                            history.append((place, grade))
+                newest += history[-1:]
+            if newest:
+                grade = max(newest)[1]
+                of_group[own] = None if grade == "unusable" else gold_grade(grade, 3)
+        if of_group:
+            opinions[group[0]] = set(of_group.values())
+    content = made(*rows)
+    is_ready = all(len(own) == 1 for own in opinions.values()) and any(
+        (grade or 0) > 0 for own in opinions.values() for grade in own
+    )
+    assert bool(content.queries) == is_ready
+    if is_ready:
+        expected = {grade for own in opinions.values() for grade in own if grade is not None}
+        assert set(grades(content).values()) == expected
