@@ -57,7 +57,8 @@ def verdicts(state: State, question: str, documents: Iterable[str]) -> dict[str,
 def standing(state: State, question: str, documents: Collection[str]) -> Standing:
     """What counts of a question and a document.
 
-    A decision, if there is one; else what all who judged agree on. "later" is no judgement.
+    A decision, if there is one; else what all who judged agree on. "later" is no judgement, and
+    what a file says counts until somebody has judged.
 
     Args:
         state: holds what was said.
@@ -73,6 +74,8 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
             if rows and rows[-1].kind == "later":
                 later.add(person)
         decisions += state.decisions.get(pair, [])[-1:]
+    people = {uid: row for uid, row in newest.items() if not _is_file(state, uid)}
+    newest = people or newest
     by, put_off = frozenset(newest), frozenset(later)
     opinions = {(row.kind, row.grade) for row in newest.values()}
     if decisions:
@@ -83,3 +86,7 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
     ((kind, grade),) = opinions
     is_graded = kind == "grade"
     return Standing("graded" if is_graded else "unusable", grade, by, bool(decisions), put_off)
+
+
+def _is_file(state: State, uid: str) -> bool:
+    return uid in state.people and state.people[uid].role == "file"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kragx.workshop.records import Judgement
+from kragx.workshop.records import Judgement, Person
 from kragx.workshop.standing import Standing, standing
 from kragx.workshop.state import State
 from kragx.workshop.store import Store
@@ -54,3 +54,15 @@ def test_later_is_no_judgement(tmp_path):
         own = standing(known, "q", ["d"])
     assert (own.state, own.by, own.later) == ("graded", {"a"}, {"b"})
     assert known.touched == ["q", "q"]
+
+
+def test_a_file_counts_until_somebody_has_judged(tmp_path):
+    """An imported grade is one as long as it is alone, and no disagreement afterwards."""
+    with Store(tmp_path / "w.sqlite") as store:
+        known = State(store)
+        known.add([Person(uid="f", name="gold.jsonl", role="file"), say("f", 0)])
+        before = standing(known, "q", ["d"])
+        known.add([say("a", 3)])
+        after = standing(known, "q", ["d"])
+    assert (before.state, before.grade, before.by) == ("graded", 0, {"f"})
+    assert (after.state, after.grade, after.by) == ("graded", 3, {"a"})
