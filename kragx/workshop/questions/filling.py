@@ -29,6 +29,7 @@ _HEADINGS = (
 """The metadata that names what a document is about, the narrowest first."""
 _MARKDOWN = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
 _MARKS = re.compile(r"(?<!\w)[*_`]+|[*_`]+(?!\w)")
+_SENTENCES = re.compile(r"^#|[.?!]\s")
 _NUMBER = re.compile(r"^(?:\d+(?:\.\d+)+\.?|\d+[.)]|[IVX]+\.)\s+")
 _KIND_EN = re.compile(
     r"^(?:case (?:file|study|no\.? ?\w+)|case|faq|guide|note|notice|policy|"
@@ -134,8 +135,9 @@ def _heading(doc: Doc, text: str, language: Language) -> str | None:
     headings = [named[name] for name in _HEADINGS if name in named]
     headings += [_clean(heading[1]) or "" for heading in _MARKDOWN.finditer(text)][:1]
     first, _, rest = text.strip().partition("\n")
-    is_apart = rest.strip() or len(first.split()) <= _WORDS
-    if is_apart and not first.startswith("#") and first[-1:].isalnum():
+    # A chunk that is cut out of a text may begin within a sentence.
+    is_apart = not first[:1].islower() if rest.strip() else len(first.split()) <= _WORDS
+    if is_apart and first[-1:].isalnum() and not _SENTENCES.search(first):
         headings.append(_clean(first) or "")
     for heading in headings:
         bare = _NUMBER.sub("", _MARKS.sub("", heading)).strip(" .:;,-–—")

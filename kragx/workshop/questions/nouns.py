@@ -35,16 +35,22 @@ def _tokens(texts: Sequence[str]) -> Iterator[list[Any]]:
 
 def _runs(text: str, tokens: Sequence[Any]) -> list[tuple[str, bool]]:
     """Nouns in a row, apart by no more than a space, and whether there is more than a short one."""
+
+    def text_of(run: Sequence[Any]) -> str:
+        return text[run[0].start : run[-1].end]
+
     runs: list[list[Any]] = [[]]
     for token in tokens:
         is_noun = token.tag in ("NNG", "NNP", "XSN", "XPN") and token.form not in _BETWEEN
-        if not is_noun or (runs[-1] and text[runs[-1][-1].end : token.start] not in ("", " ")):
+        gap = text[runs[-1][-1].end : token.start] if runs[-1] else ""
+        # A syllable that stands alone is often the rest of another word.
+        if not is_noun or gap not in ("", " ") or (gap and len(text_of(runs[-1])) == 1):
             runs.append([])
         if is_noun and (runs[-1] or token.tag != "XSN"):
             runs[-1].append(token)
     phrases = []
     for run in filter(None, runs):
-        phrase = text[run[0].start : run[-1].end]
+        phrase = text_of(run)
         n_nouns = sum(token.tag[0] == "N" for token in run)
         is_whole = run[-1].tag != "XPN" and run[-1].form not in _OPEN
         if is_whole and 1 <= n_nouns <= 4 and 2 <= len(phrase) <= _LONGEST:
@@ -101,7 +107,7 @@ def _telling(phrases: Sequence[Sequence[str]], heads: set[str]) -> Iterator[str]
     """The phrases that surely are nouns; of a text without any, those that may be."""
     lower = [tuple(map(str.lower, phrase)) for phrase in phrases]
     nouns = [
-        (" ".join(phrase if len(key) > 1 and not phrase[0].istitle() else key), key[-1] in heads)
+        (" ".join(phrase), key[-1] in heads)
         for phrase, key in zip(phrases, lower)
         if not key[-1].endswith(("ed", "ing", "ly"))
         and ASKING_EN.isdisjoint(key)

@@ -101,7 +101,7 @@ class Questions(Result):
         """How many there are, of which kinds, and what they copy from their sources."""
         n_documents = len({source for made in self.questions for source in made.sources})
         yield Line(
-            f"{len(self.questions)} of {self.n_wanted} questions, of {n_documents} documents"
+            f"{len(self.questions)} of {self.n_wanted} questions, made from {n_documents} documents"
         )
         if self.n_existing:
             yield Line(f"The shares are of these and of the {self.n_existing} that there were.")
