@@ -123,6 +123,23 @@ def test_run_lengths(capsys: pytest.CaptureFixture[str]) -> None:
     assert "consumer_ko" in capsys.readouterr().out
 
 
+@pytest.mark.integration
+def test_word_leak(capsys: pytest.CaptureFixture[str]) -> None:
+    """The table of both pages; BM25 finds copied questions more often than free ones."""
+    pytest.importorskip("bm25s")
+    pytest.importorskip("kiwipiepy")
+    rows = example("word_leak")["main"]()
+    english = Document("docs/questions.md").text
+    korean = Document("docs/questions.ko.md").text
+    for name, values in rows.items():
+        assert f"| {name} | {' | '.join(values)} |" in english
+        assert f" | {' | '.join(values)} |" in korean
+    for corpus in ("consumer_ko", "shop_en"):
+        free, copied = (rows[f"{corpus}, leak {part}"][3] for part in ("below 30%", "from 60% on"))
+        assert float(copied) > 2 * float(free)
+    assert "in the gold's words" in capsys.readouterr().out
+
+
 def test_coverage_accuracy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

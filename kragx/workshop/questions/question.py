@@ -117,4 +117,6 @@ class Questions(Result):
         yield Line(f"mean word leak: {percent(self.mean_leak, 0)} of the content words")
         for note in self.notes:
             yield Line(note, "yellow")
-        yield Line("They have no gold yet: people say which documents answer them.")
+        yield Line(
+            "They have no gold yet: people say which documents answer them (kragx gold start)."
+        )

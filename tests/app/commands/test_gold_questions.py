@@ -61,6 +61,20 @@ def test_targets(kragx, jsonl, here):
         assert (code, f"--target {wrong}: write" in problem) == (2, True)
 
 
+def test_leak_of_a_gold_set(kragx, jsonl, here):
+    """`gold validate --leak` measures it, by texts of a corpus too; not where there are errors."""
+    jsonl(*DOCS, name="corpus.jsonl")
+    gold = {"query_id": "q", "query": "opened box, gift card", "relevant_chunk_ids": ["d1"]}
+    jsonl({**gold, "query_type": "a"}, name="gold.jsonl")
+    validate = ("gold", "validate", "gold.jsonl", "--leak", "--corpus", "corpus.jsonl")
+    assert kragx(*validate, "--format", "json").json()["leak"]["mean"] == 0.5
+    assert "mean word leak: 50%" in kragx(*validate).out
+    assert "leak" not in kragx(*validate[:3], "--format", "json").json()
+    jsonl({**gold, "query_type": "a", "relevant_chunk_ids": ["d9"]}, name="gold.jsonl")
+    code, out, _ = kragx(*validate)
+    assert (code, "word leak" in out) == (3, False)
+
+
 def test_nothing_to_fill(kragx, jsonl, here):
     """A corpus that fills no template is said so, with exit code 3, and no file."""
     corpus = jsonl({"id": "d", "text": "?!"}, name="corpus.jsonl")
