@@ -41,7 +41,7 @@ def test_dry_run_and_budget(kragx, here):
         assert not (here / "q.jsonl").exists()
         code, out, _ = kragx(*asked)
         assert (code, len(server.requests)) == (0, 18), out
-        assert "6 of 6 questions, of 6 documents" in out
+        assert "6 of 6 questions, made from 6 documents" in out
         assert "from the store: 5 of 18" in out
         assert len(read_dataset("q.jsonl")) == 6
         code, _, problems = kragx(*asked)
