@@ -178,7 +178,7 @@ class Board:
             [gold_grade(own.grade or 0, self.top) if own.is_known else 0 for own in self.standings]
         )
 
-    @property
+    @cached_property
     def has_relevant(self) -> bool:
         """Whether a document is known that is worth anything."""
         return bool(self.grades.any())
@@ -186,7 +186,7 @@ class Board:
     @property
     def progress(self) -> tuple[bool, int]:
         """What comes first where nothing is to be compared, the least first."""
-        return self.has_relevant, int(self.judged.sum())
+        return self.has_relevant, self.n_judged
 
     @cached_property
     def first_columns(self) -> list[int]:
@@ -195,8 +195,23 @@ class Board:
 
     @cached_property
     def random_columns(self) -> list[int]:
-        """Those of the random share."""
-        return [n for n, own in enumerate(self.standings) if not own.by and self.random[n]]
+        """Those of the random share, in the order in which they are shown."""
+        columns = [n for n, own in enumerate(self.standings) if not own.by and self.random[n]]
+        return sorted(columns, key=self.random_place)
+
+    def random_place(self, column: int) -> float:
+        """Where a document stands in the order of all pairs that was fixed beforehand."""
+        return chance(self.question.uid, self.documents[column], "random")
+
+    @cached_property
+    def n_judged(self) -> int:
+        """How many a person has judged."""
+        return int(self.judged.sum())
+
+    @cached_property
+    def n_random_judged(self) -> int:
+        """How many of them are of the random share."""
+        return int((self.judged & self.random).sum())
 
     @cached_property
     def second_columns(self) -> list[int]:

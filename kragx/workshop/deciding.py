@@ -198,17 +198,22 @@ class Rule:
         self, w: Floats, places: Floats, known: Floats, left: Bools, first: Floats
     ) -> tuple[Floats, Floats]:
         """The greatest sum(w x) / sum(places x), at most 1, and an x that has it."""
-        x, constant = first, 1.0 if self.kind == "one" else 0.0
+        x, ratio, constant = first.copy(), np.ones(len(w)), 1.0 if self.kind == "one" else 0.0
+        rows = np.arange(len(w))
         for _ in range(64):
-            above, below = (w * x).sum(axis=-1), (places * x).sum(axis=-1) + constant
-            ratio = np.where((below <= _TINY) & (above > _TINY), 1.0, _over(above, below))
-            better = np.where(
-                left, np.where(w - ratio[:, None] * places > _TINY, self.most, 0.0), x
-            )
-            if np.array_equal(better, x):
-                return np.minimum(ratio, 1.0), x
-            x = better
-        return np.ones(len(w)), x
+            above = (w[rows] * x[rows]).sum(axis=-1)
+            below = (places[rows] * x[rows]).sum(axis=-1) + constant
+            own = np.where((below <= _TINY) & (above > _TINY), 1.0, _over(above, below))
+            ratio[rows] = np.minimum(own, 1.0)
+            gained = w[rows] - own[:, None] * places[rows]
+            better = np.where(left[rows], np.where(gained > 0, self.most, 0.0), known[rows])
+            more = (gained * better).sum(axis=-1) - own * constant > 1e-10
+            rows = rows[more & (own < 1)]
+            if not rows.size:
+                return ratio, x
+            x[rows] = better[more & (own < 1)]
+        ratio[rows] = 1.0  # it has not come to an end
+        return ratio, x
 
 
 def deciding_metric(names: Iterable[str | MetricSpec], top: int = 3) -> MetricSpec:
@@ -311,7 +316,7 @@ def pairs_needed(
     time: Floats,
     chances: Floats,
     grades: Sequence[float],
-    draws: int = 8,
+    draws: int,
     seed: int = 0,
 ) -> list[int]:
     """In how many of the pairs that are left nothing is open any more, for each of some draws.

@@ -26,6 +26,7 @@ _WORDS = {
         "undecided": "No grade that is left can tell the best retrievers apart; "
         "more questions could.",
         "open": "About {} more pairs decide it.",
+        "all": "The best retrievers are close: nearly all of the pairs that are left are needed.",
         "retrievers": "There are no two retrievers to compare; all pairs are worth the same.",
         "answers": "The retrievers are still being asked, or one has failed.",
         "questions": "Too few questions yet to say when it is decided: {} are needed.",
@@ -36,12 +37,14 @@ _WORDS = {
         "undecided": "남은 등급이 어떻게 매겨져도 가장 좋은 검색기들을 가릴 수 없습니다. "
         "질문을 늘리면 가릴 수 있습니다.",
         "open": "약 {}쌍을 더 판정하면 결정됩니다.",
+        "all": "가장 좋은 검색기들의 차이가 작아, 남은 쌍을 거의 다 판정해야 결정됩니다.",
         "retrievers": "비교할 검색기가 둘 이상 없어 모든 쌍의 가치가 같습니다.",
         "answers": "검색기에 아직 묻고 있거나, 실패한 검색기가 있습니다.",
         "questions": "언제 결정될지 말하기에는 질문이 적습니다. {}개가 필요합니다.",
         "pairs": "언제 결정될지 말하기에는 판정이 적습니다. {}쌍이 필요합니다.",
     },
 }
+_NEARLY = 0.9
 _NEEDED = {"questions": QUESTIONS, "pairs": PAIRS}
 
 
@@ -53,6 +56,7 @@ class Outlook:
         state: "decided" if no grade that is left can change which retriever is best, nor whether
             the test says so; "unknown" while nothing can be said, or there is nothing to compare.
         about: so many pairs more decide it, the median of simulations; None unless it is open.
+        left: so many pairs of the questions that are compared have no grade.
         low, high: of the least and the most of the simulations.
         why: of what is unknown: "retrievers" (fewer than two), "answers" (not all have answered
             yet), "questions" or "pairs" (too few so far).
@@ -63,6 +67,7 @@ class Outlook:
     about: int | None = None
     low: int | None = None
     high: int | None = None
+    left: int | None = None
     why: str = ""
     best: tuple[str, ...] = ()
 
@@ -73,7 +78,8 @@ class Outlook:
             case "unknown":
                 return words[self.why].format(_NEEDED.get(self.why, ""))
             case "open":
-                return words["open"].format(f"{self.about:,}")
+                is_all = (self.about or 0) >= _NEARLY * (self.left or 0)
+                return words["all" if is_all else "open"].format(f"{self.about:,}")
         return words["decided" if len(self.best) == 1 else "undecided"]
 
 
@@ -95,8 +101,8 @@ class Reckoning:
 def reckon(boards: Sequence[Board], plan: Plan, rule: Rule | None) -> Reckoning:
     """Work out what decides the comparison of the retrievers of a plan.
 
-    "About so many" is the median of eight simulations (`pairs_needed`): what is left gets grades by
-    how often documents at such ranks had them so far, and comes in today's order.
+    "About so many" is the median of 4 to 16 simulations (`pairs_needed`): what is left gets grades
+    by how often documents at such ranks had them so far, and comes in today's order.
 
     Args:
         boards: all open questions.
@@ -117,7 +123,7 @@ def reckon(boards: Sequence[Board], plan: Plan, rule: Rule | None) -> Reckoning:
     unsettled = open_pairs(certain, len(names))
     means = field.means()
     closest = min(unsettled or certain, key=lambda pair: abs(means[pair[0]] - means[pair[1]]))
-    n_judged = sum(int(board.judged.sum()) for board in compared)
+    n_judged = sum(board.n_judged for board in compared)
     if any(not board.answered.all() for board in asked):
         outlook = Outlook("unknown", why="answers", best=best)
     elif len(compared) < QUESTIONS:
@@ -139,9 +145,10 @@ def _simulated(
     width = field.left.shape[1]
     likely = _padded([reckoning.chances[_class(board)] for board in boards], width)
     times = _times(boards, rule, reckoning, plan.random, width)
-    needed = pairs_needed(field, times, likely, range(plan.gold_top + 1))
+    draws = max(4, min(16, 2000 // len(boards)))
+    needed = pairs_needed(field, times, likely, range(plan.gold_top + 1), draws)
     low, about, high = (_rounded(needed[at]) for at in (0, len(needed) // 2, -1))
-    return Outlook("open", about, low, high)
+    return Outlook("open", about, low, high, int(field.left.sum()))
 
 
 def worth(board: Board, rule: Rule | None, reckoning: Reckoning) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from kragx.data import Doc
@@ -29,9 +30,9 @@ _SECOND_TURN = 5
 _ENOUGH = 0.5
 """What is worth at least this share of the best is as good: the order among it says nothing."""
 
-_STALE_SHARE = 0.02
+_STALE_SHARE = 0.01
 _STALE = 10
-"""After so many judgements more, and so great a share of them, what is dear is worked out anew."""
+"""After so many rows more, and so great a share of them, what is dear is worked out anew."""
 
 Purpose = Literal["deciding", "random", "search", "conflict"]
 Why = Literal["no questions", "no documents", "all judged"]
@@ -96,7 +97,9 @@ class Queue:
         self._reckoned_at = -1
         self._position = 0
         self._worth: dict[str, Floats] = {}
+        self._order: dict[str, list[int]] = {}
         self._leases: dict[str, dict[Pair, float]] = {}
+        self._shown: dict[Pair, set[str]] = {}
         self.refresh()
 
     # -- kept up with the workshop ----------------------------------------------------------------
@@ -125,11 +128,15 @@ class Queue:
             question = self.state.questions.get(uid)
             if question is None or question.state != "open":
                 self.boards.pop(uid, None)
-                self._worth.pop(uid, None)
                 continue
             board = Board.of(self.state, question, self.plan, self.copies, self.docs, self.empty)
             self.boards[uid] = board
-            self._worth[uid] = worth(board, self._rule, self.reckoning)
+            self._weigh(board)
+
+    def _weigh(self, board: Board) -> None:
+        worths = worth(board, self._rule, self.reckoning)
+        self._worth[board.question.uid] = worths
+        self._order[board.question.uid] = sorted(board.first_columns, key=lambda n: -worths[n])
 
     # -- what is next -----------------------------------------------------------------------------
 
@@ -146,7 +153,7 @@ class Queue:
         with self.state.lock:
             self.refresh()
             now = time.monotonic()
-            self._end_leases(now)
+            self._look_at_leases(now)
             pair = self._leased(person, question, besides)
             pair = pair or self._chosen(person, question, set(besides))
             if pair is None:
@@ -218,7 +225,7 @@ class Queue:
         return None
 
     def _random_is_due(self) -> bool:
-        done = sum(int((board.random & board.judged).sum()) for board in self.boards.values())
+        done = sum(board.n_random_judged for board in self.boards.values())
         return done < self.plan.random * (self._n_judged() + 1)
 
     def _may_judge(self, person: str, board: Board, column: int) -> bool:
@@ -226,12 +233,8 @@ class Queue:
         own = board.standings[column]
         if person in own.by or own.is_decided or own.state == "conflict":
             return False
-        pair = (board.question.uid, board.documents[column])
-        leased = sum(
-            pair in pairs and other != person and other not in own.by
-            for other, pairs in self._leases.items()
-        )
-        return len(own.by) + leased < (2 if board.twice[column] else 1)
+        looking = self._shown.get((board.question.uid, board.documents[column]), set())
+        return len(own.by | looking - {person}) < (2 if board.twice[column] else 1)
 
     def _is_late(self, person: str, board: Board, column: int) -> bool:
         return person in board.standings[column].later
@@ -252,11 +255,10 @@ class Queue:
         """What could change most, of one question as long as that has such; else by progress."""
         best: dict[str, float] = {}
         for board in self._boards(question):
-            worths = self._worth[board.question.uid]
-            columns = sorted(board.first_columns, key=lambda own: -worths[own])
-            column = next(self._open(person, board, columns, besides), None)
+            uid = board.question.uid
+            column = next(self._open(person, board, self._order[uid], besides), None)
             if column is not None:
-                best[board.question.uid] = float(worths[column])
+                best[uid] = float(self._worth[uid][column])
         if not best:
             return None
         top = max(best.values())
@@ -288,12 +290,12 @@ class Queue:
 
     def _at_random(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
         """The first of the random share, in an order that was fixed before anybody judged."""
-        pairs = (
-            (board.question.uid, board.documents[column])
+        firsts = (
+            (board.random_place(column), (board.question.uid, board.documents[column]))
             for board in self._boards(question)
-            for column in self._open(person, board, board.random_columns, besides)
+            for column in islice(self._open(person, board, board.random_columns, besides), 1)
         )
-        return min(pairs, key=lambda pair: chance(*pair, "random"), default=None)
+        return min(firsts, default=(0.0, None))[1]
 
     def _second(self, person: str, question: str | None, besides: set[Pair]) -> Pair | None:
         """A pair that one other person has judged, and two are to."""
@@ -319,23 +321,24 @@ class Queue:
                     late.append((mine.at if mine else "", pair))
         return min(late)[1] if late else None
 
-    def _end_leases(self, now: float) -> None:
-        for person, leases in list(self._leases.items()):
+    def _look_at_leases(self, now: float) -> None:
+        self._shown = {}
+        for person, leases in self._leases.items():
             for pair in [pair for pair, end in leases.items() if end <= now]:
                 del leases[pair]
-            if not leases:
-                del self._leases[person]
+            for pair in leases:
+                self._shown.setdefault(pair, set()).add(person)
 
     # -- how long it takes ------------------------------------------------------------------------
 
     def _n_judged(self) -> int:
-        return sum(int(board.judged.sum()) for board in self.boards.values())
+        return sum(board.n_judged for board in self.boards.values())
 
     def _is_stale(self) -> bool:
         if self._is_reckoning or self._rule is None or len(self.plan.retrievers) < 2:
             return False
-        n = self._n_judged()
-        return self._reckoned_at < 0 or n - self._reckoned_at >= max(_STALE, _STALE_SHARE * n)
+        news = self._position - self._reckoned_at
+        return self._reckoned_at < 0 or news >= max(_STALE, _STALE_SHARE * self._position)
 
     def _reckon_aside(self) -> None:
         try:
@@ -347,10 +350,10 @@ class Queue:
         """Work out what decides the comparison now; the dear part holds no lock."""
         with self.state.lock:
             self._take_news()
-            boards, self._reckoned_at = list(self.boards.values()), self._n_judged()
+            boards, self._reckoned_at = list(self.boards.values()), self._position
         reckoning = reckon(boards, self.plan, self._rule)
         with self.state.lock:
             self.reckoning = reckoning
-            for uid, board in self.boards.items():
-                self._worth[uid] = worth(board, self._rule, reckoning)
+            for board in self.boards.values():
+                self._weigh(board)
         return reckoning.outlook

@@ -177,7 +177,7 @@ def test_pairs_needed_by_hand():
     chances[..., 2] = 1.0
     time = np.arange(16.0).reshape(8, 2)
     field = Field(own, weights, np.zeros((8, 2)), left)
-    assert pairs_needed(field, time, chances, range(3)) == [6] * 8
+    assert pairs_needed(field, time, chances, range(3), 4) == [6] * 4
     chances[...] = [1.0, 0.0, 0.0]
     # Nobody is right: when five are left, no p of theirs can be small enough (2/32 at the least).
-    assert pairs_needed(field, time, chances, range(3)) == [3] * 8
+    assert pairs_needed(field, time, chances, range(3), 4) == [3] * 4
