@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,7 @@ class LabelFile:
         path: the file; what it holds already is kept, in its order.
         scale: of the labels.
         grades: by pair, in the order in which they were given.
+        also: is told of each label as well, and of None for one that is taken back.
 
     Raises:
         DataError: the file holds a label off the scale, or two different ones of a pair.
@@ -42,6 +43,7 @@ class LabelFile:
     path: Path
     scale: Scale
     grades: dict[Pair, int] = field(default_factory=dict)
+    also: Callable[[Pair, int | None], None] | None = None
 
     def __post_init__(self) -> None:
         if self.path.suffix == ".gz":
@@ -67,19 +69,21 @@ class LabelFile:
         """Add a label, or change one, and write the file."""
         self.grades.pop(pair, None)
         self.grades[pair] = grade
-        self._write()
+        self._write(pair)
 
     def take_back(self, pair: Pair) -> None:
         """Remove a label, and write the file."""
         del self.grades[pair]
-        self._write()
+        self._write(pair)
 
-    def _write(self) -> None:
+    def _write(self, pair: Pair) -> None:
         with open_text(self.path) as file:
             file.writelines(
                 f"{query} 0 {document} {grade}\n"
                 for (query, document), grade in self.grades.items()
             )
+        if self.also is not None:
+            self.also(pair, self.grades.get(pair))
 
 
 _NO_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?|[\x00\xe0].")

@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
 
+from kragx.agreement.sample import read_sample
 from kragx.data import as_corpus, read_dataset
 from kragx.data.databases import Address
 from kragx.data.documents import Doc
-from kragx.data.formats.jsonl import make_folder, open_text, read_text
+from kragx.data.formats.jsonl import make_folder, open_text, read_text, write_records
 from kragx.data.gold import GoldDataset
 from kragx.data.validation import target_problems
 from kragx.data.yaml_text import Loader, yaml_problem
@@ -26,7 +27,8 @@ from kragx.plugins import with_variables
 from kragx.printing import Line, Part, Result, warning
 from kragx.workshop.documents import Documents
 from kragx.workshop.incoming import incoming
-from kragx.workshop.records import Person
+from kragx.workshop.records import Person, Question, Record
+from kragx.workshop.samples import documents_of, records_of, scale_of
 from kragx.workshop.store import Store
 from kragx.workshop.tables import USUAL
 
@@ -34,6 +36,7 @@ Language = Literal["ko", "en"]
 
 FILE, GUIDELINES, SECRET, INDEX = "workshop.yaml", "guidelines.md", ".secret", "index"
 DATABASE = "workshop.sqlite"
+_CORPUS = "corpus.jsonl"  # of a sample
 _IGNORED = f"{DATABASE}\n{DATABASE}-*\n{INDEX}/\n{SECRET}\n"
 
 
@@ -205,8 +208,9 @@ class Started(Result):
 def start(
     folder: str | Path,
     *,
-    corpus: str | Path,
+    corpus: str | Path | None = None,
     config: str | Path | None = None,
+    sample: str | Path | None = None,
     gold: str | Path | None = None,
     questions: str | Path | None = None,
     name: str | None = None,
@@ -220,6 +224,7 @@ def start(
         folder: where; it may exist, but hold no workshop.
         corpus: file or folder with the documents.
         config: of `kragx run`; its retrievers suggest documents.
+        sample: instead of a corpus, a sample of `kragx judge label`, whose pairs are judged.
         gold: a gold set of any format; its grades are taken as judgements of a file.
         questions: another, of which the questions alone are taken.
         name: of the gold set; default: the folder's.
@@ -237,16 +242,21 @@ def start(
         raise UsageError("there is a workshop already", field=str(folder), remedy=remedy)
     if folder.exists() and not folder.is_dir():
         raise UsageError("is a file; name a folder", field=str(folder))
-    documents = Documents(as_corpus(corpus))
+    if (corpus is None) == (sample is None):
+        raise UsageError("name either --corpus or --sample", field="--corpus")
+    drawn = None if sample is None else read_sample(Path(sample))
+    documents = Documents(as_corpus(corpus if drawn is None else documents_of(drawn)))
     language = language or _language_of(documents)
     raw: dict[str, Any] = {
         "name": name or folder.resolve().name or "gold",
         "language": language,
-        "corpus": _from_folder(corpus, folder),
+        "corpus": _CORPUS if corpus is None else _from_folder(corpus, folder),
         "config": config and _from_folder(config, folder),
         "database": database,
         "schema": schema,
-        "scale": dict(RUBRICS[f"relevance-{language}-1"].grades),
+        "scale": dict(RUBRICS[f"relevance-{language}-1"].grades)
+        if drawn is None
+        else scale_of(drawn, language),
     }
     text = _written({key: value for key, value in raw.items() if value is not None})
     # Whatever is wrong is found before anything is written.
@@ -267,12 +277,21 @@ def start(
         top = max(workshop.settings.scale) if source is gold_set else None
         records.append(incoming(source, person, documents, top))
     _check_once([gold_set, more])
+    of_sample: list[Record] = []
+    if drawn is not None:
+        people.append(Person(name=Path(str(sample)).name, role="file"))
+        of_sample = records_of(drawn, people[-1])
     make_folder(folder)
+    if drawn is not None:
+        write_records(
+            ({"id": doc.id, "text": doc.text} for doc in documents.values()), folder / _CORPUS
+        )
     with workshop.store() as store:
         if next(store.after({}), None) is not None:
             remedy = "name another with --schema, or copy the folder of the one that uses it"
             raise UsageError("holds a workshop already", field=str(address), remedy=remedy)
-        store.add([*people, *(record for of_source in records for record in of_source.records)])
+        own = [record for of_source in records for record in of_source.records]
+        store.add([*people, *own, *of_sample])
     _ = workshop.secret
     for file, own_text in (
         (GUIDELINES, _sample(language)),
@@ -285,7 +304,7 @@ def start(
     return Started(
         folder=folder,
         documents=len(documents),
-        questions=sum(of_source.questions for of_source in records),
+        questions=sum(isinstance(record, Question) for record in (*own, *of_sample)),
         judgements=sum(of_source.judgements for of_source in records),
         kept=sum(of_source.kept for of_source in records),
         has_password=database is not None and str(address) != database and "***" in str(address),

@@ -23,6 +23,7 @@ TWINS = {
     "docs/report.md": "docs/report.ko.md",
     "docs/evaluation.md": "docs/evaluation.ko.md",
     "docs/security.md": "docs/security.ko.md",
+    "docs/workshop.md": "docs/workshop.ko.md",
 }
 """Each English document with its Korean one."""
 

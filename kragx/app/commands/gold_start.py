@@ -12,12 +12,15 @@ from kragx.printing import show
 def start(
     folder: Annotated[Path, opt.argument(metavar="FOLDER", help="Where to make it.")],
     corpus: Annotated[
-        Path,
-        typer.Option(show_default=False, help="File or folder with the documents (id, text)."),
-    ],
+        Path | None, typer.Option(help="File or folder with the documents (id, text).")
+    ] = None,
     config: Annotated[
         Path | None,
         typer.Option(help="A config of kragx run, whose retrievers suggest documents."),
+    ] = None,
+    sample: Annotated[
+        Path | None,
+        typer.Option(help="Instead: a sample of kragx judge label, whose pairs are to be judged."),
     ] = None,
     gold: Annotated[
         Path | None, typer.Option(help="A gold set in any format, whose grades are taken over.")
@@ -53,6 +56,7 @@ def start(
         folder,
         corpus=corpus,
         config=config,
+        sample=sample,
         gold=gold,
         questions=questions,
         name=name,

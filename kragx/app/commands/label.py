@@ -1,6 +1,7 @@
 """`kragx judge label`: people label a sample of pairs in the terminal, blind to the judge."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -63,6 +64,11 @@ def label(
     model: opt.Model = None,
     rubric: opt.RubricId = None,
     examples: opt.ExamplesName = None,
+    workshop: Annotated[
+        Path | None,
+        typer.Option(help="Folder of a workshop, made of the sample if new: labels go there too."),
+    ] = None,
+    person: Annotated[str | None, typer.Option(help="Of --workshop: who labels.")] = None,
     seed: opt.Seed = 0,
 ) -> None:
     """Label a sample of pairs, blind to the judge's grades.
@@ -101,13 +107,32 @@ def label(
         sample.write(sample_file)
     usual = built_in(sample.settings.get("asks", "relevance"), sample.items[0].query)
     meanings = _meanings(named or (None if _has_own_rubric(store) else usual), grades)
+    if (workshop is None) != (person is None):
+        raise UsageError("--workshop and --person belong together; one is missing")
     try:
-        with labelling.keyboard() as keys:
+        with _kept(labels, sample_file, workshop, person), labelling.keyboard() as keys:
             labelled = labelling.label(sample, labels, keys, console(), rubric=meanings)
     except KeyboardInterrupt:
         say(str(labelling.progress(sample, labels)))
         raise
     say(str(labelled))
+
+
+@contextmanager
+def _kept(
+    labels: LabelFile, sample: Path, folder: Path | None, person: str | None
+) -> Iterator[None]:
+    """Has labels kept in a workshop as well, those that were given before too."""
+    if folder is None or person is None:
+        yield
+        return
+    from kragx.workshop.terminal import terminal
+
+    with terminal(folder, sample, person) as keep:
+        for pair, grade in labels.grades.items():
+            keep(pair, grade)
+        labels.also = keep
+        yield
 
 
 def _labelled(rubric: Rubric | None) -> Ask | None:

@@ -1,0 +1,52 @@
+"""A sample of pairs that `kragx judge label` draws, as what a workshop begins with."""
+
+from kragx.agreement.labels import Labels, read_scale
+from kragx.agreement.sample import Sample
+from kragx.data import Doc
+from kragx.errors import DataError, UsageError
+from kragx.judging.rubric import RUBRICS
+from kragx.workshop.records import Candidate, Person, Question, Record
+
+
+def documents_of(sample: Sample) -> dict[str, Doc]:
+    """The documents of a sample by id.
+
+    Raises:
+        DataError: an id has two texts.
+    """
+    documents: dict[str, Doc] = {}
+    for pair in sample.items:
+        doc = documents.setdefault(pair.document_id, Doc(pair.document_id, pair.document))
+        if doc.text != pair.document:
+            problem = f"the document {pair.document_id!r} has two texts"
+            raise DataError(problem, field="--sample", remedy="draw from one corpus alone")
+    return documents
+
+
+def records_of(sample: Sample, person: Person) -> list[Record]:
+    """The questions of a sample, and its pairs as suggestions, in its order."""
+    texts = {pair.query_id: pair.query for pair in sample.items}
+    questions = [
+        Question(uid=uid, person=person.uid, text=text, origin="file")
+        for uid, text in texts.items()
+    ]
+    pairs = [
+        Candidate(question=pair.query_id, document=pair.document_id, origin="source")
+        for pair in sample.items
+    ]
+    return [*questions, *pairs]
+
+
+def scale_of(sample: Sample, language: str) -> dict[int, str]:
+    """What the labels of a sample mean.
+
+    Raises:
+        UsageError: they do not begin with 0, as a workshop's do.
+    """
+    scale = read_scale(sample.settings.get("scale", "0-3"), Labels({}))
+    if scale.low != 0:
+        remedy = "draw a sample with --scale 0-3"
+        raise UsageError(f"{scale}: a workshop's grades begin with 0", field="scale", remedy=remedy)
+    words = RUBRICS[f"{sample.settings.get('asks', 'relevance')}-{language}-1"].grades
+    same = len(words) == len(scale.labels)
+    return {grade: words[grade] if same else str(grade) for grade in scale.labels}
