@@ -74,8 +74,6 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
             if rows and rows[-1].kind == "later":
                 later.add(person)
         decisions += state.decisions.get(pair, [])[-1:]
-    people = {uid: row for uid, row in newest.items() if not _is_file(state, uid)}
-    newest = people or newest
     by, put_off = frozenset(newest), frozenset(later)
     opinions = {(row.kind, row.grade) for row in newest.values()}
     if decisions:
@@ -86,7 +84,3 @@ def standing(state: State, question: str, documents: Collection[str]) -> Standin
     ((kind, grade),) = opinions
     is_graded = kind == "grade"
     return Standing("graded" if is_graded else "unusable", grade, by, bool(decisions), put_off)
-
-
-def _is_file(state: State, uid: str) -> bool:
-    return uid in state.people and state.people[uid].role == "file"

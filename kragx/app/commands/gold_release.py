@@ -16,7 +16,8 @@ def release(
         bool,
         typer.Option(
             "--allow-undecided",
-            help="Take questions, too, on some of whose documents people differ, without these.",
+            help="Take questions, too, on some of whose documents people differ: with the lowest "
+            "grade where all call a document relevant, else without it.",
         ),
     ] = False,
     format: opt.TableOrJson = "table",  # noqa: A002

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from kragx.data import Doc, Gold, GoldDataset, Mender, Query
 from kragx.data.gold import as_gold
 from kragx.data.source import contradictions
-from kragx.workshop.conflicts import verdicts
 from kragx.workshop.duplicates import Copies
 from kragx.workshop.records import Judgement, Question
 from kragx.workshop.scale import gold_grade
+from kragx.workshop.standing import verdicts
 from kragx.workshop.state import State
 
 Reason = Literal[
@@ -56,11 +56,13 @@ class Ready:
         queries: the questions that are ready, with their gold.
         left_out: the questions that are not.
         n_disputed: documents that people differ on, left out of questions that are in.
+        n_lowest: documents that all call relevant, with the lowest of their grades.
     """
 
     queries: tuple[Query, ...]
     left_out: tuple[LeftOut, ...]
     n_disputed: int = 0
+    n_lowest: int = 0
 
     def dataset(self, name: str, version: str) -> GoldDataset:
         """The gold set; a `DataError` if no question is ready."""
@@ -86,15 +88,15 @@ def ready(
         documents: of the corpus.
         copies: of its documents.
         top: the highest grade of the scale.
-        allow_undecided: take questions, too, on some of whose documents people differ, without
-            these documents.
+        allow_undecided: take questions, too, on some of whose documents people differ: with the
+            lowest grade where all call a document relevant, else without it.
     """
     of_question: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for uid, document in dict.fromkeys([*state.judgements, *state.decisions]):
         of_question[uid][copies.first(document)].append(document)
     queries: list[Query] = []
     left_out: list[LeftOut] = []
-    n_disputed = 0
+    n_disputed = n_lowest = 0
     for question in state.open_questions():
         groups = of_question.get(question.uid, {})
         said = {first: _said(state, question.uid, group, top) for first, group in groups.items()}
@@ -103,8 +105,15 @@ def ready(
             left_out.append(made)
         else:
             queries.append(made)
-            n_disputed += sum(_grade(rows, top) == "disputed" for rows in said.values())
-    return Ready(tuple(queries), tuple(left_out), n_disputed)
+            undecided = [own for rows in said.values() if len(own := _grades(rows, top)) > 1]
+            n_lowest += sum(map(_is_relevant, undecided))
+            n_disputed += sum(not _is_relevant(own) for own in undecided)
+    return Ready(tuple(queries), tuple(left_out), n_disputed, n_lowest)
+
+
+def _is_relevant(grades: Collection[float | None]) -> bool:
+    """Whether all who judged call it relevant."""
+    return all(grade is not None and grade > 0 for grade in grades)
 
 
 def _said(state: State, question: str, documents: Sequence[str], top: int) -> list[Judgement]:
@@ -112,22 +121,17 @@ def _said(state: State, question: str, documents: Sequence[str], top: int) -> li
 
     What was decided stands alone, beside those who say the same, as they may have marked evidence.
     """
-    newest: dict[str, Judgement] = {}
-    for document in documents:
-        for person, row in verdicts(state, (question, document)).items():
-            if person not in newest or newest[person].at <= row.at:
-                newest[person] = row
+    newest = [*verdicts(state, question, documents).values()]
     decided = [row for own in documents for row in state.decisions.get((question, own), [])[-1:]]
     if not decided:
-        return list(newest.values())
+        return newest
     last = max(decided, key=lambda row: row.at)
-    return [last, *(row for row in newest.values() if _grade([row, last], top) != "disputed")]
+    return [last, *(row for row in newest if len(_grades([row, last], top)) == 1)]
 
 
-def _grade(rows: Sequence[Judgement], top: int) -> float | Literal["disputed"] | None:
-    """The grade in a gold file; None where nobody has given one."""
-    grades = {None if row.grade is None else gold_grade(row.grade, top) for row in rows}
-    return "disputed" if len(grades) > 1 else next(iter(grades), None)
+def _grades(rows: Sequence[Judgement], top: int) -> set[float | None]:
+    """The grades in a gold file that people's come to; None for "unusable"."""
+    return {None if row.grade is None else gold_grade(row.grade, top) for row in rows}
 
 
 def _made(
@@ -143,15 +147,17 @@ def _made(
     def without(reason: Reason, *documents: str) -> LeftOut:
         return LeftOut(question.uid, question.text, reason, documents)
 
-    grades = {first: _grade(rows, top) for first, rows in said.items() if rows}
-    disputed = [first for first, grade in grades.items() if grade == "disputed"]
-    if disputed and not allow_undecided:
-        return without("undecided", *disputed)
+    of_each = {first: _grades(rows, top) for first, rows in said.items() if rows}
+    undecided = [first for first, own in of_each.items() if len(own) > 1]
+    if undecided and not allow_undecided:
+        return without("undecided", *undecided)
+    disputed = [first for first in undecided if not _is_relevant(of_each[first])]
+    grades = {first: None if first in disputed else _lowest(own) for first, own in of_each.items()}
     golds = [as_gold(item, Mender(), strings=False) for item in question.gold]
     golds = [gold for gold in golds if gold.id is None or copies.first(gold.id) not in grades]
     lost = []
     for first, grade in grades.items():
-        if isinstance(grade, float):
+        if grade is not None:
             gold = _gold(first, grade, said[first], documents, copies)
             golds += [] if gold is None else [gold]
             lost += [first] if gold is None and grade > 0 else []
@@ -166,6 +172,10 @@ def _made(
         return without("nothing relevant" if golds or grades else "not judged")
     query = _query(question, sorted(golds, key=lambda gold: (-gold.grade, gold.id or "")))
     return without("broken") if any(contradictions(query)) else query
+
+
+def _lowest(grades: Collection[float | None]) -> float | None:
+    return min((grade for grade in grades if grade is not None), default=None)
 
 
 def _gold(

@@ -72,6 +72,8 @@ class Next(Result):
             lines.append(f"of these {self.previous} has {again}")
         if self.content.n_disputed:
             lines.append(f"documents left out: {self.content.n_disputed}, {REASONS['undecided']}")
+        if self.content.n_lowest:
+            lines.append(f"documents with the lowest of people's grades: {self.content.n_lowest}")
         if later := sum(own.later for own in self.shares):
             lines.append(f"pairs that were put off (later): {later}")
         if self.missing is not None:

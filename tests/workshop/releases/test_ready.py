@@ -115,8 +115,10 @@ def test_disputed_documents_may_be_left_out_instead():
     """With --allow-undecided the question is there without the document; never without any gold."""
     content = made(RELEVANT, said(3), said(0, "bob"), allow_undecided=True)
     assert (grades(content), content.n_disputed) == ({"refund": 2}, 1)
-    (left,) = made(said(3), said(0, "bob"), allow_undecided=True).left_out
+    (left,) = made(said(3), said(1, "bob"), allow_undecided=True).left_out
     assert (left.reason, left.documents) == ("undecided", ("delivery",))
+    lowest = made(said(3), said(2, "bob"), allow_undecided=True)
+    assert (grades(lowest), lowest.n_disputed, lowest.n_lowest) == ({"delivery": 1}, 0, 1)
 
 
 def test_a_question_without_an_answer():

@@ -278,3 +278,29 @@ def test_what_stands_beside_it(shop, tmp_path, kragx):
     assert "kragx gold start" in nowhere.err
     with pytest.raises(UsageError, match="release v1; leave the version out"):
         read_dataset(shop / "gold_v1.jsonl", version="v3")
+
+
+def test_the_diff_of_two_releases(shop, kragx):
+    """`kragx gold diff` says first what can be compared; Markdown lists all, JSON holds values."""
+    released(shop)
+    add(shop, ANN, *(record for n in range(30) for record in question(f"more{n:02}")))
+    released(shop)
+    pair = shop / "gold_v1.jsonl", shop / "gold_v2.jsonl"
+    told = kragx("gold", "diff", *pair)
+    assert told.code == 0
+    assert told.out.splitlines()[1] == (
+        "30 of 32 questions differ (30 added); results of the two can be compared on the rest, 2"
+    )
+    assert "and 10 more: --full, or --format json" in told.out
+    assert "more29" in kragx("gold", "diff", *pair, "--full").out
+    markdown = kragx("gold", "diff", *pair, "--format", "markdown").out
+    assert "| more29 | why more29? | added |" in markdown
+    plain = kragx("gold", "diff", *pair, "--format", "json").json()
+    assert (plain["comparable"], plain["n_same"], len(plain["added"])) == (False, 2, 30)
+    assert (plain["old"]["version"], plain["new"]["version"]) == ("v1", "v2")
+    assert kragx("gold", "diff", pair[0], pair[0]).out.splitlines()[1] == (
+        "the same gold: all 2 questions can be compared between results of the two"
+    )
+    empty = shop / "empty.jsonl"
+    empty.write_text("")
+    assert kragx("gold", "diff", pair[0], empty).code == 3
