@@ -114,7 +114,7 @@ def questions(
     for name in other:
         option = name.replace("_", "-").replace("calls", "max-calls").replace("cost", "budget")
         raise UsageError(f"--{option}: of no use with --from {origin}")
-    asking = Asking.of(config, settings or (), corpus, existing)
+    asking = Asking.of(config, settings or (), corpus, existing, judge=origin == "model")
     if not (dry_run or submit):
         _check_new(out, dropped)
     common: dict[str, Any] = {

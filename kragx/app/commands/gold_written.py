@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from kragx.app import pipeline
 from kragx.app.commands import batches
-from kragx.app.config import RunConfig, filled, load
+from kragx.app.config import RunConfig, filled, load, load_dataset_config
 from kragx.app.screen import judging_plan
 from kragx.data import GoldDataset, read_dataset
 from kragx.errors import UsageError
@@ -28,7 +27,7 @@ class Asking:
     """What questions are made of.
 
     Attributes:
-        config: the config; None for none.
+        config: the config whose judge writes; None for none, and where nobody writes.
         corpus: of the command line, else of the config.
         existing: questions that there are.
         targets: shares by ``query_type`` and ``difficulty`` that the config names.
@@ -46,17 +45,25 @@ class Asking:
         settings: Sequence[str],
         corpus: Path | None,
         existing: Path | None,
+        *,
+        judge: bool,
     ) -> Self:
         """What a command line says.
+
+        Without a judge a config is data: its ``dataset`` alone is looked at.
 
         Raises:
             UsageError: it names no corpus.
             DataError, ConfigError: a file cannot be read.
         """
-        if config is None and settings:
-            raise UsageError("--set: there is no config whose values it could change")
-        loaded = None if config is None else load(config, settings, lacking=_LACKING)
-        dataset = None if loaded is None else loaded.dataset
+        loaded = dataset = None
+        if settings and (config is None or not judge):
+            raise UsageError("--set: belongs to the config of --from model")
+        if config is not None and judge:
+            loaded = load(config, settings, lacking=_LACKING)
+            dataset = loaded.dataset
+        elif config is not None:
+            dataset = load_dataset_config(config, _LACKING)
         if corpus is None and dataset is not None:
             corpus = dataset.corpus
         if corpus is None:
@@ -65,8 +72,9 @@ class Asking:
         known: GoldDataset | tuple[()] = ()
         if existing is not None:
             known = read_dataset(str(existing))
-        elif loaded is not None and loaded.dataset.path.exists():
-            known = pipeline.load_dataset(loaded)
+        elif dataset is not None and dataset.path.exists():
+            options = dataset.model_dump(include={"format", "columns", "encoding"})
+            known = read_dataset(dataset.path, **options)
         targets = (dataset and dataset.targets) or {}
         names = {"query_type", "difficulty"} & targets.keys()
         own = {name: targets[name] for name in sorted(names)}

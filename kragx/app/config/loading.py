@@ -69,14 +69,21 @@ def load(
     )
 
 
-def load_dataset_config(path: str | Path) -> DatasetConfig:
+def load_dataset_config(
+    path: str | Path, lacking: Mapping[str, Any] | None = None
+) -> DatasetConfig:
     """The ``dataset`` of a config file; the rest is not looked at, and no ``.env`` is read.
+
+    Args:
+        path: the file.
+        lacking: as of `load`.
 
     Raises:
         DataError: the file cannot be read.
         ConfigError: it is not YAML, or this part of it holds mistakes.
     """
     raw, here = _mapping(read_text(path), str(path)), Path(path).resolve().parent
+    raw = _completed(raw, lacking)
     unset: list[str] = []
     part = {key: fill(value, here, key, unset) for key, value in raw.items() if key == "dataset"}
     if unset:
@@ -102,6 +109,14 @@ def _mapping(text: str, name: str) -> dict[str, Any]:
     return raw
 
 
+def _completed(raw: Mapping[str, Any], lacking: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A config with what it lacks; of ``dataset`` each part by itself."""
+    whole = {**(lacking or {}), **raw}
+    if lacking and isinstance(own := whole.get("dataset"), dict):
+        whole["dataset"] = {**lacking["dataset"], **own}
+    return whole
+
+
 def parse_config(
     text: str,
     name: str,
@@ -116,11 +131,7 @@ def parse_config(
     """`load` for a text; `name` stands for the file in messages, `here` for its folder."""
     raw = _mapping(text, name)
     unset: list[str] = []
-    raw = override(raw, overrides)
-    for key, value in (lacking or {}).items():
-        own = raw.setdefault(key, value)
-        if isinstance(own, dict) and key == "dataset":
-            raw[key] = {**value, **own}
+    raw = _completed(override(raw, overrides), lacking)
     secrets = Secrets.of(raw) if trust else Secrets()
     raw = _renewed(fill(raw, here, "", unset, late=not trust), name)
     if isinstance(judge := raw.get("judge"), dict):

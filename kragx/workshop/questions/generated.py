@@ -10,7 +10,7 @@ from kragx.data.corpus import as_corpus
 from kragx.data.gold import GoldDataset, Query
 from kragx.errors import UsageError, check_whole
 from kragx.judging.judge import Grader
-from kragx.judging.question import SETTLED, Judgement, Question
+from kragx.judging.question import Judgement, Question
 from kragx.judging.questions import (
     DIFFICULTIES,
     Draft,
@@ -20,7 +20,7 @@ from kragx.judging.questions import (
     is_korean,
     need_of,
 )
-from kragx.judging.remedies import too_many_missing
+from kragx.judging.remedies import failure_lines, too_many_missing
 from kragx.judging.rubric import Rubric
 from kragx.judging.tally import Tally
 from kragx.plain import HIDDEN, plain
@@ -33,6 +33,8 @@ from kragx.workshop.questions.question import NewQuestion, Questions
 
 LONGEST = 300
 """Characters of a question; nobody asks for more at once."""
+_REFUSED = frozenset({"refusal", "content_filter"})
+"""The failures that say something of the text, and not of how it was asked for."""
 _NEAREST = 4
 """Passages, beside its own, in which an answer to a question is looked for that is to have none."""
 
@@ -84,7 +86,7 @@ class WrittenQuestions(Questions):
         dropped: what a filter took out, in the order in which it was written.
         n_unknown: passages of whose question nothing is known, since a call failed; another run
             asks again.
-        n_refused: passages about which the model, or its provider, refuses to write.
+        n_refused: questions that the model, or its provider, refuses to write or to check.
         n_without: passages about which it found nothing to ask.
         n_waiting: passages of whose question it is known later: of a dry run, or of a batch.
         cost: of all calls; None where no price is known.
@@ -137,15 +139,14 @@ class WrittenQuestions(Questions):
             yield Table(("filter", "question", "fell"), rows, words=2)
         others = {
             "passages with nothing to ask": self.n_without,
-            "passages about which the model refuses to write": self.n_refused,
+            "questions that the model refuses to write or to check": self.n_refused,
         }
         if shown := {what: n for what, n in others.items() if n}:
             yield Line(counted(shown))
-        if self.n_unknown:
-            yield warning(
-                f"not known, as a call failed: {self.n_unknown} questions; run it again for them"
-            )
         total = self.writing + self.checking
+        if self.n_unknown:
+            yield warning(f"not known, as a call failed: {self.n_unknown} questions")
+            yield from (warning(f"  {line}") for line in failure_lines(plain(total)))
         cost = "unknown" if self.cost is None else f"{self.cost:.4f} {self.currency}"
         yield Line(
             f"{self.model}: {self.writing.n_calls} calls to write and {self.checking.n_calls} to "
@@ -195,7 +196,7 @@ def write_questions(
         UsageError: an argument is wrong.
         DataError: the corpus cannot be read, or has nothing to ask about.
         JudgingError: the budget is used up, or more judgements are missing than `max_missing`
-            (but for passages that a model refuses); what was judged is stored.
+            (but for what a model refuses); what was judged is stored.
     """
     check_whole("n", n)
     check_whole("tries", tries)
@@ -322,15 +323,14 @@ class _Work:
         self._dropped: list[Dropped] = []
         self._counts = Counter[str]()
         self._writing, self._checking = Tally(), Tally()
-        self._n_settled = 0
+        self._n_refused = 0
 
     def round(self, slots: Sequence[_Slot], offset: int) -> None:
         """Write a question for each of these places, and check it."""
         asked = [self._asked(slot, offset) for slot in slots]
         written, judged = drafts(self._judge, [question for _, question in asked])
         self._writing.add(judged.tally)
-        self._n_settled += sum(one.failure in SETTLED for one in judged.judgements)
-        self._check_missing()
+        self._check_missing(judged.judgements)
         candidates: list[_Candidate] = []
         for slot, (passage, question), draft, judgement in zip(
             slots, asked, written, judged.judgements, strict=True
@@ -357,7 +357,7 @@ class _Work:
 
     def _unwritten(self, slot: _Slot, judgement: Judgement, question: Question) -> Draft | None:
         """Count a question that was not written; in a dry run what stands for it."""
-        if judgement.failure in SETTLED:
+        if judgement.failure in _REFUSED:
             self._counts["refused"] += 1
         elif self._judge.dry_run:
             slot.is_open = False
@@ -435,7 +435,7 @@ class _Work:
         """Ask the model about questions, and keep those that pass."""
         judged = self._judge.judge([check for one in candidates for check in one.checks])
         self._checking.add(judged.tally)
-        self._check_missing()
+        self._check_missing(judged.judgements)
         judgements = iter(judged.judgements)
         for candidate in candidates:
             own = [next(judgements) for _ in candidate.checks]
@@ -466,9 +466,10 @@ class _Work:
             if falls:
                 self._drop(question, why, detail)
                 return
-        if any(judgement.grade is None for judgement in needed):
+        if failures := [one.failure for one in needed if one.grade is None]:
             waits = self._judge.dry_run
-            self._counts["waiting" if waits else "unknown"] += 1
+            outcome = "refused" if _REFUSED.issuperset(failures) else "unknown"
+            self._counts["waiting" if waits else outcome] += 1
             slot.is_open = not waits
             return
         grades = {"need": need.grade, "relevance": answers.grade}
@@ -489,11 +490,11 @@ class _Work:
     def _drop(self, question: NewQuestion, why: Why, detail: str) -> None:
         self._dropped.append(Dropped(question, why, detail))
 
-    def _check_missing(self) -> None:
+    def _check_missing(self, judgements: Iterable[Judgement]) -> None:
         """Raise a `JudgingError` if more is missing than may be, but for what was refused."""
-        total = self._writing + self._checking
-        judge = self._judge
-        n_missing = total.n_missing - self._n_settled
+        self._n_refused += sum(one.failure in _REFUSED for one in judgements)
+        total, judge = self._writing + self._checking, self._judge
+        n_missing = total.n_missing - self._n_refused
         if not judge.dry_run and n_missing > judge.max_missing * total.n_judgements:
             raise too_many_missing(
                 plain(total),

@@ -92,7 +92,7 @@ def test_submitted(kragx, here, monkeypatch):
         (("--from", "templates", "--budget", "2"), "--budget: of no use"),
         (("--from", "model", "--most-per-template", "2"), "--most-per-template: of no use"),
         (("--from", "model"), "KRAGX_JUDGE_MODEL"),
-        (("--set", "judge.model=x"), "there is no config"),
+        (("--set", "judge.model=x"), "--set: belongs to the config of --from model"),
     ],
 )
 def test_wrong_use(kragx, here, monkeypatch, options, problem):
@@ -140,3 +140,20 @@ def test_killed_it_goes_on(tmp_path):
         assert len(server.requests) <= len(keys) + 4  # what was in flight, or just answered
     assert "12 of 12 questions" in out
     assert len(read_dataset(str(tmp_path / "q.jsonl"))) == 12
+
+
+def test_templates_take_a_config_as_data(kragx, here):
+    """Without a model of its config only `dataset` counts: nothing else is looked at."""
+    lines = [
+        {"id": f"d{at}", "text": f"You may return the opened box {at}. The opened box is checked."}
+        for at in range(3)
+    ]
+    (here / "corpus.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (here / "c.yaml").write_text(
+        "dataset: {corpus: corpus.jsonl, targets: {difficulty: {easy: 1.0}}}\n"
+        "judge: {client: 'no_such_module:client'}\nnonsense: true\n"
+    )
+    result = kragx("gold", "questions", "c.yaml", "-n", "2", "-o", "q.jsonl", "--format", "json")
+    assert result.code == 0, result.err
+    assert result.json()["targets"]["difficulty"] == {"easy": 1.0}
+    assert kragx("gold", "questions", "c.yaml", "--from", "model", "-o", "x.jsonl").code == 2

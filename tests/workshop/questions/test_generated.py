@@ -167,16 +167,35 @@ def test_too_much_is_missing(tmp_path, where):
         write_questions(corpus(4), judge, 4, **ALONE)
 
 
-def test_a_refusal_is_no_error(tmp_path):
-    """A passage that a model refuses, as it always will, is counted; another one serves."""
+@pytest.mark.parametrize("kind", ["refusal", "content_filter"])
+@pytest.mark.parametrize("where", ["write", "need", "relevance"])
+def test_a_refusal_is_no_error(tmp_path, where, kind):
+    """What a model refuses, as it always will, is counted; another passage serves."""
+    usual = {
+        "write": question_about,
+        "need": lambda question: 2,
+        "relevance": lambda question, text: 3,
+    }[where]
 
-    def write(text, system):
-        return Failure("refusal", "no") if "item0001" in text else question_about(text, system)
+    def answer(*texts):
+        return Failure(kind, "no") if "item0001" in texts[0] else usual(*texts)
 
-    judge = judge_of(tmp_path, client_of(write=write))
+    judge = judge_of(tmp_path, client_of(**{where: answer}))
     result = write_questions(corpus(6), judge, 6, **ALONE)
     assert (len(result.questions), result.n_refused, result.n_unknown) == (6, 1, 0)
     assert "the model refuses" in str(result)
+
+
+def test_a_cut_off_answer_is_no_refusal(tmp_path):
+    """It says how it was asked: it is missing, and what to do about it is said."""
+    client = client_of(need=lambda question: Failure("length", "cut off"))
+    with pytest.raises(JudgingError, match="2 of 6 judgements are missing"):
+        write_questions(corpus(2), judge_of(tmp_path, client), 2, tries=1, **ALONE)
+    judge = judge_of(tmp_path, client, max_missing=1.0)
+    result = write_questions(corpus(2), judge, 2, tries=1, **ALONE)
+    assert (result.n_refused, result.n_unknown) == (0, 2)
+    assert "not known, as a call failed: 2 questions" in str(result)
+    assert "2 length: " in str(result)
 
 
 def test_the_budget_stops_and_goes_on(tmp_path):
