@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from kragx.errors import UsageError
 from kragx.judging.judge import Grader
 from kragx.judging.question import Question
-from kragx.judging.rubric import Rubric, words_around
+from kragx.judging.rubric import Rubric, built_in, words_around
 from kragx.judging.runner import Judged
 
 Difficulty = Literal["easy", "medium", "hard"]
@@ -130,6 +130,29 @@ def need_of(judge: Grader, draft: Draft, *, answerable: bool = True) -> Question
     rubric = judge.rubric_for("need", draft.text)
     answer = draft.answer if answerable and draft.answer else None
     return Question(rubric, draft.text, reference=answer)
+
+
+def relevance_of(
+    judge: Grader,
+    draft: Draft,
+    text: str,
+    query_id: str | None = None,
+    document_id: str | None = None,
+) -> Question:
+    """The question how far a text answers a draft.
+
+    Raises:
+        UsageError: the judge shows examples of something else.
+    """
+    own = judge.members[0]
+    if judge.asks == "support":  # a rubric for runs with gold, which says nothing of answers
+        rubric = built_in("relevance", draft.text, own.language)
+    else:
+        rubric = judge.rubric_for("relevance", draft.text)
+    question = Question(rubric, text, query=draft.text, query_id=query_id, document_id=document_id)
+    if judge.examples is not None:
+        judge.examples.shown_with(question)
+    return question
 
 
 _LETTER, _HANGUL = re.compile(r"[^\W\d_]"), re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")

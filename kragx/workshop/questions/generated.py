@@ -19,6 +19,7 @@ from kragx.judging.questions import (
     drafts,
     is_korean,
     need_of,
+    relevance_of,
 )
 from kragx.judging.remedies import failure_lines, too_many_missing
 from kragx.judging.rubric import Rubric
@@ -317,6 +318,7 @@ class _Work:
         existing: Iterable[str],
         most_leak: float | None,
     ) -> None:
+        relevance_of(judge, Draft("", "", "easy"), "")  # what cannot be asked is refused at once
         self._judge, self._rubric, self._passages = judge, rubric, passages
         self._known, self._most_leak = Asked(existing), most_leak
         self._used: set[tuple[str, Kind]] = set()
@@ -397,14 +399,13 @@ class _Work:
             near = self._passages.nearest(draft.text, _NEAREST + 1)
             parts = [part for part in near if part not in passage.parts][:_NEAREST]
         alone = [*passage.parts] if len(passage.parts) == 1 else [None]
-        relevance = judge.rubric_for("relevance", draft.text)
         checks = [
             need_of(judge, draft, answerable=kind.answerable),
             *(
-                Question(
-                    relevance,
+                relevance_of(
+                    judge,
+                    draft,
                     passage.text if part is None else part.text,
-                    query=draft.text,
                     query_id=question.uid,
                     document_id=part.id if part is not None and part.is_whole else None,
                 )

@@ -1,5 +1,6 @@
 """Which passages of a corpus a model is asked about, and which of them belong together."""
 
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
@@ -144,7 +145,7 @@ class Passages:
     def nearest(self, question: str, n: int) -> list[Part]:
         """The parts that have most of a question's content words, rare ones counting more."""
         words = content_words(question)
-        texts = [part.text.casefold() for part in self._parts]
+        texts = [unicodedata.normalize("NFC", part.text).casefold() for part in self._parts]
         having = {word: [word.casefold() in text for text in texts] for word in words}
         scores = [0.0] * len(texts)
         for flags in having.values():

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from kragx import Query
 from kragx.errors import DataError, JudgingError, UsageError
-from kragx.judging import Failure, Judge, Panel, Rubric, Store
+from kragx.judging import RUBRICS, Example, Examples, Failure, Judge, Panel, Rubric, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.questions import Kind
 from kragx.workshop.questions.generated import _MEANS, _Kinds, write_questions
@@ -349,6 +349,34 @@ def test_a_rubric_and_a_panel(tmp_path):
     asked = [client.requests[0].messages[0][1] for client in clients]
     assert [text.startswith("Ask like a lawyer.") for text in asked] == [True, False, False]
     assert (result.model, result.writing.n_calls, result.checking.n_calls) == ("m0", 1, 6)
+
+
+def test_a_judge_for_runs_with_gold(tmp_path):
+    """A rubric for support leaves the checks alone; examples of it are refused at once."""
+    judge = judge_of(tmp_path, rubric=RUBRICS["support-en-1"])
+    (question,) = write_questions(corpus(2), judge, 1, **ALONE).questions
+    assert question.made_by["checks"] == {"need": 2, "relevance": 3}
+    shown = [
+        Example(f"passage {at}", at % 4, gold=f"gold {at}", query_id=f"q{at}", document_id="d")
+        for at in range(40)
+    ]
+    judge = judge_of(tmp_path, examples=Examples(shown, asks="support"))
+    asked = len(judge.client.requests)
+    with pytest.raises(UsageError, match="people graded support"):
+        write_questions(corpus(2), judge, 1, seed=9)
+    assert len(judge.client.requests) == asked
+
+
+def test_examples_of_relevance(tmp_path):
+    """They are shown where an answer is looked for, and nowhere else."""
+    shown = [
+        Example(f"passage {at}", at % 4, query=f"which {at}", query_id=f"q{at}", document_id="d")
+        for at in range(40)
+    ]
+    judge = judge_of(tmp_path, examples=Examples(shown))
+    assert len(write_questions(corpus(2), judge, 1, **ALONE).questions) == 1
+    users = [request.messages[1][1] for request in judge.client.requests]
+    assert ["Grade that people gave" in user for user in users] == [False, False, True]
 
 
 @pytest.mark.parametrize(

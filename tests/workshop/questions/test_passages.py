@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 
 from kragx.data.documents import Doc
@@ -85,6 +87,9 @@ def test_nearest():
         Doc("other", "Nothing of the kind stands anywhere in here."),
         *docs(5),
     ]
+    nfd = unicodedata.normalize("NFD", "반품은 십사 일 안에 하며 그 뒤에는 받지 않는다. " * 2)
+    corpus.append(Doc("nfd", nfd))
+    assert [part.id for part in Passages(corpus).nearest("반품은 언제까지?", 3)] == ["nfd"]
     near = Passages(corpus).nearest("Which sentence has the zeppelin and a number?", 9)
     assert near[0].id == "rare"
     assert "other" not in {part.id for part in near}
