@@ -1,11 +1,13 @@
 """What a page may ask and say: everything is checked here, and nothing is known of HTTP."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from kragx.errors import DataError, UsageError
+from kragx.evaluation.retriever_adapters import start_daemon
+from kragx.metrics import MetricSpec
 from kragx.workshop.boards import Plan
 from kragx.workshop.conflicts import agreement, conflicts
 from kragx.workshop.duplicates import Copies
@@ -18,15 +20,18 @@ from kragx.workshop.forms import (
     PersonForm,
     QuestionForm,
     QuestionsForm,
+    ReleaseForm,
     SearchForm,
 )
 from kragx.workshop.links import holder, token_of
 from kragx.workshop.questions.leak import leak, mean_leak
 from kragx.workshop.queue import Nothing, Queue, Turn
 from kragx.workshop.records import Candidate, Judgement, Person, Question, new_uid, now
+from kragx.workshop.releases import next_release, release
 from kragx.workshop.search import Search
 from kragx.workshop.standing import verdicts
 from kragx.workshop.state import Pair, State
+from kragx.workshop.suggestions import Source, Suggester
 
 Plain = dict[str, Any]
 """Values as JSON has them."""
@@ -54,25 +59,54 @@ class Desk:
     Args:
         workshop: its folder.
         state: what its database holds.
-        retrievers: those that are asked, by name, with what their answers depend on.
+        sources: the retrievers that suggest documents, once `start` is called.
+        metric: that they are compared by; None for the usual one.
+        say: is told what goes wrong behind, as people read it.
 
     Attributes:
-        remarks: what people should know of what goes on behind, by what it is about.
+        remarks: what the owner should know of what goes on behind, by what it is about.
     """
 
     def __init__(
-        self, workshop: Workshop, state: State, retrievers: Mapping[str, str] | None = None
+        self,
+        workshop: Workshop,
+        state: State,
+        sources: Sequence[Source] = (),
+        metric: MetricSpec | None = None,
+        say: Callable[[str], object] = str,
     ) -> None:
         self.workshop, self.state = workshop, state
         self.documents = workshop.documents
         self.remarks: dict[str, str] = {}
-        self.on_question: Callable[[Question], object] = lambda question: None
+        self.say = say
         self.top = max(workshop.settings.scale)
         self.copies = Copies(self.documents)
-        plan = Plan(retrievers=retrievers or {}, depth=workshop.settings.k, top=self.top)
+        retrievers = {source.name: source.key for source in sources}
+        plan = Plan(retrievers=retrievers, depth=workshop.settings.k, top=self.top)
+        plan = plan if metric is None else replace(plan, metric=metric)
         self.queue = Queue(state, self.documents, self.copies, plan)
+        self._suggester = Suggester(self.queue, sources, self.remark)
         self._search: Search | None = None
         self._searching = threading.Lock()
+
+    def start(self) -> None:
+        """Ask the retrievers, and find what lies beside gold, in a thread: now, and from now on."""
+        self._suggester.start()
+
+        def prepare() -> None:  # so that the first to search need not wait
+            self._searched()
+
+        start_daemon(prepare)
+
+    def remark(self, about: str, words: str) -> None:
+        """Note what goes wrong behind; an empty text says that it is over."""
+        before = self.remarks.get(about)
+        if words:
+            self.remarks[about] = f"{about}: {words}"
+        else:
+            self.remarks.pop(about, None)
+        if words and self.remarks[about] != before:
+            self.say(self.remarks[about])
 
     # -- people --------------------------------------------------------------------------------
 
@@ -190,11 +224,14 @@ class Desk:
     def _counts(self, person: Person) -> Plain:
         self.queue.refresh()
         n_questions = sum(1 for _ in self.state.open_questions())
-        return {
+        counts = {
             "questions": n_questions,
             "pairs": sum(len(board.documents) for board in self.queue.boards.values()),
             "mine": self._n_judged(person),
         }
+        if person.role == "owner":
+            counts["conflicts"] = sum(1 for _ in conflicts(self.queue.boards))
+        return counts
 
     def _n_judged(self, person: Person) -> int:
         return len(
@@ -207,10 +244,7 @@ class Desk:
 
     def search(self, person: Person, form: SearchForm) -> Plain:
         """Documents by somebody's own words, best first, with what they have said of them."""
-        with self._searching:  # the first to search waits for the index
-            if self._search is None:
-                self._search = Search(self.documents)
-        ids = self._search.best(form.q) if form.q.strip() else []
+        ids = self._searched().best(form.q) if form.q.strip() else []
         with self.state.lock:
             shown = []
             for document in ids:
@@ -218,6 +252,12 @@ class Desk:
                 mine = None if newest is None else _said(newest)
                 shown.append({**self.document(document), "mine": mine})
             return {"documents": shown}
+
+    def _searched(self) -> Search:
+        with self._searching:
+            if self._search is None:
+                self._search = Search(self.documents, self.copies.first)
+            return self._search
 
     # -- judging -------------------------------------------------------------------------------
 
@@ -282,6 +322,7 @@ class Desk:
             purpose = self.queue.purpose(form.question, form.document)
             judgement = replace(self._judgement(person, form), purpose=purpose)
             self._store(judgement, form.question)
+            self._suggester.wake()
             return {"stored": True, "next": self.next(person)}
 
     def decide(self, person: Person, form: DecisionForm) -> Plain:
@@ -455,7 +496,7 @@ class Desk:
             )
             shown = {"question": self._question(question, person)}
         if before is None or before.text != question.text:
-            self.on_question(question)
+            self._suggester.wake()
         return shown
 
     def drop_question(self, person: Person, form: DropForm) -> Plain:
@@ -497,6 +538,45 @@ class Desk:
             ],
         }
 
+    def releases(self) -> Plain:
+        """The releases that were made, and what the next one would hold."""
+        with self.state.lock:
+            people, rows = self.state.people, list(self.state.releases)
+            coming = next_release(self.workshop, self.state, self.copies)
+        return {
+            "releases": [
+                {
+                    "version": row.version,
+                    "at": row.at,
+                    "file": row.file,
+                    "hash": row.hash,
+                    "person": people[row.person].name if row.person in people else None,
+                }
+                for row in rows
+            ],
+            "next": {
+                "version": coming.version,
+                "questions": coming.n_questions,
+                "gold": coming.n_gold,
+                "lacks": list(coming.lacks),
+                "is_same": coming.is_same,
+            },
+        }
+
+    def release(self, person: Person, form: ReleaseForm) -> Plain:
+        """Write what is ready as a gold file that never changes.
+
+        Raises:
+            UsageError: nothing is ready.
+            ClashError: nothing has changed since the last release.
+        """
+        outcome = release(
+            self.workshop, self.state, self.copies, person=person.uid, **form.model_dump()
+        )
+        if outcome.version is None:
+            raise ClashError(f"nothing has changed since {outcome.file.name}")
+        return {"file": outcome.file.name, **self.releases()}
+
     def agreement(self) -> Plain:
         """How far people agree, as alpha with its interval; values are None where undefined."""
         with self.state.lock:
@@ -512,10 +592,10 @@ class Desk:
     def progress(self, person: Person) -> Plain:
         """How far the set is."""
         with self.state.lock:
-            shown: Plain = {"totals": self._counts(person), "notices": list(self.remarks.values())}
+            shown: Plain = {"totals": self._counts(person), "decides": self._decides()}
             if person.role == "owner":
                 shown["agreement"] = self.agreement()
-                shown["totals"]["conflicts"] = sum(1 for _ in conflicts(self.queue.boards))
+                shown["notices"] = list(self.remarks.values())  # they name retrievers
             return shown
 
 

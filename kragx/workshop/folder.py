@@ -83,7 +83,7 @@ class Settings(BaseModel):
     corpus: _LocalPath
     config: _LocalPath | None = None
     database: str | None = None
-    database_schema: str = Field(default=USUAL, alias="schema")
+    database_schema: str = Field(default=USUAL, alias="schema", pattern="^[a-z_][a-z0-9_]{0,62}$")
     scale: Annotated[dict[int, str], AfterValidator(_real_scale)]
     targets: Annotated[dict[str, dict[str, float]], AfterValidator(_real_targets)] = Field(
         default_factory=dict
@@ -307,7 +307,7 @@ def start(
         questions=sum(isinstance(record, Question) for record in (*own, *of_sample)),
         judgements=sum(of_source.judgements for of_source in records),
         kept=sum(of_source.kept for of_source in records),
-        has_password=database is not None and str(address) != database and "***" in str(address),
+        has_password=database is not None and "${" not in database and "***" in str(address),
     )
 
 

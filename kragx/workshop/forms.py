@@ -131,6 +131,13 @@ class QuestionsForm(Form):
     state: Literal["open", "dropped"] | None = None
 
 
+class ReleaseForm(Form):
+    """What goes into a release's notes, and whether questions on which people differ are in it."""
+
+    note: _Note = ""
+    allow_undecided: bool = False
+
+
 class PersonForm(Form):
     """Somebody new by name; or, by uid, another name, or a link that is taken away."""
 

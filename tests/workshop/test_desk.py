@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from kragx.errors import UsageError
-from kragx.workshop.desk import ClashError, RefusedError, UnknownError
+from kragx.workshop.desk import ClashError, Desk, RefusedError, UnknownError
 from kragx.workshop.forms import (
     DecisionForm,
     DropForm,
@@ -14,8 +14,10 @@ from kragx.workshop.forms import (
     PersonForm,
     QuestionForm,
     QuestionsForm,
+    ReleaseForm,
 )
 from kragx.workshop.records import new_uid
+from kragx.workshop.suggestions import Source
 from tests.workshop.serving import grade, opened
 
 
@@ -260,3 +262,35 @@ def test_many_at_once_lose_nothing(any_shop):
             for name, own in forms.items():
                 history = desk.state.history[holders[name].uid]
                 assert sorted(row.uid for row in history) == sorted(form.uid for form in own)
+
+
+def test_a_release_is_written_and_listed(desk):
+    """What is ready goes into a file; a second time nothing has changed, and that is said."""
+    owner = desk.owner()
+    coming = desk.releases()
+    assert coming["releases"] == []
+    assert (coming["next"]["version"], coming["next"]["questions"]) == (1, 2)
+    made = desk.release(owner, ReleaseForm(note="first"))
+    assert made["file"] == "gold_v1.jsonl"
+    assert [row["person"] for row in made["releases"]] == ["owner"]
+    assert (desk.workshop.folder / "gold_v1.jsonl").exists()
+    with pytest.raises(ClashError, match="nothing has changed"):
+        desk.release(owner, ReleaseForm())
+
+
+def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
+    """A retriever that raises stops nothing: the owner reads it until it is over."""
+    told = []
+
+    def ask(dataset):
+        raise RuntimeError("no index")
+
+    with opened(shop) as bare:
+        desk = Desk(bare.workshop, bare.state, [Source("bm25", "key", ask)], say=told.append)
+        desk._suggester.run()
+        assert told == ["bm25: cannot be asked: RuntimeError: no index"]
+        assert desk.progress(desk.owner())["notices"] == told
+        assert "notices" not in desk.progress(desk.annotator("지민"))
+        assert desk.next(desk.owner())["pair"]
+        desk.remark("bm25", "")
+        assert desk.progress(desk.owner())["notices"] == []

@@ -1,14 +1,21 @@
 """`kragx workshop`: the page on which a gold set is made and judged."""
 
 import webbrowser
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kragx.app.commands import options as opt
-from kragx.errors import UsageError, needing
+from kragx.errors import KragxError, UsageError, needing
 from kragx.printing import put, say, visible
+
+if TYPE_CHECKING:
+    from kragx.metrics import MetricSpec
+    from kragx.workshop.folder import Workshop
+    from kragx.workshop.suggestions import Source
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -58,7 +65,8 @@ def workshop(
         load_env(folder)
     opened = Workshop.open(folder)
     with opened.store() as store, listening(host, port) as socket:
-        desk = Desk(opened, State(store))
+        sources, metric = _sources(opened, say)
+        desk = Desk(opened, State(store), sources, metric, say)
         number = socket.getsockname()[1]
         name = called[0] if called else "127.0.0.1"
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
@@ -76,9 +84,24 @@ def workshop(
             )
         put("Ctrl-C ends; everything is stored at once\n")
         app = application(desk, names=called or (), say=say)
+        desk.start()
         if browser and is_local:
             webbrowser.open(owners)
-        try:
+        with suppress(KeyboardInterrupt):  # which is how it ends
             server(app).run(sockets=[socket])
-        except KeyboardInterrupt:
-            put(f"closed; all is in {folder}\n")
+        put(f"closed; all is in {folder}\n")
+
+
+def _sources(
+    opened: "Workshop", tell: Callable[[str], object]
+) -> tuple[Sequence["Source"], "MetricSpec | None"]:
+    """The retrievers of the workshop's config; without them people judge what they find."""
+    if opened.settings.config is None:
+        return (), None
+    from kragx.app.retrieving.suggesting import sources
+
+    try:
+        return sources(opened.settings.config)
+    except (KragxError, ImportError) as error:
+        tell(f"no retriever is asked, as the config cannot be used: {error}")
+        return (), None

@@ -55,6 +55,8 @@ CALLS: tuple[Call, ...] = (
     Call("GET", "progress", forms.Nothing, lambda desk, person, _: desk.progress(person)),
     Call("GET", "conflicts", forms.Nothing, lambda desk, *_: desk.conflicts(), owner=True),
     Call("POST", "decisions", forms.DecisionForm, Desk.decide, owner=True),
+    Call("GET", "releases", forms.Nothing, lambda desk, *_: desk.releases(), owner=True),
+    Call("POST", "releases", forms.ReleaseForm, Desk.release, owner=True),
     Call("GET", "people", forms.Nothing, lambda desk, *_: desk.people(), owner=True),
     Call(
         "POST", "people", forms.PersonForm, lambda desk, _, form: desk.put_person(form), owner=True

@@ -33,11 +33,11 @@ def shop(folder: Path, questions=QUESTIONS, texts=TEXTS, **options) -> Path:
         folder / "corpus.jsonl", ({"id": key, "text": text} for key, text in texts.items())
     )
     if questions:
-        gold = [{"id": key, "grade": 1} for key in texts]
-        options["gold"] = written(
-            folder / "gold.jsonl",
+        own = {"gold": [], "query_type": "문의", "metadata": {"sources": list(texts)}}
+        options["questions"] = written(
+            folder / "questions.jsonl",
             (
-                {"query_id": f"q{number}", "query": text, "gold": gold, "query_type": "문의"}
+                {"query_id": f"q{number}", "query": text, **own}
                 for number, text in enumerate(questions)
             ),
         )

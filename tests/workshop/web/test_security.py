@@ -134,6 +134,8 @@ def test_an_annotator_is_not_the_owner(served):
         ("POST", "/api/people", {"name": "x"}),
         ("GET", "/api/conflicts", None),
         ("POST", "/api/decisions", grade("q1", "refund", 1)),
+        ("GET", "/api/releases", None),
+        ("POST", "/api/releases", {}),
     ):
         status, answer = served.ask(method, path, body, token=token)
         assert (status, list(answer)) == (403, ["error"]), path
