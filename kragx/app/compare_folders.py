@@ -16,7 +16,7 @@ from kragx.comparison import (
     gates_parts,
     parse_gates,
 )
-from kragx.comparison.changes import EARLIER, NOW
+from kragx.comparison.changes import EARLIER, NOW, changes_parts
 from kragx.errors import UsageError
 from kragx.metrics import Profile
 from kragx.plugins import data_alone
@@ -54,9 +54,7 @@ class Compared(Result):
     def describe(self) -> Iterator[Part]:
         """Every change, metric by metric, and the gates."""
         yield from self.origins
-        matchers = len({change.comparison.match for change in self.changes}) > 1
-        for change in self.changes:
-            yield from change.describe(matchers=matchers)
+        yield from changes_parts(self.changes)
         yield from gates_parts(self.gates)
 
 

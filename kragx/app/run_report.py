@@ -27,6 +27,7 @@ from kragx.comparison import (
     fields_worth_slicing,
     gates_parts,
 )
+from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
 from kragx.data import NO_CORPUS, Corpus, GoldDataset, Run
 from kragx.evaluation.evaluation import Evaluation, versions
@@ -137,8 +138,7 @@ class RunReport(Result):
             yield from group[0].heading()
             yield from comparison.describe(group)
             yield from remarks_on(group, failures=False)
-        for change in self.changes:
-            yield from change.describe(matchers=len(self.comparisons) > 1)
+        yield from changes_parts(self.changes)
         yield from gates_parts(self.gates)
 
     def to_dict(self) -> dict[str, Any]:

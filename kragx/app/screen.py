@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_parts
+from kragx.comparison.changes import gold_of
 from kragx.comparison.failures import MARKED
 from kragx.comparison.view import FEW, STANDING
 from kragx.evaluation.evaluation import Evaluation
@@ -56,8 +57,7 @@ def screen(
     fields = comparison.fields[:LINES] if comparison.retrievers else ()
     slices = [_slices(comparison, field) for field in fields]
     yield from _items(_first(broken))
-    golds = {own.text: own for change in changes for own in change.comparison.gold}
-    yield from (line for own in golds.values() for line in own.describe())
+    yield from (line for own in gold_of(changes) for line in own.describe())
     yield from map(Line, _first([*map(_change, changes)]))
     yield from _items([*_first(supported), *slices])
     compared = [comparison, *(change.comparison for change in changes)]

@@ -7,6 +7,7 @@ import numpy as np
 
 from kragx.comparison.compare_retrievers import Draft, settled
 from kragx.comparison.comparison import Comparison, Settings
+from kragx.comparison.gold_versions import GoldVersions
 from kragx.comparison.scores import Results, RetrieverScores
 from kragx.comparison.statistics import TOLERANCE
 from kragx.data import GoldDataset
@@ -83,16 +84,17 @@ class Change(Result):
         """What the comparison calls the later one."""
         return next(name for name in self.comparison.every_retriever if name != self.before)
 
-    def describe(self, *, matchers: bool = False) -> Iterator[Part]:
+    def describe(self, *, matchers: bool = False, gold: bool = True) -> Iterator[Part]:
         """What became of the retriever, metric by metric, and the queries that changed most.
 
         Args:
             matchers: name the matcher, as there are several.
+            gold: say which questions of two gold sets are not the same.
         """
         comparison = self.comparison
         under = f", match {comparison.match}" if matchers else ""
         yield Heading(f"{self.retriever}: {self.after} against {self.before}{under}", level=3)
-        for own in (*comparison.gold, *comparison.failures):
+        for own in (*(comparison.gold if gold else ()), *comparison.failures):
             yield from own.describe()
         if comparison.not_comparable:
             return
@@ -120,6 +122,22 @@ class Change(Result):
                     words=3,
                     note=f"and {len(queries) - SHOWN} more" if len(queries) > SHOWN else "",
                 )
+
+
+def changes_parts(changes: Sequence[Change]) -> Iterator[Part]:
+    """What became of several retrievers, and which questions of their gold sets are not the same.
+
+    That is the same for all of them as a rule, and then said once.
+    """
+    yield from (line for own in gold_of(changes) for line in own.describe())
+    matchers = len({change.comparison.match for change in changes}) > 1
+    for change in changes:
+        yield from change.describe(matchers=matchers, gold=False)
+
+
+def gold_of(changes: Iterable[Change]) -> Iterable[GoldVersions]:
+    """The pairs of gold sets whose results are compared, each once."""
+    return {own.text: own for change in changes for own in change.comparison.gold}.values()
 
 
 def changes(

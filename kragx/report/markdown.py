@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import Any
 
 from kragx.comparison import Change, Comparison, GateResult, failed, gates_table
+from kragx.comparison.changes import changes_parts
 from kragx.comparison.side_by_side import remarks_on
 from kragx.evaluation.evaluation import Evaluation
 from kragx.evaluation.wording import missing_remarks, panel_remarks, votes_on
@@ -49,7 +50,7 @@ def report_markdown(
             parts.append(Heading(f"Match: {comparison.match}"))
         parts += _comparison(comparison, group, level=3 if several else 2)
     if changes:
-        parts += [Heading("Compared with the earlier results"), *_changes(changes)]
+        parts += [Heading("Compared with the earlier results"), *changes_parts(changes)]
     return as_markdown([*parts, *_gates(gates)])
 
 
@@ -57,7 +58,7 @@ def changes_markdown(
     changes: Sequence[Change], gates: Sequence[GateResult] = (), records: Sequence[Line] = ()
 ) -> str:
     """What became of retrievers, between runs that came about as `records` say."""
-    parts = [Heading("Changes", level=1), *records, *_changes(changes), *_gates(gates)]
+    parts = [Heading("Changes", level=1), *records, *changes_parts(changes), *_gates(gates)]
     return as_markdown(parts)
 
 
@@ -95,7 +96,7 @@ def summary_markdown(
                     Line(f"{evaluation.name}: {text}")
                     for text in panel_remarks(judging, votes_on(evaluation.vote_bounds, name))
                 ]
-    return as_markdown([*parts, *_changes(changes)])
+    return as_markdown([*parts, *changes_parts(changes)])
 
 
 def _by_matcher(evaluations: Sequence[Evaluation]) -> list[list[Evaluation]]:
@@ -131,12 +132,6 @@ def _comparison(
             yield part.means_table(
                 metric for metric in comparison.metrics if comparison.is_in(metric, part)
             )
-
-
-def _changes(changes: Sequence[Change]) -> Iterator[Part]:
-    matchers = len({change.comparison.match for change in changes}) > 1
-    for change in changes:
-        yield from change.describe(matchers=matchers)
 
 
 def _gates(gates: Sequence[GateResult]) -> list[Part]:

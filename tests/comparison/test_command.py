@@ -310,6 +310,7 @@ def test_compare_across_versions_of_the_gold(run, kragx, jsonl, here):
     assert re.search(
         r"the gold sets differ \(gold version 1, sha256 .*\): " + re.escape(text), told.out
     )
+    assert told.out.count("the gold sets differ") == 1  # for both retrievers
     assert "as before or mixed" in told.out
     assert "left out of the comparison" not in told.out  # nothing but that
     assert text in kragx("compare", "old", "new", "--format", "markdown").out.replace("\\", "")
