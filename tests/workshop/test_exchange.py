@@ -270,6 +270,27 @@ def test_what_a_spreadsheet_makes_of_ids_does_no_harm(opened, tmp_path):
         back(state, sheet)
 
 
+def test_a_row_takes_its_judgement_back(opened, tmp_path):
+    """The grade 'undone' in the newest row brings the one before it back, once."""
+    state = opened("a", JIMIN, WHEN, said("j1", 1), said("j2", 3))
+    sheet, _ = out(state, "csv", tmp_path)
+    edited(sheet, lambda rows: rows[-1].update(grade="undone"))
+    assert (back(state, sheet).judgements, back(state, sheet).judgements) == (1, 0)
+    assert state.newest(("q1", "d1"), "p1").uid == "j1"
+
+
+def test_what_a_spreadsheet_cannot_save_changes_nothing(opened, tmp_path):
+    """Question marks of cp949 and other line breaks are no new wording and no note."""
+    question = replace(WHEN, text="며칠 안에\r\n되나요? 😀", metadata={"글": "😀"})
+    state = opened("a", JIMIN, question, said("j1", 1, note="앞 — ✓ 😀"))
+    sheet, _ = out(state, "csv", tmp_path)
+    text = sheet.read_text("utf-8-sig").replace("\r\n", "\n").replace("😀", "??")
+    sheet.write_bytes(text.replace("—", "?").replace("✓", "?").encode("cp949"))
+    with pytest.warns(UserWarning, match="cp949"):
+        result = back(state, sheet)
+    assert (result.questions, result.judgements, result.unchanged) == (0, 0, 3)
+
+
 def test_what_changed_meanwhile_is_not_overwritten(opened, tmp_path):
     """A row whose question was reworded, or whose pair was judged again, since then is refused."""
     state = opened("a", JIMIN, WHEN, said("j1", 1))

@@ -54,6 +54,8 @@ def export_file(source: Source, form: str, path: str | Path) -> Exported:
         remedy = "leave it out, or name --form qrels, quepid, labelstudio or argilla"
         raise UsageError(f"{form} holds everybody's", field="--person", remedy=remedy)
     path, state = Path(path), source.state
+    if str(path) == "-":
+        raise UsageError("a file is written; name one", field="--out")
     with state.lock:
         state.refresh()
         left_out = writer(source, path)

@@ -13,7 +13,7 @@ from kragx.data.documents import Doc
 from kragx.errors import DataError, nearest, shorten
 from kragx.printing import Line, Part, Result, counted
 from kragx.workshop.exchange.forms import form_of, recognised
-from kragx.workshop.exchange.rows import Mistakes, Row, Rows, by_text, text_of
+from kragx.workshop.exchange.rows import Mistakes, Row, Rows, by_text, is_same, text_of
 from kragx.workshop.exchange.tools import users
 from kragx.workshop.records import RECORDS, Candidate, Judgement, Person, Question, Record, now
 from kragx.workshop.state import State
@@ -62,7 +62,7 @@ class Imported(Result):
         if self.absent:
             yield Line(
                 f"{self.absent} judgements of the workshop are not in the file; they stay as they "
-                "are (a judgement is taken back in the page, or as later or unusable)"
+                "are (with the grade 'undone' a row takes its judgement back)"
             )
         for words in self.remarks:
             yield Line(words)
@@ -246,7 +246,7 @@ class _Merge:
         versions = self.versions.get(newest.uid, []) if newest else []
         if newest is None or not versions:  # of another workshop: every wording comes along
             return self._record(kind, values)
-        record = self._record(kind, {**asdict(newest), **values})
+        record = self._record(kind, _over(newest, values))
         if record in versions or replace(record, at=newest.at) == newest:
             return None
         if record.at > newest.at:  # of a copy of this workshop that was worked on
@@ -287,13 +287,14 @@ class _Merge:
             return
         self._check_same_pair(row, known)
         content = {name: row.values[name] for name in _CONTENT if name in row.values}
-        record = self._record(Judgement, asdict(known) | content)
+        record = self._record(Judgement, _over(known, content))
         if record == known:
             self.n_unchanged += 1
             return
         self._check(record)
         newest = self._newest(known)
-        if newest is not None and _content(newest) == _content(record):
+        is_undone = record.kind == "undone" and not self._counts(known)
+        if is_undone or (newest is not None and _content(newest) == _content(record)):
             self.n_unchanged += 1
             return
         if newest is None or newest.uid != uid:
@@ -347,6 +348,9 @@ class _Merge:
             return next(reversed(self.state.decisions.get(pair, [])), None)
         return self.state.newest(pair, like.person)
 
+    def _counts(self, judgement: Judgement) -> bool:
+        return any(one.uid == judgement.uid for one in self.state.history[judgement.person])
+
     @staticmethod
     def _renewed(record: Judgement) -> Judgement:
         content = {name: getattr(record, name) for name in (*_CONTENT, "question", "document")}
@@ -371,7 +375,7 @@ class _Merge:
             now = self.questions.get(known.question)
             wordings = [*self.versions.get(known.question, ()), *([now] if now else ())]
             texts = {one.text.strip() for one in wordings if isinstance(one, Question)}
-            if row.question.strip() not in texts:
+            if not any(is_same(row.question.strip(), text) for text in texts):
                 raise DataError(
                     f"{shorten(row.question)} is not the question's text",
                     field="question",
@@ -462,6 +466,16 @@ def _adapter(table: str) -> Any:
     from pydantic import TypeAdapter
 
     return TypeAdapter(next(kind for kind in RECORDS if kind.table == table))
+
+
+def _over(known: Record, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record, those that a row says otherwise as it says them."""
+    own = asdict(known)
+    for name, value in values.items():
+        before = own.get(name)
+        both_texts = isinstance(value, str) and isinstance(before, str)
+        own[name] = before if both_texts and is_same(value, str(before)) else value
+    return own
 
 
 def _key(judgement: Judgement) -> tuple[str, str, str, bool]:

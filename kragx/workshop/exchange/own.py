@@ -179,7 +179,7 @@ def _cell(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (tuple, Mapping)):
-        return json.dumps(value, ensure_ascii=False) if value else None
+        return json.dumps(value) if value else None  # in ASCII, which every encoding holds
     return value
 
 

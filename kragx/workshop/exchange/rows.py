@@ -1,5 +1,6 @@
 """What every form shares: the rows that a file holds, and what there is to write."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -160,6 +161,26 @@ def grade_word(judgement: Judgement) -> str:
 def named(person: Person | None, uid: str) -> str:
     """The name of a person, else their uid."""
     return person.name if person else uid
+
+
+def is_same(text: str, known: str) -> bool:
+    """Whether a text is the known one, as far as a spreadsheet program can save it.
+
+    Some know one kind of line break, and Excel of Korean Windows writes question marks for what
+    cp949 lacks, two for an emoji.
+    """
+    if text == known:
+        return True
+    text, known = (re.sub(r"\r\n?", "\n", own) for own in (text, known))
+    return text == known or ("?" in text and text == "".join(map(_in_cp949, known)))
+
+
+def _in_cp949(letter: str) -> str:
+    try:
+        letter.encode("cp949")
+    except UnicodeEncodeError:
+        return "??" if ord(letter) > 0xFFFF else "?"
+    return letter
 
 
 def by_text(questions: Mapping[str, Question]) -> dict[str, list[str]]:
