@@ -139,7 +139,7 @@ def test_what_is_read(tmp_path):
     """The first question in one line with its answer; none, and a blank one, are no question."""
     replies = iter(
         [
-            answer((" Who\n pays? ", "The\tshop.", 2), ("And then?", "", 0)),
+            answer((" Who\n\x1b pays?\u202e ", "The\tshop.", 2), ("And then?", "", 0)),
             answer(),
             answer((" \n", "nothing", 0)),
             Failure("refusal", "no"),

@@ -13,7 +13,8 @@ from kragx.errors import DataError, JudgingError, UsageError
 from kragx.judging import RUBRICS, Example, Examples, Failure, Judge, Panel, Rubric, Store
 from kragx.judging.clients.scripted import ScriptedClient
 from kragx.judging.questions import Kind
-from kragx.workshop.questions.generated import _MEANS, _Kinds, write_questions
+from kragx.workshop.questions import write_questions
+from kragx.workshop.questions.generated import _MEANS, _Kinds
 from kragx.workshop.questions.making import TARGETS
 from tests.thoroughness import examples
 from tests.workshop.questions.model import client_of, corpus, judge_of, question_about
