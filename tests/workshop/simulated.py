@@ -1,0 +1,134 @@
+"""Workshops that are judged by a machine which knows the grades; ``python -m`` prints figures."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from statistics import median
+
+import numpy as np
+
+from kragx.data import Doc
+from kragx.metrics import parse
+from kragx.workshop.boards import Plan, asking_uid
+from kragx.workshop.duplicates import Copies
+from kragx.workshop.queue import Queue, Turn
+from kragx.workshop.records import Candidate, Judgement, Question, Record
+from kragx.workshop.state import State
+
+PLAN = Plan(parse("ndcg@10"), twice=0.0, random=0.1)
+
+
+class Memory:
+    """A store that stores nothing."""
+
+    def after(self, last: dict[str, int]) -> Iterator[Record]:
+        """Nobody else writes."""
+        return iter(())
+
+
+class MemoryState(State):
+    """A state without a database."""
+
+    def __init__(self) -> None:
+        super().__init__(Memory())  # type: ignore[arg-type]
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Only remember."""
+        for record in records:
+            self._take(record)
+
+
+@dataclass(frozen=True)
+class World:
+    """Questions with what three retrievers find, and the grades that people would give.
+
+    Attributes:
+        seed: makes it.
+        questions: how many.
+        skills: how well each retriever tells relevant documents from others.
+        plan: how it is asked.
+    """
+
+    seed: int = 0
+    questions: int = 60
+    skills: tuple[float, ...] = (1.8, 1.3, 1.0)
+    plan: Plan = PLAN
+
+    def queue(self) -> tuple[Queue, dict[tuple[str, str], int]]:
+        """The workshop, and the grade of each pair that is suggested."""
+        rng, state = np.random.default_rng(self.seed), MemoryState()
+        plan = replace(self.plan, retrievers={f"r{n}": str(n) for n in range(len(self.skills))})
+        docs, truth = {}, {}
+        for number in range(self.questions):
+            question = Question(uid=f"{self.seed}/{number}", person="o", text=f"question {number}")
+            grades = np.zeros(60, int)
+            n_relevant = int(rng.integers(1, 6))
+            grades[:n_relevant] = rng.choice([2, 3], n_relevant)
+            rows: list[Record] = [question]
+            for skill, (name, key) in zip(self.skills, plan.retrievers.items()):
+                order = np.argsort(-(skill * (grades > 0) + rng.gumbel(size=60)))[: plan.depth]
+                for rank, one in enumerate(order.tolist(), start=1):
+                    document = f"{number}-{one}"
+                    docs[document] = Doc(document, document)
+                    truth[question.uid, document] = int(grades[one])
+                    rows.append(
+                        Candidate(
+                            uid=asking_uid(question, name, key),
+                            question=question.uid,
+                            document=document,
+                            origin="retriever",
+                            detail=name,
+                            rank=rank,
+                        )
+                    )
+            state.add(rows)
+        return Queue(state, docs, Copies({}), plan, background=False), truth
+
+
+def judged(queue: Queue, truth: dict[tuple[str, str], int], most: int = 10**9) -> Iterator[int]:
+    """Judge pair by pair, as one person; yield how many there are."""
+    count = 0
+    while count < most and isinstance(turn := queue.next_pair("p"), Turn):
+        pair = turn.question, turn.document
+        queue.state.add(
+            [Judgement(question=pair[0], document=pair[1], person="p", grade=truth[pair])]
+        )
+        count += 1
+        yield count
+
+
+def needed(world: World, step: int = 10) -> tuple[int, int, list[tuple[int, int | None]]]:
+    """After how many judgements it is decided, of how many, and what was foretold meanwhile."""
+    queue, truth = world.queue()
+    queue.reckon()
+    foretold: list[tuple[int, int | None]] = []
+    for count in judged(queue, truth):
+        if count % step == 0:
+            outlook = queue.reckon()
+            foretold.append((count, outlook.about))
+            if outlook.state == "decided":
+                return count, len(truth), foretold
+    return len(truth), len(truth), foretold
+
+
+def main() -> None:
+    """Print after how many pairs it is decided, by worth and in random order."""
+    for name in ("ndcg@10", "precision@5", "mrr@10"):
+        shares: dict[str, list[float]] = {"by worth": [], "random": []}
+        errors = []
+        for seed in range(6):
+            for order, random in (("by worth", 0.1), ("random", 1.0)):
+                plan = Plan(parse(name), twice=0.0, random=random)
+                count, of, foretold = needed(World(seed, plan=plan))
+                shares[order].append(count / of)
+                if order == "by worth":
+                    half = [about - (count - at) for at, about in foretold if about and at > of / 4]
+                    errors += [abs(error) / of for error in half[:1]]
+        own, other = (median(of_order) for of_order in shares.values())
+        print(
+            f"{name}: decided after {own:.0%} of the pairs, in random order {other:.0%}; "
+            f"foretold at a quarter within {median(errors) if errors else 0:.0%} of the pairs"
+        )
+
+
+if __name__ == "__main__":
+    main()
