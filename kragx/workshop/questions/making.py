@@ -32,9 +32,9 @@ ALIKE = 0.8
 """Questions of which one has all content words of the other, and at most this much is the larger
 one's share of them, are told apart; above it they are one question asked twice."""
 
-_FEWEST_DOCUMENTS = 1000
-_DOCUMENTS_A_QUESTION = 10
-_MOST_TRIES = 300  # to fill a template with what makes a new question
+_FEWEST_DOCUMENTS = 500
+_DOCUMENTS_A_QUESTION = 2
+_MOST_TRIES = 100  # to fill a template with what makes a new question
 
 _Cell = tuple[str, str]  # query_type and difficulty
 _Values = dict[str, Any]  # what a template is filled with, by name
@@ -54,7 +54,7 @@ def make_questions(
 ) -> Questions:
     """Make questions by filling templates from a corpus.
 
-    Of a large corpus a random part is looked at: ten documents a question, and at least 1,000.
+    Of a large corpus a random part is looked at: two documents a question, and at least 500.
 
     Args:
         corpus: as of `kragx.evaluate`.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from kragx import read_dataset
 
 DOCS = (
@@ -73,6 +75,17 @@ def test_leak_of_a_gold_set(kragx, jsonl, here):
     jsonl({**gold, "query_type": "a", "relevant_chunk_ids": ["d9"]}, name="gold.jsonl")
     code, out, _ = kragx(*validate)
     assert (code, "word leak" in out) == (3, False)
+
+
+def test_without_kiwi(kragx, jsonl, here, monkeypatch):
+    """Without Kiwi there are Korean questions as well, and it says what is different."""
+    monkeypatch.setitem(sys.modules, "kiwipiepy", None)
+    text = "운송장을 보낸다. 운송장의 번호를 적는다. 번호는 길다."
+    corpus = jsonl({"id": "d", "text": text}, name="corpus.jsonl")
+    code, out, _ = kragx("gold", "questions", "--corpus", corpus, "-n", "4", "-o", "q.jsonl")
+    assert (code, "4 of 4 questions" in out) == (0, True)
+    assert "pip install 'kragx[korean]'" in " ".join(out.split())
+    assert all("운송장" in q.text or "번호" in q.text for q in read_dataset("q.jsonl"))
 
 
 def test_nothing_to_fill(kragx, jsonl, here):

@@ -7,12 +7,14 @@ from collections import Counter
 from math import floor
 
 import pytest
+import yaml
 from hypothesis import given, strategies as st
 
 from kragx import UsageError
 from kragx.data.gold import Query
-from kragx.workshop.questions import Template, make_questions
+from kragx.workshop.questions import Template, make_questions, read_templates
 from kragx.workshop.questions.making import TARGETS, Asked, _Quotas
+from tests.docs.support import Document
 from tests.thoroughness import examples
 
 THINGS = (
@@ -247,6 +249,62 @@ def test_hostile_values():
     docs = [{"id": "d", "text": "x.", "metadata": {"title": "{{ 7*7 }}\n{% raw %}\x1b[31m<b>"}}]
     (made, *_) = make_questions(docs, templates("[{{ heading }}]"), 1).questions
     assert made.text == "[{{ 7*7 }} {% raw %} [31m<b>]"
+
+
+_WORDS = st.sampled_from(
+    [
+        "the ferry",
+        "a gift card.",
+        "환불은",
+        "환불을",
+        "반품 접수",
+        "{{ x }}",
+        "# A",
+        "\n",
+        "?!",
+        "\x00",
+        "ᄒ",
+    ]
+)
+_TEXT = st.lists(_WORDS | st.text(max_size=4), max_size=12).map(" ".join)
+
+
+@examples(60)
+@given(
+    st.lists(st.tuples(_TEXT, st.dictionaries(st.sampled_from(["title", "other", "noun"]), _TEXT)))
+)
+def test_any_corpus(documents):
+    """Whatever documents hold: questions on one line, no two the same, of known sources."""
+    docs = [
+        {"id": f"d{n}", "text": text, "metadata": metadata}
+        for n, (text, metadata) in enumerate(documents)
+        if text.strip()
+    ]
+    if not docs:
+        return
+    result = make_questions(docs, n=5)
+    texts = [made.text for made in result.questions]
+    assert all(text == " ".join(text.split()) and len(text) <= 500 for text in texts)
+    assert len({made.uid for made in result.questions}) == len(texts) <= 5
+    for made in result.questions:
+        assert {*made.sources} <= {doc["id"] for doc in docs}
+        assert made.leak is None or 0 <= made.leak <= 1
+    assert make_questions(docs, n=5) == result
+    assert str(result)
+
+
+@pytest.mark.parametrize("name", ["docs/questions.md", "docs/questions.ko.md"])
+def test_the_page(name):
+    """The templates on the page are read, and make what the page says of them."""
+    (block,) = (block for block in Document(name).blocks if block.language == "yaml")
+    shown = read_templates(yaml.safe_load(block.text))
+    docs = [
+        {**doc, "metadata": {"product": "invoice", "kind": kind}}
+        for doc, kind in zip(DOCS, ("case", "case", "faq"))
+    ]
+    texts = {made.text for made in make_questions(docs, shown, 4).questions}
+    assert "How do I return an invoice?" in texts
+    assert any(text.startswith("Did anybody win over the ") for text in texts)
 
 
 def test_large_corpus():
