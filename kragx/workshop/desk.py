@@ -190,6 +190,9 @@ class Desk:
         """Who asks, what the set is, and how far it is."""
         settings = self.workshop.settings
         with self.state.lock:
+            counts = self._counts(person)
+            if person.role == "owner":
+                counts["conflicts"] = sum(1 for _ in self._conflicts())
             return {
                 "person": {"uid": person.uid, "name": person.name, "role": person.role},
                 "set": {
@@ -201,7 +204,7 @@ class Desk:
                     ],
                     "guidelines_version": self.workshop.guidelines_version,
                 },
-                "counts": self._counts(person),
+                "counts": counts,
             }
 
     def document(self, document: str) -> Plain:

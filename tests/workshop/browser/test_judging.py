@@ -14,10 +14,13 @@ def pair(page):
 
 
 def judge(page, act):
-    """Let somebody read and act; then the next pair stands there."""
+    """Let somebody read, and press a key or do something else; then the next pair stands there."""
     before = pair(page)
     page.wait_for_timeout(READ)
-    act()
+    if isinstance(act, str):
+        page.keyboard.press(act)
+    else:
+        act()
     page.wait_for_function(
         "([q, d]) => document.querySelector('.judge.done') || "
         "document.querySelector('#question').innerText !== q || "
@@ -51,12 +54,12 @@ def page(visit, served):
 def test_ten_seconds_suffice_to_judge_with_keys(page, served):
     """Digits grade and go on, s puts off, x is unusable, and u takes back what came last."""
     assert page.locator(".first p").count() == 3
-    first = judge(page, lambda: page.keyboard.press("2"))
+    first = judge(page, "2")
     assert page.locator(".first").count() == 0
-    judge(page, lambda: page.keyboard.press("s"))
-    judge(page, lambda: page.keyboard.press("x"))
-    last = judge(page, lambda: page.keyboard.press("3"))
-    judge(page, lambda: page.keyboard.press("u"))
+    judge(page, "s")
+    judge(page, "x")
+    last = judge(page, "3")
+    judge(page, "u")
     assert pair(page) == last
     settled(page)
     assert said(served) == [("grade", 2), ("later", None), ("unusable", None)]
@@ -148,7 +151,7 @@ def test_no_key_judges_while_somebody_is_writing(page, served):
     session.send("Input.insertText", {"text": "한글"})
     assert pair(page) == before
     page.keyboard.press("Escape")
-    judge(page, lambda: page.keyboard.press("1"))
+    judge(page, "1")
     settled(page)
     (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
     assert (row.grade, row.note) == (1, "2번 근거 sux한글")
@@ -205,7 +208,7 @@ def test_evidence_is_counted_in_characters_as_python_counts_them(visit, tmp_path
         assert page.locator("mark").count() == 3
         page.locator("mark").nth(2).tap()
         assert page.locator("mark").count() == 2
-        judge(page, lambda: page.keyboard.press("3"))
+        judge(page, "3")
         settled(page)
         (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
         assert [text[start:end] for start, end in row.spans] == [HAN, "근거 문장"]
@@ -231,7 +234,7 @@ def test_the_mouse_marks_and_unmarks_evidence(page, served):
     page.mouse.move(box["x"] + 60, box["y"] + 14, steps=4)
     page.mouse.up()
     page.wait_for_selector("mark")
-    before = judge(page, lambda: page.keyboard.press("2"))
+    before = judge(page, "2")
     settled(page)
     (row,) = served.desk.state.history[served.desk.annotator("김판정").uid]
     ((start, end),) = row.spans
@@ -248,8 +251,8 @@ def test_undo_brings_back_the_evidence_and_the_note(page):
     select(page, pair(page)[1][:5])
     page.keyboard.press("Shift")
     page.locator(".offer").click()
-    judge(page, lambda: page.keyboard.press("1"))
-    judge(page, lambda: page.keyboard.press("u"))
+    judge(page, "1")
+    judge(page, "u")
     assert page.locator("mark").count() == 1
     assert page.input_value(".bar textarea") == "메모"
 

@@ -5,7 +5,7 @@ import { t } from "./words.js";
 /** An answer that is no success: what is wrong, where, and what helps. `status` is 0 where there was no answer. */
 export class Refused extends Error {
   constructor(status, { problem, field = null, remedy = null }) {
-    super(problem);
+    super([400, 403, 404, 409, 413, 503].includes(status) ? t(`status_${status}`) + problem : problem);
     Object.assign(this, { status, field, remedy });
   }
 

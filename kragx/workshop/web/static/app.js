@@ -51,6 +51,7 @@ async function show() {
   const { view, rest } = fragment(), wanted = VIEWS[view] && (isOwner() || !OF_OWNER.includes(view)) ? view : "judge";
   const isOther = wanted !== app.view;
   if (isOther) VIEWS[app.view]?.leave?.();
+  if (isOther && app.view && isOwner()) app.refresh().catch(() => {}); // conflicts come up meanwhile
   app.view = wanted;
   document.title = `${t(`view_${wanted}`)} · ${plain(app.me.set.name)}`;
   document.body.dataset.view = wanted;

@@ -4,7 +4,7 @@ import { get, newUid, recall, remember } from "./api.js";
 import { button, el, empty, fill, grades, name, plain, shown } from "./dom.js";
 import { showGuidelines } from "./guidelines.js";
 import { passage } from "./passage.js";
-import { t } from "./words.js";
+import { about, t } from "./words.js";
 
 // Nobody reads a passage within this time (ms): what comes sooner is the second half of a double click or of a key
 // that was meant for the pair before.
@@ -60,7 +60,7 @@ function advance() {
   if (pair) draw(pair);
   else if (app.outbox.messages.length) parts.document.classList.add("waiting"); // its answer says what comes next
   else if (end) nothingLeft(end);
-  else fetchNext().catch((error) => nothingLeft({ why: error.message }));
+  else fetchNext().catch((error) => nothingLeft({ error }));
 }
 
 /** Fetch what comes after the pair that is shown, so that going on takes no time. */
@@ -81,20 +81,21 @@ function frame(main) {
     document: el("section.shown", { "aria-label": t("passage") }),
     said: el("p.last", { role: "status", "aria-live": "polite" }),
     status: el("p.status"),
+    stop: el("aside.card", { hidden: true }),
     note: el("textarea", { rows: 2, maxlength: 2000, "aria-label": t("note"), placeholder: t("noteHint"), hidden: true, onkeydown: leaveNote }),
   };
   const tool = (word, key, act, hint) => button([el("kbd", {}, key), el("span", {}, t(word))], act, { class: "tool", title: t(hint ?? word) });
   parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, grades(app.me.set.scale, (grade) => give("grade", grade)),
     el("div.tools", {}, tool("unusable", "x", () => give("unusable"), "unusableHint"), tool("later", "s", () => give("later"), "laterHint"),
       tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("searchHere", "/", searchHere, "searchHint")));
-  parts.all = el("div.judge.done", {}, el("div.left", {}, parts.question, parts.bar, firstVisit()), parts.document);
+  parts.all = el("div.judge.done", {}, el("div.left", {}, parts.question, parts.bar, parts.stop, firstVisit()), parts.document);
   fill(main, parts.all);
 }
 
 /** Three lines for who is here for the first time; they go with the first grade. */
 function firstVisit() {
   if (recall("kragx:met") || current?.mine) return null;
-  parts.card = el("aside.first", {}, ["first1", "first2", "first3"].map((line) => el("p", {}, t(line))));
+  parts.card = el("aside.card.first", {}, ["first1", "first2", "first3"].map((line) => el("p", {}, t(line))));
   return parts.card;
 }
 
@@ -125,12 +126,12 @@ function draw(pair) {
 }
 
 /** Nothing is left, or there is nothing yet. */
-function nothingLeft({ why, progress = {}, decides }) {
+function nothingLeft({ error, progress = {}, decides }) {
   current = null;
   parts.all.classList.add("done");
   parts.document.classList.remove("waiting");
-  const key = progress.questions === 0 ? "noQuestions" : progress.pairs === 0 ? "noPairs" : only ? "noMoreHere" : "allDone";
-  fill(parts.document, empty(t(key), `${t(`${key}Hint`)} ${plain(why ?? "")}`,
+  const key = error ? "didNotWork" : progress.questions === 0 ? "noQuestions" : progress.pairs === 0 ? "noPairs" : only ? "noMoreHere" : "allDone";
+  fill(parts.document, empty(t(key), error ? plain(error.message) : t(`${key}Hint`),
     el("p.actions", {},
       only ? button(t("allQuestions"), () => app.go("judge")) : null,
       button(t(key === "noQuestions" ? "addQuestion" : "view_questions"), () => app.go("questions"), { class: "primary" }),
@@ -142,10 +143,11 @@ function nothingLeft({ why, progress = {}, decides }) {
 
 function status({ progress, decides }) {
   if (!progress) return;
-  const more = decides?.state === "open" && decides.about != null ? t(decides.about === 1 ? "moreDecide1" : "moreDecide", decides.about)
+  const more = decides?.state === "open" && decides.about != null ? t(decides.about === 1 ? "moreDecide1" : "moreDecide", about(decides))
     : decides?.state === "decided" ? t("decided") : progress.pairs != null ? t("ofPairs", progress.pairs) : "";
   fill(parts.status, t("judged", progress.mine ?? 0), more ? ` · ${more}` : "");
-  parts.status.title = plain(decides?.words ?? "");
+  parts.stop.hidden = decides?.state !== "decided";
+  fill(parts.stop, decides?.state === "decided" && [plain(decides.words ?? ""), " ", t("mayStop")]);
 }
 
 // -- what a person says ----------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { el, fill, name, plain, table } from "./dom.js";
-import { decimal, percent, t } from "./words.js";
+import { about, decimal, percent, t } from "./words.js";
 
 export async function show(main, app) {
   const { totals, decides, by = {}, people, agreement, leak, notices = [] } = await get("api/progress");
@@ -21,10 +21,9 @@ export async function show(main, app) {
 
 const number = (value, words, of) => value == null ? null : el("p.number", {}, el("b", {}, value), el("span", {}, words), of && el("small.muted", {}, of));
 
-/** What is left to be judged before the comparison is decided. */
+/** What is left to be judged before the comparison is decided; why it is decided, or not known, the server says. */
 export function decidesWords(decides) {
-  if (decides?.state === "decided") return t("decidedLong");
-  if (decides?.state === "open" && decides.about != null) return t(decides.about === 1 ? "moreDecideLong1" : "moreDecideLong", decides.about);
+  if (decides?.state === "open" && decides.about != null) return t(decides.about === 1 ? "moreDecideLong1" : "moreDecideLong", about(decides));
   return plain(decides?.words || t("decidesUnknown"));
 }
 

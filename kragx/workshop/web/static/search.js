@@ -19,7 +19,7 @@ export async function show(main, given, chosen = "") {
     event?.preventDefault();
     if (!input.value.trim()) return;
     await search(input.value);
-    hits.querySelector("article")?.focus();
+    if (document.activeElement === input) hits.querySelector("article")?.focus();
   };
   fill(main, el("div.search", {},
     el("p.small", {}, button(t("backToJudging"), back, { class: "link" })),

@@ -5,7 +5,7 @@ const WORDS = {
     otherLanguage: "한국어", views: "Views", close: "Close", cancel: "Cancel", again: "Try again", loading: "One moment…", more: "More", all: "all", yes: "yes", no: "no", unknown: "not known", hidden: "a character that one does not see",
     view_judge: "Judge", view_search: "Search", view_questions: "Questions", view_progress: "Progress", view_conflicts: "Conflicts", view_people: "People", view_releases: "Releases",
     guidelines: "Guidelines", guidelinesKey: "Key: ?", noGuidelines: "Nothing has been written here yet.",
-    didNotWork: "That did not work", noAnswer: "No connection to the workshop", noAnswerHow: "The program behind this page does not answer. The page tries again by itself; nothing that you have said is lost.", refused: "The workshop refused this (code {0}).",
+    didNotWork: "That did not work", noAnswer: "No connection to the workshop", noAnswerHow: "The program behind this page does not answer. The page tries again by itself; nothing that you have said is lost.", refused: "The workshop refused this (code {0}).", status_400: "", status_403: "", status_404: "", status_409: "", status_413: "", status_503: "",
     linkUnknown: "This link does not open the workshop", linkMissing: "A link of your own is needed", linkHow: "Please open the whole link that you were given, with everything behind the # sign. If it no longer works, ask the person who gave it to you for a new one.",
     offline: "No connection. {0} judgements are kept on this computer and will be sent as soon as it is back: you can go on, and even close this page.", offline1: "No connection. 1 judgement is kept on this computer and will be sent as soon as the connection is back: you can go on, and even close this page.",
     notStored: "Not stored: {0}",
@@ -15,7 +15,7 @@ const WORDS = {
     unusable: "Unusable", unusableHint: "Broken, unreadable, or no passage at all", later: "Later", laterHint: "Put it off: it comes again at the end", undo: "Undo", undoHint: "Take back what you said last", note: "Note", noteHint: "A note, if you like. It goes with your grade; Esc leaves it.", searchHere: "Search", searchHint: "Words that the answer should contain",
     kind_unusable: "unusable", kind_later: "later", takingBack: "Taking it back…", takenBack: "↶ Taken back: grade it again.",
     copies1: "The same text stands in one more place; your grade counts for it too.", copies: "The same text stands in {0} more places; your grade counts for them too.", aboutPassage: "About this passage", documentId: "id",
-    judged: "{0} judged by you", ofPairs: "of {0}", moreDecide: "about {0} more decide it", moreDecide1: "about 1 more decides it", decided: "decided: no grade that is left can change it",
+    judged: "{0} judged by you", ofPairs: "of {0}", moreDecide: "about {0} more decide it", moreDecide1: "about 1 more decides it", decided: "decided: no grade that is left can change it", mayStop: "You can stop here; going on makes the set richer.", aboutRange: "{0} to {1}",
     onlyThis: "Only this question.", allQuestions: "All questions",
     noQuestionsHint: "A set begins with what people really ask. Write the first question; passages for it are suggested at once.", noQuestions: "There are no questions yet",
     noPairs: "No passages have been suggested yet", noPairsHint: "The search methods may still be at work, or none is set up. You can look for passages in your own words and judge what you find.",
@@ -33,7 +33,7 @@ const WORDS = {
     conflictOf: "Conflict {0} of {1}", before: "The one before", after: "The next one", decide: "Your decision", decideHint: "settles it; what both have said is kept.", decisionNote: "Why, if you like", decidedAs: "Decided: {0}", noConflicts: "No conflicts", noConflictsHint: "Where two people grade the same passage differently, it is shown here to be decided.",
     // progress
     byYou: "judged by you", pairsJudged: "passages judged", questionsWithGold: "questions with an answer found", ofQuestions: "of {0}", openConflicts: "open conflicts", whatDecides: "What is left", agreement: "Do people agree?", noValue: "not said",
-    decidedLong: "It is decided: no grade that is left can change which search method is best.", moreDecideLong: "About {0} more grades decide which search method is best.", moreDecideLong1: "About 1 more grade decides which search method is best.", decidesUnknown: "It is too early to say how many more grades decide it.",
+    moreDecideLong: "About {0} more grades decide which search method is best.", moreDecideLong1: "About 1 more grade decides which search method is best.", decidesUnknown: "It is too early to say how many more grades decide it.",
     shareWords: "{0}; target {1}", target: "target {0}", nJudged: "{0} judged",
     agreeNone: "Nobody has graded the same passage as somebody else yet.", agreeSame: "On {0} passages everybody gave one and the same grade, so agreement cannot be measured yet.", agreeGood: "Yes: the grades can be relied on.", agreeFair: "Mostly: good enough for careful conclusions. A look at the conflicts and the guidelines helps.", agreePoor: "Not enough: people understand the grades differently. Talk about the conflicts, and make the guidelines clearer.",
     agreeFigures: "Krippendorff's alpha is {0} (1: they always agree; 0: as by chance), from {1} passages that two or more people graded, in {2} questions.", agreeInterval: "With so few, it may really lie anywhere from {0} to {1}.", agreeTooFew: "Too few to tell how sure that is.",
@@ -46,7 +46,7 @@ const WORDS = {
     otherLanguage: "English", views: "화면", close: "닫기", cancel: "취소", again: "다시 시도", loading: "잠시만요…", more: "더 보기", all: "전체", yes: "예", no: "아니요", unknown: "모름", hidden: "눈에 보이지 않는 글자",
     view_judge: "판정", view_search: "검색", view_questions: "질문", view_progress: "진행", view_conflicts: "의견 차이", view_people: "참여자", view_releases: "배포",
     guidelines: "판정 지침", guidelinesKey: "단축키: ?", noGuidelines: "아직 작성된 지침이 없습니다.",
-    didNotWork: "처리하지 못했습니다", noAnswer: "작업장에 연결되지 않습니다", noAnswerHow: "이 페이지 뒤의 프로그램이 응답하지 않습니다. 페이지가 스스로 다시 시도하며, 지금까지 판정한 내용은 사라지지 않습니다.", refused: "작업장이 요청을 거절했습니다(코드 {0}).",
+    didNotWork: "처리하지 못했습니다", noAnswer: "작업장에 연결되지 않습니다", noAnswerHow: "이 페이지 뒤의 프로그램이 응답하지 않습니다. 페이지가 스스로 다시 시도하며, 지금까지 판정한 내용은 사라지지 않습니다.", refused: "작업장이 요청을 거절했습니다(코드 {0}).", status_400: "입력한 내용을 확인해 주세요. ", status_403: "관리자만 할 수 있습니다. ", status_404: "찾을 수 없습니다. ", status_409: "그 사이에 바뀐 것이 있습니다. ", status_413: "내용이 너무 깁니다. ", status_503: "저장소가 응답하지 않습니다. 잠시 후 다시 시도합니다. ",
     linkUnknown: "이 링크로는 작업장을 열 수 없습니다", linkMissing: "본인의 링크가 필요합니다", linkHow: "받으신 링크를 # 뒤까지 빠짐없이 열어 주세요. 더는 열리지 않으면 링크를 보낸 분에게 새 링크를 요청해 주세요.",
     offline: "연결이 끊겼습니다. 판정 {0}건을 이 컴퓨터에 보관하고 있으며, 다시 연결되는 대로 보냅니다. 계속 판정해도 되고 페이지를 닫아도 됩니다.", offline1: "연결이 끊겼습니다. 판정 1건을 이 컴퓨터에 보관하고 있으며, 다시 연결되는 대로 보냅니다. 계속 판정해도 되고 페이지를 닫아도 됩니다.",
     notStored: "저장하지 못했습니다: {0}",
@@ -55,7 +55,7 @@ const WORDS = {
     unusable: "사용 불가", unusableHint: "깨졌거나 읽을 수 없거나 글이 아님", later: "나중에", laterHint: "미루기: 마지막에 다시 나옵니다", undo: "되돌리기", undoHint: "방금 한 판정을 되돌립니다", note: "메모", noteHint: "원하면 메모를 남기세요. 등급과 함께 저장됩니다. Esc로 나갑니다.", searchHere: "검색", searchHint: "답에 들어 있을 만한 낱말",
     kind_unusable: "사용 불가", kind_later: "나중에", takingBack: "되돌리는 중…", takenBack: "↶ 되돌렸습니다. 다시 판정해 주세요.",
     copies1: "같은 글이 한 곳에 더 있으며, 그 글도 같은 등급을 받습니다.", copies: "같은 글이 {0}곳에 더 있으며, 그 글들도 같은 등급을 받습니다.", aboutPassage: "이 글의 정보", documentId: "id",
-    judged: "내 판정 {0}건", ofPairs: "전체 {0}건", moreDecide: "약 {0}건 더 판정하면 결론이 납니다", moreDecide1: "약 1건 더 판정하면 결론이 납니다", decided: "결론이 났습니다: 남은 등급으로는 바뀌지 않습니다",
+    judged: "내 판정 {0}건", ofPairs: "전체 {0}건", moreDecide: "약 {0}건 더 판정하면 결론이 납니다", moreDecide1: "약 1건 더 판정하면 결론이 납니다", decided: "결론이 났습니다: 남은 등급으로는 바뀌지 않습니다", mayStop: "여기서 멈춰도 됩니다. 계속하면 정답 세트가 더 풍부해집니다.", aboutRange: "{0}~{1}",
     onlyThis: "이 질문만 판정합니다.", allQuestions: "모든 질문",
     noQuestionsHint: "사람들이 실제로 묻는 것에서 시작합니다. 첫 질문을 쓰면 알맞은 글이 바로 제안됩니다.", noQuestions: "아직 질문이 없습니다",
     noPairs: "아직 제안된 글이 없습니다", noPairsHint: "검색기가 아직 일하고 있거나, 설정된 검색기가 없습니다. 직접 낱말로 글을 찾아 판정할 수 있습니다.",
@@ -69,7 +69,7 @@ const WORDS = {
     leakMean: "질문에 쓰인 낱말 가운데 평균 {0}가 바탕이 된 글에 그대로 있습니다.", leakAbove: "목표 {0}보다 높습니다.", leakBelow: "목표 {0} 안에 있습니다.", leakWhat: "그대로 옮긴 낱말이 많을수록 낱말로 찾는 검색기에 유리합니다. 사람들이 실제로 쓰는 말로 물어야 공정한 시험이 됩니다.", leakUnknown: "낱말 겹침은 질문의 낱말이 바탕이 된 글에 얼마나 그대로 있는지 보여 줍니다. 바탕이 된 글을 밝힌 질문이 아직 없습니다.",
     conflictOf: "의견 차이 {1}건 중 {0}번째", before: "이전", after: "다음", decide: "내 결정", decideHint: "으로 정리됩니다. 두 사람의 판정은 그대로 남습니다.", decisionNote: "원하면 이유를 남기세요", decidedAs: "결정했습니다: {0}", noConflicts: "의견 차이가 없습니다", noConflictsHint: "두 사람이 같은 글에 서로 다른 등급을 매기면 여기에 나와 결정을 기다립니다.",
     byYou: "내 판정", pairsJudged: "판정한 글", questionsWithGold: "답을 찾은 질문", ofQuestions: "전체 {0}개", openConflicts: "남은 의견 차이", whatDecides: "남은 일", agreement: "사람들의 판정이 일치하나요?", noValue: "적지 않음",
-    decidedLong: "결론이 났습니다. 남은 등급이 무엇이든 어느 검색기가 나은지는 바뀌지 않습니다.", moreDecideLong: "약 {0}건 더 판정하면 어느 검색기가 나은지 결론이 납니다.", moreDecideLong1: "약 1건 더 판정하면 어느 검색기가 나은지 결론이 납니다.", decidesUnknown: "몇 건을 더 판정해야 결론이 나는지 말하기에는 아직 이릅니다.",
+    moreDecideLong: "약 {0}건 더 판정하면 어느 검색기가 나은지 결론이 납니다.", moreDecideLong1: "약 1건 더 판정하면 어느 검색기가 나은지 결론이 납니다.", decidesUnknown: "몇 건을 더 판정해야 결론이 나는지 말하기에는 아직 이릅니다.",
     shareWords: "{0}, 목표 {1}", target: "목표 {0}", nJudged: "판정 {0}건",
     agreeNone: "아직 두 사람이 함께 판정한 글이 없습니다.", agreeSame: "글 {0}건에 모두가 똑같은 등급 하나만 매겨, 아직 일치도를 잴 수 없습니다.", agreeGood: "예. 등급을 믿을 수 있습니다.", agreeFair: "대체로 그렇습니다. 조심스럽게 결론을 내릴 만합니다. 의견 차이와 판정 지침을 살펴보면 도움이 됩니다.", agreePoor: "부족합니다. 사람마다 등급을 다르게 이해하고 있습니다. 의견 차이를 함께 이야기하고 판정 지침을 다듬어 주세요.",
     agreeFigures: "두 사람 이상이 판정한 글 {1}건(질문 {2}개)에서 크리펜도르프 알파는 {0}입니다(1: 늘 일치, 0: 우연과 같음).", agreeInterval: "건수를 감안하면 실제 값은 {0}에서 {1} 사이일 수 있습니다.", agreeTooFew: "얼마나 확실한지 말하기에는 건수가 적습니다.",
@@ -87,6 +87,9 @@ export function setLanguage(chosen) {
 
 /** A word or sentence of the interface. */
 export const t = (key, ...values) => WORDS[language][key].replace(/\{(\d)\}/g, (_, position) => (typeof values[position] === "number" ? grouped(values[position]) : values[position]));
+
+/** How many more: from the least to the most where that is known. */
+export const about = ({ about: middle, low, high }) => (low != null && high != null && low !== high ? t("aboutRange", low, high) : middle);
 
 const grouped = (value) => new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(value);
 export const percent = (share) => new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 0 }).format(share);

@@ -1,0 +1,322 @@
+"""A whole life in browsers: two people at once, what goes wrong, narrow windows."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from tests.workshop.browser.conftest import QUESTIONS, TEXTS, browsing, shop
+from tests.workshop.browser.test_judging import READ, judge, pair, said, settled
+from tests.workshop.serving import opened, serving
+
+
+def view(page, name):
+    """Go to a view by its tab."""
+    page.locator(f'nav a[href$="/{name}"]').click()
+    page.wait_for_selector(f"html[data-ready={name}]")
+
+
+def write_question(owner):
+    """The first question of an empty set, with the documents that it was made from."""
+    owner.get_by_role("button", name="질문 추가").click()
+    owner.wait_for_selector("html[data-ready=questions]")
+    owner.get_by_role("button", name="질문 추가").click()
+    owner.locator("dialog textarea").first.fill(QUESTIONS[0])
+    owner.locator("dialog input").first.fill("일반 문의")
+    owner.locator("dialog summary").click()
+    owner.locator("dialog textarea").nth(2).fill("refund\ndelivery\nrepair")
+    owner.get_by_role("button", name="저장").click()
+    owner.wait_for_selector("table")
+    assert QUESTIONS[0] in owner.inner_text("table")
+
+
+def add_person(owner, name):
+    """Somebody who judges; the token of their link."""
+    owner.fill("#new-name", name)
+    owner.get_by_role("button", name="추가").click()
+    link = owner.locator("tr", has_text=name).locator("input")
+    return link.input_value().partition("#")[2]
+
+
+def test_a_set_is_made_judged_by_two_settled_and_opened_again(chromium, tmp_path, database):
+    """A question by hand, grades of two at once, a conflict, its decision; a stop loses nothing."""
+    folder = shop(tmp_path, (), **({"database": database} if database else {}))
+    with serving(folder) as served, browsing(chromium) as go:
+        owner = go(served)
+        assert "아직 질문이 없습니다" in owner.inner_text("main")
+        write_question(owner)
+        view(owner, "people")
+        links = {name: add_person(owner, name) for name in ("김판정", "이판정")}
+        kim, lee = (go(served, links[name]) for name in links)
+        assert kim.locator("nav a").count() == 4
+        for _ in range(3):  # both at once, step by step
+            for person, refund in ((kim, "3"), (lee, "1")):
+                text = pair(person)[1]
+                judge(person, refund if "청약" in text else "0")
+        assert "판정할 것이 남아 있지 않습니다" in kim.inner_text("main")
+        for person in (kim, lee):
+            settled(person)
+        # One more document, found in a person's own words.
+        kim.keyboard.press("/")
+        kim.wait_for_selector("html[data-ready=search]")
+        kim.select_option("#for", label=QUESTIONS[0])
+        kim.fill("#words", "적립금 구매")
+        kim.keyboard.press("Enter")
+        kim.wait_for_selector("article.hit:focus")
+        kim.keyboard.press("0")
+        settled(kim)
+        assert sorted(said(served, "김판정")) == [("grade", 0)] * 3 + [("grade", 3)]
+        owner.reload()
+        owner.wait_for_selector("html[data-ready]")
+        assert owner.inner_text("nav .count") == "1"
+        view(owner, "conflicts")
+        sides = owner.locator(".side").all_inner_texts()
+        assert {side.split("\n")[0] for side in sides} == {"김판정", "이판정"}
+        owner.wait_for_timeout(READ)
+        owner.keyboard.press("2")
+        owner.wait_for_selector("text=의견 차이가 없습니다")
+        owner.wait_for_selector("nav .count", state="detached")
+        view(owner, "progress")
+        assert "크리펜도르프 알파" in owner.inner_text("main")
+    with serving(folder) as again, browsing(chromium) as go:
+        (uid,) = again.desk.state.questions
+        (decision,) = again.desk.state.decisions[uid, "refund"]
+        assert decision.grade == 2
+        assert len(said(again, "김판정")) == 4
+        assert len(said(again, "이판정")) == 3
+        kim = go(again, links["김판정"])
+        assert "판정할 것이 남아 있지 않습니다" in kim.inner_text("main")
+        kim.keyboard.press("u")
+        kim.wait_for_selector(".passage")
+        assert pair(kim) == (QUESTIONS[0], TEXTS["points"])
+
+
+def test_annotators_see_nothing_of_one_another(visit, served):
+    """Nobody's grade is in anything that an annotator's page is sent."""
+    texts = ""
+
+    def keep(route):
+        nonlocal texts
+        answer = route.fetch()
+        texts += answer.text()
+        route.fulfill(response=answer)
+
+    lee = visit(served, served.annotator("이판정"))
+    judge(lee, "3")
+    settled(lee)
+    kim = visit(served, served.annotator("김판정"), wait=False)
+    kim.route("**/api/**", keep)
+    kim.reload()
+    kim.wait_for_selector("html[data-ready]")
+    for name in ("search", "questions", "progress"):
+        view(kim, name)
+    assert QUESTIONS[0] in texts
+    assert "이판정" not in texts
+    assert '"rank"' not in texts
+    assert '"score"' not in texts
+    assert not {"judged_by", "agreement"} & set(texts.split('"'))
+    for name in ("conflicts", "people", "releases"):
+        kim.goto(f"http://127.0.0.1:{served.port}/#{served.annotator('김판정')}/{name}")
+        kim.wait_for_selector("html[data-ready=judge]")
+
+
+HOSTILE = (
+    "<script>window.stolen = 1</script><img src=x onerror='window.stolen = 2'>"
+    "{{7*7}} ${7*7} user\u202egnp.exe \u2067abc\u2069 </textarea></script> javascript:alert(1)"
+)
+
+
+def test_hostile_texts_names_and_notes_are_texts(chromium, tmp_path):
+    """In every view markup is shown as it is written, and what is hidden is shown by its code."""
+    folder = shop(tmp_path, (HOSTILE,), {HOSTILE: f"글 {HOSTILE}", "other": "다른 글"})
+    (folder / "guidelines.md").write_text(
+        f"# {HOSTILE}\n\n[link](javascript:alert(1)) ![x](http://foreign.example/x.png)\n"
+    )
+    with serving(folder) as served, browsing(chromium) as go:
+        kim, lee = (go(served, served.annotator(name)) for name in (f"김{HOSTILE[:80]}", "이"))
+        for person, grade in ((kim, "3"), (lee, "0")):
+            person.wait_for_timeout(READ)
+            person.keyboard.press("e")
+            person.keyboard.type(HOSTILE)
+            person.keyboard.press("Escape")
+            judge(person, grade)
+            judge(person, "1")
+            settled(person)
+        owner = go(served)
+        assert "<img src=x onerror" in owner.inner_text("#question")
+        for name in ("search", "questions", "progress", "conflicts", "people"):
+            view(owner, name)
+            if name == "search":
+                owner.fill("#words", "script")
+                owner.keyboard.press("Enter")
+                owner.wait_for_selector(".hit")
+            assert owner.evaluate("() => window.stolen") is None
+            assert owner.locator("main img, main script").count() == 0
+        view(owner, "conflicts")
+        assert "<script>" in owner.inner_text(".sides")
+        assert owner.locator(".hidden-mark").count() > 0
+        owner.get_by_role("button", name="판정 지침").click()
+        owner.wait_for_selector(".guidelines h1")
+        assert owner.locator("dialog img, dialog script, dialog a").count() == 0
+
+
+@contextmanager
+def command(folder, port):
+    """`kragx workshop` as a process of its own, on a port; killed in the end."""
+    arguments = [sys.executable, "-m", "kragx", "workshop", str(folder), "--no-browser"]
+    process = subprocess.Popen(
+        [*arguments, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        for _ in range(300):
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield process
+    finally:
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_a_server_that_is_killed_loses_nothing_and_the_page_goes_on(chromium, tmp_path):
+    """What is said meanwhile is kept, also over a reload, and is stored once when it is back."""
+    folder = shop(tmp_path)
+    with opened(folder) as desk:
+        token = desk.token(desk.annotator("김판정"))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    served = SimpleNamespace(port=port, token=token)
+    allow = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
+    with browsing(chromium) as go:
+        with command(folder, port):
+            page = go(served, allow=allow)
+            judge(page, "3")
+            settled(page)
+            page.wait_for_timeout(READ)
+        page.keyboard.press("2")  # the server is dead by now
+        page.wait_for_selector("#banner:not([hidden])")
+        assert "판정 1건을 이 컴퓨터에 보관" in page.inner_text("#banner")
+        with command(folder, port):
+            page.wait_for_selector("#banner", state="hidden", timeout=20_000)
+            settled(page)
+            page.wait_for_timeout(READ)
+            judge(page, "1")
+            settled(page)
+        page.wait_for_timeout(READ)
+        page.keyboard.press("0")
+        page.wait_for_selector("#banner:not([hidden])")
+        with command(folder, port):
+            page.reload()
+            page.wait_for_selector("html[data-ready]")
+            settled(page)
+    with opened(folder) as desk:
+        person = desk.annotator("김판정")
+        assert [row.grade for row in desk.state.history[person.uid]] == [3, 2, 1, 0]
+
+
+def test_what_is_sent_twice_counts_once(visit, served):
+    """An answer that never arrives is asked for again, with the same uid."""
+    page = visit(served, served.annotator("김판정"), allow=("ERR_FAILED",))
+    lost = []
+
+    def lose(route):
+        if not lost:
+            lost.append(route.fetch())  # it is stored, and nobody hears of it
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/api/judgements", lose)
+    judge(page, "2")
+    settled(page)
+    assert lost[0].status == 200
+    assert said(served) == [("grade", 2)]
+
+
+def test_a_question_that_is_dropped_meanwhile_is_said_and_stops_nobody(visit, served):
+    """The grade is refused with words, and the next pair is there."""
+    page = visit(served, served.annotator("김판정"), allow=("409",))
+    (first, _) = pair(page)
+    page.wait_for_timeout(READ)
+    for uid, question in list(served.desk.state.questions.items()):
+        if question.text == first:
+            assert served.ask("POST", "/api/questions/drop", {"uid": uid, "why": "x"})[0] == 200
+    page.keyboard.press("2")
+    page.wait_for_selector("text=저장하지 못했습니다")
+    assert said(served) == []
+
+
+@pytest.mark.parametrize("token", ["", "wrong", "x" * 43])
+def test_a_link_that_is_nobodys_says_how_to_get_one(visit, served, token):
+    """Without its end, or with a wrong one, the page explains itself."""
+    page = visit(served, token or "/", allow=("401",))
+    assert "링크" in page.inner_text("main")
+    assert page.locator("nav").count() == 0
+
+
+def test_two_links_in_one_window(visit, served):
+    """Whoever opens another person's link in the same window is that person from then on."""
+    page = visit(served, served.annotator("김판정"))
+    page.goto(f"http://127.0.0.1:{served.port}/#{served.annotator('이판정')}")
+    page.wait_for_selector("text=이판정")
+    judge(page, "2")
+    settled(page)
+    assert said(served, "이판정") == [("grade", 2)]
+    assert said(served, "김판정") == []
+
+
+LONG = " ".join(f"{number}번째 문장은 청약 철회를 자세히 설명한다." for number in range(400))
+
+
+@pytest.mark.parametrize("width", [320, 360, 768])
+def test_narrow_windows_need_no_sideways_scrolling(visit, tmp_path, width):
+    """Every view fits; with a long passage the question and the buttons stay in sight."""
+    word = "https://example.com/" + "a" * 300
+    texts = {"long": LONG, "word": word}
+    with serving(shop(tmp_path, ("가" * 150, word), texts)) as served:
+        page = visit(served, viewport={"width": width, "height": 640}, has_touch=True)
+        for name in ("judge", "search", "questions", "progress", "conflicts", "people"):
+            view(page, name)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+            small = page.evaluate(
+                "() => [...document.querySelectorAll('button:not(.link), nav a, select')]"
+                ".filter((one) => one.offsetHeight && one.offsetHeight < 44).length"
+            )
+            assert small == 0, name
+        view(page, "judge")
+        if len(page.inner_text(".text")) < 1000:
+            page.wait_for_timeout(READ)
+            page.locator(".grade").first.tap()
+        page.wait_for_function("document.querySelector('.text').innerText.length > 1000")
+        page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight / 2)")
+        page.wait_for_timeout(100)
+        for part in ("#question", ".grade >> nth=3"):
+            box = page.locator(part).bounding_box()
+            assert 0 <= box["y"] < 640, part
+        page.wait_for_timeout(READ)
+        page.locator(".grade").nth(3).tap()
+        settled(page)
+
+
+def test_ten_thousand_characters_and_five_hundred_questions(visit, tmp_path):
+    """A long passage scrolls with the question in sight; a long list is drawn in parts."""
+    questions = [f"{number}번 질문은 무엇을 묻나요?" for number in range(500)]
+    with serving(shop(tmp_path, questions, {"long": LONG, "short": "짧은 글"})) as served:
+        page = visit(served)
+        page.mouse.wheel(0, 3000)
+        page.wait_for_timeout(200)
+        box = page.locator("#question").bounding_box()
+        assert 0 <= box["y"] < 700
+        view(page, "questions")
+        assert page.locator("tbody tr").count() == 100
+        page.locator(".filters input").fill("499번")
+        assert page.locator("tbody tr").count() == 1
