@@ -192,7 +192,7 @@ class Desk:
         with self.state.lock:
             counts = self._counts(person)
             if person.role == "owner":
-                counts["conflicts"] = sum(1 for _ in self._conflicts())
+                counts["conflicts"] = sum(1 for _ in conflicts(self.queue.boards))
             return {
                 "person": {"uid": person.uid, "name": person.name, "role": person.role},
                 "set": {

@@ -126,11 +126,11 @@ function draw(pair) {
 }
 
 /** Nothing is left, or there is nothing yet. */
-function nothingLeft({ error, progress = {}, decides }) {
+function nothingLeft({ error, why, decides }) {
   current = null;
   parts.all.classList.add("done");
   parts.document.classList.remove("waiting");
-  const key = error ? "didNotWork" : progress.questions === 0 ? "noQuestions" : progress.pairs === 0 ? "noPairs" : only ? "noMoreHere" : "allDone";
+  const key = error ? "didNotWork" : { "no questions": "noQuestions", "no documents": "noPairs" }[why] ?? (only ? "noMoreHere" : "allDone");
   fill(parts.document, empty(t(key), error ? plain(error.message) : t(`${key}Hint`),
     el("p.actions", {},
       only ? button(t("allQuestions"), () => app.go("judge")) : null,
