@@ -22,7 +22,7 @@ def judge(page, act):
     else:
         act()
     page.wait_for_function(
-        "([q, d]) => document.querySelector('.judge.done') || "
+        "([q, d]) => document.querySelector('.judge.over') || "
         "document.querySelector('#question').innerText !== q || "
         "document.querySelector('.passage .text').innerText !== d",
         arg=list(before),

@@ -88,7 +88,7 @@ function frame(main) {
   parts.bar = el("section.bar", { "aria-label": t("yourGrade") }, el("div.lines", {}, parts.said, parts.status), parts.note, grades(app.me.set.scale, (grade) => give("grade", grade)),
     el("div.tools", {}, tool("unusable", "x", () => give("unusable"), "unusableHint"), tool("later", "s", () => give("later"), "laterHint"),
       tool("undo", "u", undo, "undoHint"), tool("note", "e", openNote), tool("searchHere", "/", searchHere, "searchHint")));
-  parts.all = el("div.judge.done", {}, el("div.left", {}, parts.question, parts.bar, parts.stop, firstVisit()), parts.document);
+  parts.all = el("div.judge.over", {}, el("div.left", {}, parts.question, parts.bar, parts.stop, firstVisit()), parts.document);
   fill(main, parts.all);
 }
 
@@ -101,7 +101,7 @@ function firstVisit() {
 
 function draw(pair) {
   current = pair;
-  parts.all.classList.remove("done");
+  parts.all.classList.remove("over");
   parts.document.classList.remove("waiting");
   const { question, document: { id, title, metadata }, copies, mine } = pair;
   const draft = drafts.get(keyOfPair(pair)) ?? { spans: mine?.spans ?? [], note: mine?.note ?? "" };
@@ -128,7 +128,7 @@ function draw(pair) {
 /** Nothing is left, or there is nothing yet. */
 function nothingLeft({ error, why, decides }) {
   current = null;
-  parts.all.classList.add("done");
+  parts.all.classList.add("over");
   parts.document.classList.remove("waiting");
   const key = error ? "didNotWork" : { "no questions": "noQuestions", "no documents": "noPairs" }[why] ?? (only ? "noMoreHere" : "allDone");
   fill(parts.document, empty(t(key), error ? plain(error.message) : t(`${key}Hint`),
@@ -138,6 +138,9 @@ function nothingLeft({ error, why, decides }) {
       key === "noQuestions" ? null : button(t("view_search"), () => app.go("search", ...(only ? [only] : []))),
       key === "allDone" ? button(t("undo"), undo) : null,
       button(t("again"), () => fetchNext()))));
+  // More may come: retrievers still answer, others give back what they were shown.
+  clearTimeout(nothingLeft.timer);
+  nothingLeft.timer = setTimeout(() => { if (app.view === "judge" && !current) fetchNext().catch(() => {}); }, key === "allDone" ? 20_000 : 4000);
   if (decides?.words) parts.document.append(el("p.muted", {}, plain(decides.words)));
 }
 

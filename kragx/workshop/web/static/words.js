@@ -20,7 +20,7 @@ const WORDS = {
     noQuestionsHint: "A set begins with what people really ask. Write the first question; passages for it are suggested at once.", noQuestions: "There are no questions yet",
     noPairs: "No passages have been suggested yet", noPairsHint: "The search methods may still be at work, or none is set up. You can look for passages in your own words and judge what you find.",
     noMoreHere: "Nothing is left for this question", noMoreHereHint: "You have judged every passage that was suggested for it. More can be found by searching in your own words.",
-    allDone: "Done: nothing is left for you to judge", allDoneHint: "Thank you. You can close this page; the link stays good if more comes up.",
+    allDone: "Nothing is left for you to judge right now", allDoneHint: "Thank you. What others leave, or what is added, appears here by itself; you can also close this page, as the link stays good.",
     // search
     backToJudging: "← Back to judging", forQuestion: "For the question", chooseQuestion: "Choose a question", chooseQuestionFirst: "Choose first for which question.", ownWords: "Your own words", nothingFound: "Nothing found", nothingFoundHint: "Try other words: those that the text itself would use.", showAll: "Show the whole passage", youSaid: "You said:",
     // questions
@@ -40,7 +40,7 @@ const WORDS = {
     // people
     people: "People", name: "Name", role: "Role", role_owner: "owner", role_annotator: "judges", role_file: "from a file", link: "Link", peopleHint: "Everybody gets a link of their own, and sees nobody else's grades. Whoever has a link can judge in that name: send it to that person alone.", addPerson: "Add", copy: "Copy", personAdded: "Added. Copy the link and send it.", copied: "Copied.", copyByHand: "The link is selected: copy it with Ctrl+C (⌘C).", takeAway: "Disable", takeAwayHint: "The link opens nothing any more; what the person said stays.", linkTaken: "The link opens nothing any more.", linkGone: "disabled", linkBack: "Enable again", linkOf: "Link of {0}",
     // releases
-    releasesHint: "A release is a version of the set as a file that never changes: evaluations name the version that they used.", nextRelease: "The next: version {0}", wouldHold: "{0} questions with {1} passages that answer them.", lacks: "What it lacks", release: "Release", released: "Released: {0}", noReleases: "Nothing has been released yet", noReleasesHint: "Releasing changes nothing here; people can go on judging.", version: "Version", made: "Made", file: "File", by: "By",
+    releasesHint: "A release is a version of the set as a file that never changes: evaluations name the version that they used.", nextRelease: "The next: version {0}", wouldHold: "{0} questions with {1} passages that answer them.", sameRelease: "Nothing has changed since the last version.", lacks: "What it lacks", releaseNote: "What this version is for, if you like", allowUndecided: "Take in questions with open conflicts; the passages in dispute are left out", release: "Release", released: "Released: {0}", noReleases: "Nothing has been released yet", noReleasesHint: "Releasing changes nothing here; people can go on judging.", version: "Version", made: "Made", file: "File", by: "By",
   },
   ko: {
     otherLanguage: "English", views: "화면", close: "닫기", cancel: "취소", again: "다시 시도", loading: "잠시만요…", more: "더 보기", all: "전체", yes: "예", no: "아니요", unknown: "모름", hidden: "눈에 보이지 않는 글자",
@@ -60,7 +60,7 @@ const WORDS = {
     noQuestionsHint: "사람들이 실제로 묻는 것에서 시작합니다. 첫 질문을 쓰면 알맞은 글이 바로 제안됩니다.", noQuestions: "아직 질문이 없습니다",
     noPairs: "아직 제안된 글이 없습니다", noPairsHint: "검색기가 아직 일하고 있거나, 설정된 검색기가 없습니다. 직접 낱말로 글을 찾아 판정할 수 있습니다.",
     noMoreHere: "이 질문은 다 판정했습니다", noMoreHereHint: "제안된 글을 모두 판정했습니다. 직접 낱말로 검색하면 더 찾을 수 있습니다.",
-    allDone: "끝났습니다. 판정할 것이 남아 있지 않습니다", allDoneHint: "고맙습니다. 이 페이지를 닫아도 됩니다. 새로 판정할 것이 생기면 같은 링크로 들어오면 됩니다.",
+    allDone: "지금은 판정할 것이 남아 있지 않습니다", allDoneHint: "고맙습니다. 다른 사람이 남긴 것이나 새로 생긴 것은 여기에 저절로 나옵니다. 페이지를 닫고 나중에 같은 링크로 들어와도 됩니다.",
     backToJudging: "← 판정으로 돌아가기", forQuestion: "어느 질문에 대해", chooseQuestion: "질문을 고르세요", chooseQuestionFirst: "먼저 어느 질문에 대한 것인지 골라 주세요.", ownWords: "찾을 말", nothingFound: "찾은 글이 없습니다", nothingFoundHint: "글에 쓰였을 만한 다른 낱말로 찾아 보세요.", showAll: "글 전체 보기", youSaid: "내 판정:",
     question: "질문", query_type: "유형", difficulty: "난이도", leak: "낱말 겹침", judgedPairs: "판정", laterPairs: "미룸", state: "상태", state_open: "사용 중", state_dropped: "제외됨", find: "찾기", nQuestions: "질문 {0}개", nQuestions1: "질문 1개", noneOfThem: "해당하는 질문이 없습니다.", moreRows: "{0}개 더 보기",
     addQuestion: "질문 추가", editQuestion: "질문 고치기", addHint: "글을 읽지 않은 사람이 물을 법한 말로 써 주세요.", editHint: "이미 매긴 등급은 그대로 남습니다. 묻는 내용이 달라진다면 이 질문을 빼고 새로 써 주세요.",
@@ -74,7 +74,7 @@ const WORDS = {
     agreeNone: "아직 두 사람이 함께 판정한 글이 없습니다.", agreeSame: "글 {0}건에 모두가 똑같은 등급 하나만 매겨, 아직 일치도를 잴 수 없습니다.", agreeGood: "예. 등급을 믿을 수 있습니다.", agreeFair: "대체로 그렇습니다. 조심스럽게 결론을 내릴 만합니다. 의견 차이와 판정 지침을 살펴보면 도움이 됩니다.", agreePoor: "부족합니다. 사람마다 등급을 다르게 이해하고 있습니다. 의견 차이를 함께 이야기하고 판정 지침을 다듬어 주세요.",
     agreeFigures: "두 사람 이상이 판정한 글 {1}건(질문 {2}개)에서 크리펜도르프 알파는 {0}입니다(1: 늘 일치, 0: 우연과 같음).", agreeInterval: "건수를 감안하면 실제 값은 {0}에서 {1} 사이일 수 있습니다.", agreeTooFew: "얼마나 확실한지 말하기에는 건수가 적습니다.",
     people: "참여자", name: "이름", role: "역할", role_owner: "관리자", role_annotator: "판정자", role_file: "파일", link: "링크", peopleHint: "사람마다 자기 링크를 받으며, 다른 사람의 등급은 보이지 않습니다. 링크를 가진 사람은 그 이름으로 판정할 수 있으니 본인에게만 보내 주세요.", addPerson: "추가", copy: "복사", personAdded: "추가했습니다. 링크를 복사해 보내 주세요.", copied: "복사했습니다.", copyByHand: "링크가 선택되었습니다. Ctrl+C(⌘C)로 복사하세요.", takeAway: "링크 끊기", takeAwayHint: "링크가 더는 열리지 않습니다. 그 사람의 판정은 남습니다.", linkTaken: "링크가 더는 열리지 않습니다.", linkGone: "끊긴 링크", linkBack: "다시 열기", linkOf: "{0}의 링크",
-    releasesHint: "배포는 바뀌지 않는 파일로 남기는 한 판입니다. 평가 결과에는 어느 판을 썼는지 적힙니다.", nextRelease: "다음: {0}판", wouldHold: "질문 {0}개와 그 답이 되는 글 {1}건이 들어갑니다.", lacks: "모자란 것", release: "배포", released: "배포했습니다: {0}", noReleases: "아직 배포한 판이 없습니다", noReleasesHint: "배포해도 여기서는 아무것도 바뀌지 않으며, 계속 판정할 수 있습니다.", version: "판", made: "만든 날", file: "파일", by: "만든 사람",
+    releasesHint: "배포는 바뀌지 않는 파일로 남기는 한 판입니다. 평가 결과에는 어느 판을 썼는지 적힙니다.", nextRelease: "다음: {0}판", wouldHold: "질문 {0}개와 그 답이 되는 글 {1}건이 들어갑니다.", sameRelease: "지난 판 뒤로 바뀐 것이 없습니다.", lacks: "모자란 것", releaseNote: "원하면 이 판의 용도를 적어 주세요", allowUndecided: "의견 차이가 남은 질문도 넣기(다툼이 있는 글은 뺍니다)", release: "배포", released: "배포했습니다: {0}", noReleases: "아직 배포한 판이 없습니다", noReleasesHint: "배포해도 여기서는 아무것도 바뀌지 않으며, 계속 판정할 수 있습니다.", version: "판", made: "만든 날", file: "파일", by: "만든 사람",
   },
 };
 
