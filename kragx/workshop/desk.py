@@ -24,7 +24,7 @@ from kragx.workshop.forms import (
     SearchForm,
 )
 from kragx.workshop.links import holder, token_of
-from kragx.workshop.questions.leak import leak, mean_leak
+from kragx.workshop.questions.leak import content_words, leak, mean_leak
 from kragx.workshop.queue import Nothing, Queue, Turn
 from kragx.workshop.records import Candidate, Judgement, Person, Question, new_uid, now
 from kragx.workshop.releases import next_release, release
@@ -93,8 +93,9 @@ class Desk:
         """Ask the retrievers, and find what lies beside gold, in a thread: now, and from now on."""
         self._suggester.start()
 
-        def prepare() -> None:  # so that the first to search need not wait
+        def prepare() -> None:  # so that the first to search, or to see word leaks, need not wait
             self._searched()
+            content_words(next(iter(self.documents.values())).text or "")
 
         start_daemon(prepare)
 
