@@ -137,6 +137,7 @@ def questions(
     assert out is not None  # it was checked
     if dropped is not None and isinstance(result, WrittenQuestions) and result.dropped:
         write_gold(result.dropped_dataset, dropped)
+        written([dropped])
     if not result.questions:
         raise DataError("no question can be made", path=str(asking.corpus))
     write_gold(result.dataset, out)

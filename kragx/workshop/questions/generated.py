@@ -128,13 +128,11 @@ class WrittenQuestions(Questions):
         """What there is, what fell by which filter, what is not known, and what it cost."""
         yield from super().describe()
         kinds = {
-            "that nothing in the corpus answers": sum(
-                q.answerable is False for q in self.questions
-            ),
-            "that need several documents": sum(len(q.sources) > 1 for q in self.questions),
+            "questions to have no answer": sum(one.answerable is False for one in self.questions),
+            "of several documents": sum(len(one.sources) > 1 for one in self.questions),
         }
         if several := {what: n for what, n in kinds.items() if n}:
-            yield Line(f"of the questions {counted(several)}")
+            yield Line(counted(several))
         if self.dropped:
             rows = [[why, _MEANS[why], str(n)] for why, n in self.fell.items()]
             yield Table(("filter", "question", "fell"), rows, words=2)

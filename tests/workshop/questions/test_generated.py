@@ -229,6 +229,7 @@ def test_unanswerable(tmp_path):
     """Its passage and those nearest to it must not answer it; what it lacks is kept for people."""
     judge = judge_of(tmp_path, client_of(relevance=lambda question, text: 1))
     result = write_questions(corpus(9), judge, 3, unanswerable=1.0)
+    assert "questions to have no answer: 3" in str(result)
     assert [one.answerable for one in result.questions] == [False] * 3
     query = result.questions[0].query
     assert (query.reference, "difficulty" in query.metadata) == (None, False)
