@@ -104,7 +104,7 @@ def _row(
 def validate(
     path: str,
     *,
-    corpus: object = None,
+    corpus: str | None = None,
     format: str | None = None,  # noqa: A002
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,
@@ -116,7 +116,7 @@ def validate(
 
     Args:
         path: the file.
-        corpus: every gold text and id must come from it; a file, or as of `as_corpus`.
+        corpus: a corpus file; every gold text and id must come from it.
         format: as of `kragx.read_dataset`.
         columns: the same.
         encoding: the same.
