@@ -24,6 +24,7 @@ from kragx.workshop.forms import (
     SearchForm,
 )
 from kragx.workshop.links import holder, token_of
+from kragx.workshop.progress import estimates, shares, totals
 from kragx.workshop.questions.leak import content_words, leak, mean_leak
 from kragx.workshop.queue import Nothing, Queue, Turn
 from kragx.workshop.records import Candidate, Judgement, Person, Question, new_uid, now
@@ -596,11 +597,32 @@ class Desk:
     def progress(self, person: Person) -> Plain:
         """How far the set is."""
         with self.state.lock:
-            shown: Plain = {"totals": self._counts(person), "decides": self._decides()}
-            if person.role == "owner":
+            counts = self._counts(person)
+            boards, targets = list(self.queue.boards.values()), self.workshop.settings.targets
+            shown: Plain = {
+                "totals": totals(boards) | counts,
+                "decides": self._decides(),
+                "by": shares(boards, targets),
+            }
+            if person.role == "owner":  # what names retrievers, or says what others said
                 shown["agreement"] = self.agreement()
-                shown["notices"] = list(self.remarks.values())  # they name retrievers
-            return shown
+                shown["people"] = [
+                    {"name": one.name, "judged": self._n_judged(one), "later": self._n_later(one)}
+                    for one in self.state.people.values()
+                    if one.role != "file"
+                ]
+                shown["estimates"] = [vars(one) for one in estimates(boards, self.queue.plan)]
+                shown["notices"] = list(self.remarks.values())
+            questions = list(self.state.open_questions())
+        leaks = list(map(self._leak, questions))
+        target = self.workshop.settings.leak_target
+        return shown | {"leak": {"mean": mean_leak(leaks), "target": target}}
+
+    def _n_later(self, person: Person) -> int:
+        """How many pairs a person has put off and not judged since."""
+        pairs = {(one.question, one.document) for one in self.state.history.get(person.uid, ())}
+        newest = (self.state.newest(pair, person.uid) for pair in pairs)
+        return sum(one is not None and one.kind == "later" for one in newest)
 
 
 def _said(judgement: Judgement) -> Plain:

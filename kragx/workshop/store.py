@@ -82,7 +82,10 @@ class Store:
         Args:
             last: by table the number of the last row that was read; it is moved on.
         """
+        newest = self._database.lasts()
         for kind in RECORDS:
+            if newest[kind.table] <= last.get(kind.table, 0):
+                continue
             columns = kind.columns()
             for page in self._database.pages(kind.table, columns, last.get(kind.table, -1)):
                 for number, *values in page:

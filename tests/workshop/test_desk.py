@@ -278,6 +278,29 @@ def test_a_release_is_written_and_listed(desk):
         desk.release(owner, ReleaseForm())
 
 
+def test_progress_by_hand(desk, people):
+    """Of two questions one type each; who has put off what; nothing of others for an annotator."""
+    owner, one, _ = people
+    desk.put_question(owner, QuestionForm(uid="q1", text="환불은?", query_type="lookup"))
+    desk.judge(one, said("q1", "warranty", 2))
+    desk.judge(one, JudgementForm(uid=new_uid(), question="q2", document="warranty", kind="later"))
+    shown = desk.progress(owner)
+    assert {name: shown["totals"][name] for name in ("questions", "pairs", "mine")} == {
+        "questions": 2,
+        "pairs": 4,
+        "mine": 0,
+    }
+    assert [(row["value"], row["questions"]) for row in shown["by"]["query_type"]] == [
+        ("lookup", 1),
+        (None, 1),
+    ]
+    rows = {row["name"]: (row["judged"], row["later"]) for row in shown["people"]}
+    assert rows == {"owner": (0, 0), "지민": (1, 1), "서연": (0, 0)}
+    own = desk.progress(one)
+    assert own["totals"]["mine"] == 1
+    assert own.keys().isdisjoint({"people", "agreement", "estimates", "notices"})
+
+
 def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
     """A retriever that raises stops nothing: the owner reads it until it is over."""
     told = []

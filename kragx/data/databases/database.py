@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, TypeVar
 
 from sqlalchemy import Column, Connection, Row, Select, Table, func, null, select
@@ -123,11 +123,25 @@ class Database:
         while page := self.do(page_after):
             yield page
             last = page[-1][0]
+            if len(page) < MOST_VALUES:  # it was the last one
+                return
 
     def last(self, table: str) -> int:
         """The highest id of a table; 0 if it is empty."""
         query = select(func.max(self._schema.tables[table].c.id))
         return self.do(lambda db: db.scalars(query).one()) or 0
+
+    def lasts(self) -> dict[str, int]:
+        """The highest id of each table, at one moment; 0 of an empty one."""
+        row = self.do(lambda db: db.execute(self._lasts).one())
+        return {name: number or 0 for name, number in row._mapping.items()}
+
+    @cached_property
+    def _lasts(self) -> Select[Any]:
+        tables = self._schema.tables.items()
+        return select(
+            *(select(func.max(own.c.id)).scalar_subquery().label(name) for name, own in tables)
+        )
 
     def _query(self, table: str, names: Iterable[str]) -> Select[Any]:
         columns = self._schema.tables[table].c

@@ -1,0 +1,105 @@
+"""`kragx gold start` and `kragx workshop`, as processes."""
+
+import http.client
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from tests.workshop.serving import CORPUS, written
+
+KRAGX = [sys.executable, "-m", "kragx"]
+
+
+@pytest.fixture
+def shop(tmp_path, kragx):
+    """A folder that the command has made, with a retriever that cannot be loaded."""
+    corpus = written(tmp_path / "c.jsonl", ({"id": k, "text": t} for k, t in CORPUS.items()))
+    questions = written(tmp_path / "q.jsonl", [{"query_id": "q1", "query": "환불은?", "gold": []}])
+    config = tmp_path / "config.yaml"
+    config.write_text("dataset: gold.jsonl\nretrievers: {mine: 'no_such_module:Mine'}\nmatch: id\n")
+    files = ("--corpus", corpus, "--config", config, "--questions", questions)
+    made = kragx("gold", "start", tmp_path / "w", *files)
+    assert made.code == 0, made.err
+    assert "next: read" in made.out
+    return tmp_path / "w"
+
+
+@contextmanager
+def open_shop(*arguments):
+    """A server, its links by name, and the process."""
+    command = [*KRAGX, "workshop", *map(str, arguments), "--no-browser"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    links = {}
+    try:
+        for line in process.stdout:
+            if match := re.fullmatch(r"(.+): http://127\.0\.0\.1:(\d+)/#(\S+)\n", line):
+                links[match[1]] = (int(match[2]), match[3])
+            if line.startswith("Ctrl-C"):
+                break
+        yield links, process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ask(link, path):
+    """What a link's holder is answered."""
+    port, token = link
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", path, headers={"X-Kragx-Token": token})
+        answer = connection.getresponse()
+        return answer.status, json.loads(answer.read())
+    finally:
+        connection.close()
+
+
+def test_links_lead_in_and_ctrl_c_ends(shop):
+    """A link for each; a retriever that cannot be loaded stops nothing; it ends with 0."""
+    with open_shop(shop, "--annotator", "지민") as (links, process):
+        assert list(links) == ["owner", "지민"]
+        assert [ask(link, "/api/me")[0] for link in links.values()] == [200, 200]
+        until = time.monotonic() + 60
+        while not (notices := ask(links["owner"], "/api/progress")[1]["notices"]):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, f"closed; all is in {shop}\n")
+    assert "no_such_module" in notices[0]
+    assert "no_such_module" in err
+    assert "Traceback" not in err
+    assert all(token not in err for _, token in links.values())
+
+
+def test_a_taken_port(shop, kragx):
+    """One that is named must be free."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        answer = kragx("workshop", shop, "--port", taken.getsockname()[1], "--no-browser")
+    assert answer.code == 2
+    assert "in use" in answer.err
+    assert "--port" in answer.err
+
+
+def test_others_must_know_its_name(shop, kragx):
+    """Beyond the loopback it is said what others call this machine."""
+    answer = kragx("workshop", shop, "--host", "0.0.0.0", "--no-browser")
+    assert (answer.code, "--called" in answer.err) == (2, True)
+
+
+def test_no_workshop_there(tmp_path, kragx):
+    """Whoever names another folder is told how one is made."""
+    answer = kragx("workshop", tmp_path, "--no-browser")
+    assert answer.code == 3
+    assert "kragx gold start" in answer.err
