@@ -22,7 +22,7 @@ from kragx.data.gold import GoldDataset
 from kragx.data.validation import target_problems
 from kragx.data.yaml_text import Loader, yaml_problem
 from kragx.errors import ConfigError, DataError, UsageError, nearest
-from kragx.judging.rubric import RUBRICS, built_in
+from kragx.judging.rubric import built_in
 from kragx.plugins import with_variables
 from kragx.printing import Line, Part, Result, warning
 from kragx.workshop.documents import Documents
@@ -37,6 +37,17 @@ Language = Literal["ko", "en"]
 FILE, GUIDELINES, SECRET, INDEX = "workshop.yaml", "guidelines.md", ".secret", "index"
 DATABASE = "workshop.sqlite"
 _CORPUS = "corpus.jsonl"  # of a sample
+_SCALE: Mapping[str, Mapping[int, str]] = {
+    "en": {
+        0: "Not related",
+        1: "Same subject, no answer",
+        2: "Part of the answer",
+        3: "Answers it fully",
+    },
+    "ko": {0: "관련 없음", 1: "주제만 같음", 2: "일부만 답함", 3: "모두 답함"},
+}
+"""What stands on the page's buttons, short enough for a phone's; the guidelines say more."""
+
 _IGNORED = f"{DATABASE}\n{DATABASE}-*\n{INDEX}/\n{SECRET}\n"
 
 
@@ -254,9 +265,7 @@ def start(
         "config": config and _from_folder(config, folder),
         "database": database,
         "schema": schema,
-        "scale": dict(RUBRICS[f"relevance-{language}-1"].grades)
-        if drawn is None
-        else scale_of(drawn, language),
+        "scale": dict(_SCALE[language]) if drawn is None else scale_of(drawn, language),
     }
     text = _written({key: value for key, value in raw.items() if value is not None})
     # Whatever is wrong is found before anything is written.

@@ -27,7 +27,7 @@ async function ask(path, options = {}) {
   let response;
   try {
     response = await fetch(path, {
-      ...options, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(60_000),
+      ...options, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(options.method ? 20_000 : 60_000),
       headers: { "X-Kragx-Token": fragment().token, ...(options.body ? { "Content-Type": "application/json" } : {}) },
     });
   } catch {

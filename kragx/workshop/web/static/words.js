@@ -10,7 +10,7 @@ const WORDS = {
     offline: "No connection. {0} judgements are kept on this computer and will be sent as soon as it is back: you can go on, and even close this page.", offline1: "No connection. 1 judgement is kept on this computer and will be sent as soon as the connection is back: you can go on, and even close this page.",
     notStored: "Not stored: {0}",
     // judging
-    first1: "Read the question, then the passage beside it.", first2: "How well does the passage answer the question? Press one of the buttons, or the number on it. The next one comes by itself.", first3: "Made a mistake? u takes it back. In doubt? s puts it off, and ? opens the guidelines.",
+    first1: "Read the question, then the passage.", first2: "How well does the passage answer the question? Press one of the buttons, or the number on it. The next one comes by itself.", first3: "Made a mistake? u takes it back. In doubt? s puts it off, and ? opens the guidelines.",
     passage: "Passage", yourGrade: "Your grade", evidence: "Marked as evidence", markThis: "Mark as evidence", unmark: "Click to remove the mark", unmarkThis: "Remove the mark: {0}",
     unusable: "Unusable", unusableHint: "Broken, unreadable, or no passage at all", later: "Later", laterHint: "Put it off: it comes again at the end", undo: "Undo", undoHint: "Take back what you said last", note: "Note", noteHint: "A note, if you like. It goes with your grade; Esc leaves it.", searchHere: "Search", searchHint: "Words that the answer should contain",
     kind_unusable: "unusable", kind_later: "later", takingBack: "Taking it back…", takenBack: "↶ Taken back: grade it again.",
@@ -40,7 +40,7 @@ const WORDS = {
     // people
     people: "People", name: "Name", role: "Role", role_owner: "owner", role_annotator: "judges", role_file: "from a file", link: "Link", peopleHint: "Everybody gets a link of their own, and sees nobody else's grades. Whoever has a link can judge in that name: send it to that person alone.", addPerson: "Add", copy: "Copy", personAdded: "Added. Copy the link and send it.", copied: "Copied.", copyByHand: "The link is selected: copy it with Ctrl+C (⌘C).", takeAway: "Disable", takeAwayHint: "The link opens nothing any more; what the person said stays.", linkTaken: "The link opens nothing any more.", linkGone: "disabled", linkBack: "Enable again", linkOf: "Link of {0}",
     // releases
-    releasesHint: "A release is a version of the set as a file that never changes: evaluations name the version that they used.", nextRelease: "The next: version {0}", wouldHold: "{0} questions with {1} passages that answer them.", sameRelease: "Nothing has changed since the last version.", lacks: "What it lacks", releaseNote: "What this version is for, if you like", allowUndecided: "Take in questions with open conflicts; the passages in dispute are left out", release: "Release", released: "Released: {0}", noReleases: "Nothing has been released yet", noReleasesHint: "Releasing changes nothing here; people can go on judging.", version: "Version", made: "Made", file: "File", by: "By",
+    releasesHint: "A release is a version of the set as a file that never changes: evaluations name the version that they used.", nextRelease: "The next: version {0}", wouldHold: "{0} questions with {1} passages that answer them.", sameRelease: "Nothing has changed since the last version.", lacks: "What it lacks", releaseNote: "What this version is for, if you like", allowUndecided: "Take in questions with open conflicts; the passages in dispute are left out", release: "Release", released: "Released: {0}", noReleases: "Nothing has been released yet.", noReleasesHint: "Releasing changes nothing here; people can go on judging.", version: "Version", made: "Made", file: "File", by: "By",
   },
   ko: {
     otherLanguage: "English", views: "화면", close: "닫기", cancel: "취소", again: "다시 시도", loading: "잠시만요…", more: "더 보기", all: "전체", yes: "예", no: "아니요", unknown: "모름", hidden: "눈에 보이지 않는 글자",
@@ -50,7 +50,7 @@ const WORDS = {
     linkUnknown: "이 링크로는 작업장을 열 수 없습니다", linkMissing: "본인의 링크가 필요합니다", linkHow: "받으신 링크를 # 뒤까지 빠짐없이 열어 주세요. 더는 열리지 않으면 링크를 보낸 분에게 새 링크를 요청해 주세요.",
     offline: "연결이 끊겼습니다. 판정 {0}건을 이 컴퓨터에 보관하고 있으며, 다시 연결되는 대로 보냅니다. 계속 판정해도 되고 페이지를 닫아도 됩니다.", offline1: "연결이 끊겼습니다. 판정 1건을 이 컴퓨터에 보관하고 있으며, 다시 연결되는 대로 보냅니다. 계속 판정해도 되고 페이지를 닫아도 됩니다.",
     notStored: "저장하지 못했습니다: {0}",
-    first1: "질문을 읽고, 옆에 있는 글을 읽어 주세요.", first2: "이 글이 질문에 얼마나 답이 되나요? 버튼을 누르거나 버튼에 적힌 숫자를 누르면 다음 글이 바로 나옵니다.", first3: "잘못 눌렀다면 u로 되돌리고, 망설여지면 s로 미루세요. ?를 누르면 판정 지침이 나옵니다.",
+    first1: "질문을 읽고, 이어서 글을 읽어 주세요.", first2: "이 글이 질문에 얼마나 답이 되나요? 버튼을 누르거나 버튼에 적힌 숫자를 누르면 다음 글이 바로 나옵니다.", first3: "잘못 눌렀다면 u로 되돌리고, 망설여지면 s로 미루세요. ?를 누르면 판정 지침이 나옵니다.",
     passage: "글", yourGrade: "등급", evidence: "근거로 표시한 부분", markThis: "근거로 표시", unmark: "누르면 표시가 지워집니다", unmarkThis: "표시 지우기: {0}",
     unusable: "사용 불가", unusableHint: "깨졌거나 읽을 수 없거나 글이 아님", later: "나중에", laterHint: "미루기: 마지막에 다시 나옵니다", undo: "되돌리기", undoHint: "방금 한 판정을 되돌립니다", note: "메모", noteHint: "원하면 메모를 남기세요. 등급과 함께 저장됩니다. Esc로 나갑니다.", searchHere: "검색", searchHint: "답에 들어 있을 만한 낱말",
     kind_unusable: "사용 불가", kind_later: "나중에", takingBack: "되돌리는 중…", takenBack: "↶ 되돌렸습니다. 다시 판정해 주세요.",
@@ -74,7 +74,7 @@ const WORDS = {
     agreeNone: "아직 두 사람이 함께 판정한 글이 없습니다.", agreeSame: "글 {0}건에 모두가 똑같은 등급 하나만 매겨, 아직 일치도를 잴 수 없습니다.", agreeGood: "예. 등급을 믿을 수 있습니다.", agreeFair: "대체로 그렇습니다. 조심스럽게 결론을 내릴 만합니다. 의견 차이와 판정 지침을 살펴보면 도움이 됩니다.", agreePoor: "부족합니다. 사람마다 등급을 다르게 이해하고 있습니다. 의견 차이를 함께 이야기하고 판정 지침을 다듬어 주세요.",
     agreeFigures: "두 사람 이상이 판정한 글 {1}건(질문 {2}개)에서 크리펜도르프 알파는 {0}입니다(1: 늘 일치, 0: 우연과 같음).", agreeInterval: "건수를 감안하면 실제 값은 {0}에서 {1} 사이일 수 있습니다.", agreeTooFew: "얼마나 확실한지 말하기에는 건수가 적습니다.",
     people: "참여자", name: "이름", role: "역할", role_owner: "관리자", role_annotator: "판정자", role_file: "파일", link: "링크", peopleHint: "사람마다 자기 링크를 받으며, 다른 사람의 등급은 보이지 않습니다. 링크를 가진 사람은 그 이름으로 판정할 수 있으니 본인에게만 보내 주세요.", addPerson: "추가", copy: "복사", personAdded: "추가했습니다. 링크를 복사해 보내 주세요.", copied: "복사했습니다.", copyByHand: "링크가 선택되었습니다. Ctrl+C(⌘C)로 복사하세요.", takeAway: "링크 끊기", takeAwayHint: "링크가 더는 열리지 않습니다. 그 사람의 판정은 남습니다.", linkTaken: "링크가 더는 열리지 않습니다.", linkGone: "끊긴 링크", linkBack: "다시 열기", linkOf: "{0}의 링크",
-    releasesHint: "배포는 바뀌지 않는 파일로 남기는 한 판입니다. 평가 결과에는 어느 판을 썼는지 적힙니다.", nextRelease: "다음: {0}판", wouldHold: "질문 {0}개와 그 답이 되는 글 {1}건이 들어갑니다.", sameRelease: "지난 판 뒤로 바뀐 것이 없습니다.", lacks: "모자란 것", releaseNote: "원하면 이 판의 용도를 적어 주세요", allowUndecided: "의견 차이가 남은 질문도 넣기(다툼이 있는 글은 뺍니다)", release: "배포", released: "배포했습니다: {0}", noReleases: "아직 배포한 판이 없습니다", noReleasesHint: "배포해도 여기서는 아무것도 바뀌지 않으며, 계속 판정할 수 있습니다.", version: "판", made: "만든 날", file: "파일", by: "만든 사람",
+    releasesHint: "배포는 바뀌지 않는 파일로 남기는 한 판입니다. 평가 결과에는 어느 판을 썼는지 적힙니다.", nextRelease: "다음: {0}판", wouldHold: "질문 {0}개와 그 답이 되는 글 {1}건이 들어갑니다.", sameRelease: "지난 판 뒤로 바뀐 것이 없습니다.", lacks: "모자란 것", releaseNote: "원하면 이 판의 용도를 적어 주세요", allowUndecided: "의견 차이가 남은 질문도 넣기(다툼이 있는 글은 뺍니다)", release: "배포", released: "배포했습니다: {0}", noReleases: "아직 배포한 판이 없습니다.", noReleasesHint: "배포해도 여기서는 아무것도 바뀌지 않으며, 계속 판정할 수 있습니다.", version: "판", made: "만든 날", file: "파일", by: "만든 사람",
   },
 };
 
