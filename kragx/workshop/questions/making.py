@@ -165,7 +165,6 @@ class _Quotas:
         n: int,
     ) -> None:
         self._open = {*cells}
-        self._whole = n + len(existing)
         by_axis = [sorted({cell[axis] for cell in self._open}) for axis in (0, 1)]
         self.shares = {
             name: _shares(targets[name], values) for name, values in zip(TARGETS, by_axis)
@@ -175,7 +174,12 @@ class _Quotas:
             for axis, name in enumerate(TARGETS)
         }
         self._cells = Counter(existing)
-        self._quotas = [_largest_remainders(of, self._whole) for of in self.shares.values()]
+        # What nobody has given a kind counts towards none.
+        self._whole = n + sum(None not in kind for kind in existing)
+        self._quotas = [
+            _largest_remainders(shares, n + counts.total())
+            for shares, counts in zip(self.shares.values(), self.counts.values())
+        ]
 
     def next(self) -> _Cell | None:
         """The kind that is wanted most; None if no kind is left."""
