@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -180,14 +181,14 @@ def test_nothing_is_written_over(shop):
     assert read_dataset(shop / "gold_v7.jsonl").version is None
 
 
-def test_two_at_once(shop):
+def test_two_at_once(any_shop):
     """Of two that release at once each ends well, and there is one file for each content."""
-    add(shop, ANN, *question("q3"))
+    add(any_shop, ANN, *question("q3"))
     outcomes, errors = [], []
 
     def work():
         try:
-            outcomes.append(released(shop))
+            outcomes.append(released(any_shop))
         except Exception as error:  # whatever it is, the test says it
             errors.append(error)
 
@@ -198,9 +199,9 @@ def test_two_at_once(shop):
         thread.join()
     assert errors == []
     assert {outcome.hash for outcome in outcomes} == {
-        read_dataset(shop / "gold_v1.jsonl").content_hash
+        read_dataset(any_shop / "gold_v1.jsonl").content_hash
     }
-    assert names(shop) == ["gold_v1.jsonl", "gold_v1.md", "gold_v1.release.json"]
+    assert names(any_shop) == ["gold_v1.jsonl", "gold_v1.md", "gold_v1.release.json"]
 
 
 def test_a_number_that_somebody_else_has_taken(shop, tmp_path):
@@ -304,3 +305,19 @@ def test_the_diff_of_two_releases(shop, kragx):
     empty = shop / "empty.jsonl"
     empty.write_text("")
     assert kragx("gold", "diff", pair[0], empty).code == 3
+
+
+@pytest.mark.integration
+def test_two_folders_of_one_database(tmp_path, database):
+    """A team's numbers are one row of them: what one has released the other writes as the same."""
+    shop = started(tmp_path, database=database, schema="shop")
+    other = tmp_path / "other"
+    shutil.copytree(shop, other)
+    assert [released(own).version for own in (shop, other)] == ["v1", "v1"]
+    add(shop, ANN, *question("q3"))
+    assert released(shop).version == "v2"
+    add(shop, *question("q4"))
+    third = released(other)
+    assert third.version == "v3"
+    assert "gold_v2.jsonl is not in this folder, so nothing is held against it" in third.lacks
+    assert third.changes.startswith("since v1: 2 of 4 questions differ (2 added)")
