@@ -359,6 +359,7 @@ def test_qrels_hold_what_people_agree_on(opened, tmp_path):
     )
     file, result = out(state, "qrels", tmp_path)
     assert file.read_text() == "q1 0 d1 1\n"
+    assert str(result).startswith(f"written: {file} (grades: 1)")
     assert result.left_out[1:3] == (
         "1 pairs that people grade differently and nobody has decided",
         "1 pairs that are unusable",

@@ -1,11 +1,11 @@
 """Questions and judgements into a file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from kragx.errors import UsageError, nearest
-from kragx.printing import Line, Part, Result
+from kragx.printing import Line, Part, Result, counted
 from kragx.workshop.exchange.forms import form_of
 from kragx.workshop.exchange.rows import Source
 from kragx.workshop.state import State
@@ -18,21 +18,18 @@ class Exported(Result):
     Attributes:
         path: where.
         form: which.
-        questions, judgements: how many the workshop has.
+        counts: how many of what stand in it.
         left_out: what the form has no place for, in words.
     """
 
     path: Path
     form: str
-    questions: int
-    judgements: int
+    counts: Mapping[str, int]
     left_out: tuple[str, ...]
 
     def describe(self) -> Iterator[Part]:
         """What was written, and what was not."""
-        yield Line(
-            f"written: {self.path}, of {self.questions} questions and {self.judgements} judgements"
-        )
+        yield Line(f"written: {self.path} ({counted(self.counts) or 'nothing'})")
         for words in self.left_out:
             yield Line(f"not in {self.form}: {words}")
 
@@ -58,9 +55,8 @@ def export_file(source: Source, form: str, path: str | Path) -> Exported:
         raise UsageError("a file is written; name one", field="--out")
     with state.lock:
         state.refresh()
-        left_out = writer(source, path)
-        n_judgements = sum(len(said) for said in state.history.values())
-    return Exported(path, form, len(state.questions), n_judgements, tuple(left_out))
+        written = writer(source, path)
+    return Exported(path, form, dict(written.counts), tuple(written.left_out))
 
 
 def person_of(state: State, name: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kragx.errors import UsageError, nearest
 from kragx.workshop.exchange import own, ratings, tools
-from kragx.workshop.exchange.rows import Rows, Source
+from kragx.workshop.exchange.rows import Rows, Source, Written
 
 
 @dataclass(frozen=True)
@@ -14,12 +14,11 @@ class Form:
     """How questions and judgements are written and read.
 
     Attributes:
-        write: writes a file, and gives what it cannot hold, in words.
+        write: writes a file.
         read: reads one.
-        loses: whether it has no place for part of what a workshop knows.
     """
 
-    write: Callable[[Source, Path], list[str]]
+    write: Callable[[Source, Path], Written]
     read: Callable[[Path], Rows]
 
 

@@ -6,6 +6,7 @@ read and filled in as it is; a row without ``uid`` is new.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from kragx.workshop.exchange.rows import (
     Row,
     Rows,
     Source,
+    Written,
     grade_values,
     grade_word,
     named,
@@ -59,7 +61,7 @@ _EMPTY: Mapping[str, Any] = {
 _TRUTH = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
 
 
-def write_json(source: Source, path: Path) -> list[str]:
+def write_json(source: Source, path: Path) -> Written:
     """Write everything but releases, which are files of their own."""
     whole: dict[str, Any] = {"kragx_workshop": VERSION, "name": source.name}
     whole |= {kind.table: [] for kind in _TABLES}
@@ -71,7 +73,8 @@ def write_json(source: Source, path: Path) -> list[str]:
             whole[record.table].append({name: getattr(record, name) for name in record.columns()})
     with open_text(path) as file:
         file.write(to_json(whole, indent=1) + "\n")
-    return [f"{n_releases} releases: they are files of the folder"] if n_releases else []
+    left_out = [f"{n_releases} releases: they are files of the folder"] if n_releases else []
+    return Written({kind.table: len(whole[kind.table]) for kind in _TABLES}, left_out)
 
 
 def read_json(path: Path) -> Rows:
@@ -117,15 +120,17 @@ def json_of(path: Path) -> Any:
             raise DataError(f"not valid JSON: {error}") from None
 
 
-def write_csv(source: Source, path: Path) -> list[str]:
+def write_csv(source: Source, path: Path) -> Written:
     """Write people, questions and judgements, in UTF-8 with a mark, as Excel wants it."""
     state, n_long = source.state, 0
+    counts: Counter[str] = Counter()
     with open_text(path, "utf-8-sig") as file:
         file.write(csv_line(_COLUMNS))
         for row in _sheet(source):
             cells = [row.get(name) for name in _COLUMNS]
             n_long += sum(isinstance(cell, str) and len(cell) > MOST_CELL for cell in cells)
             file.write(csv_line(cells))
+            counts[f"{row['record']} rows"] += 1
     left_out = []
     if n_suggested := sum(map(len, state.candidates.values())):
         left_out.append(f"{n_suggested} suggested pairs: --form json has them")
@@ -137,7 +142,7 @@ def write_csv(source: Source, path: Path) -> list[str]:
             f"Excel cuts {n_long} cells that are longer than {MOST_CELL:,} characters; "
             "other programs do not"
         )
-    return left_out
+    return Written(counts, left_out)
 
 
 def _sheet(source: Source) -> Iterator[dict[str, object]]:

@@ -15,7 +15,7 @@ from kragx.data.formats.jsonl import open_text
 from kragx.data.formats.tabular import read_csv
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, shorten
-from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, by_text, grade_values
+from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written, by_text, grade_values
 from kragx.workshop.records import Judgement
 from kragx.workshop.scale import USUAL_TOP
 from kragx.workshop.state import Pair
@@ -36,7 +36,7 @@ def _words(left_out: Counter[str]) -> list[str]:
     return [_ALWAYS, *(f"{n} pairs {why}" for why, n in left_out.items())]
 
 
-def write_qrels(source: Source, path: Path) -> list[str]:
+def write_qrels(source: Source, path: Path) -> Written:
     """Write a line for each graded pair.
 
     Raises:
@@ -58,7 +58,7 @@ def write_qrels(source: Source, path: Path) -> list[str]:
     words = _words(left_out)
     if max(source.grades) == USUAL_TOP:
         words.append("what is gold: a 1 answers nothing, so score with rel=2, or with a release")
-    return words
+    return Written({"grades": len(ratings)}, words)
 
 
 def read_qrels(path: Path) -> Rows:
@@ -73,7 +73,7 @@ def read_qrels(path: Path) -> Rows:
     return Rows(rows)
 
 
-def write_quepid(source: Source, path: Path) -> list[str]:
+def write_quepid(source: Source, path: Path) -> Written:
     """Write the ratings of a case; a question without any has a line with its text alone."""
     left_out: Counter[str] = Counter()
     ratings = dict(_ratings(source, left_out))
@@ -89,7 +89,7 @@ def write_quepid(source: Source, path: Path) -> list[str]:
     words = _words(left_out)
     if several:
         words.append(f"{several} texts that several questions have: Quepid takes them for one")
-    return words
+    return Written({"grades": len(ratings), "questions without a grade": len(idle)}, words)
 
 
 def _safe(cell: str) -> str:

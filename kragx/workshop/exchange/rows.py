@@ -56,6 +56,19 @@ class Rows:
 
 
 @dataclass(frozen=True)
+class Written:
+    """What stands in a file.
+
+    Attributes:
+        counts: how many of what.
+        left_out: what its form has no place for, in words.
+    """
+
+    counts: Mapping[str, int]
+    left_out: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Source:
     """What there is to write.
 

@@ -24,6 +24,7 @@ from kragx.workshop.exchange.rows import (
     Row,
     Rows,
     Source,
+    Written,
     grade_values,
     grade_word,
     named,
@@ -63,10 +64,10 @@ def _write(items: list[dict[str, Any]], path: Path) -> None:
         file.write(to_json(items, indent=1) + "\n")
 
 
-def write_label_studio(source: Source, path: Path) -> list[str]:
+def write_label_studio(source: Source, path: Path) -> Written:
     """Write a task for each pair, and beside it the labelling interface as ``FILE.xml``."""
     left_out = [_ALWAYS]
-    tasks = []
+    tasks: list[dict[str, Any]] = []
     for pair, text in _pairs(source, left_out):
         question = source.state.questions[pair[0]]
         data = {"question": question.text, "document": text}
@@ -79,7 +80,8 @@ def write_label_studio(source: Source, path: Path) -> list[str]:
     choices = "\n".join(f'    <Choice value="{word}"/>' for word in words)
     with open_text(path.with_name(path.name + ".xml")) as file:
         file.write(LABELS.format(choices=choices))
-    return left_out
+    n_annotations = sum(len(task["annotations"]) for task in tasks)
+    return Written({"tasks": len(tasks), "annotations": n_annotations}, left_out)
 
 
 def _annotation(source: Source, judgement: Judgement) -> dict[str, Any]:
@@ -146,10 +148,10 @@ def _read_result(result: Any, values: dict[str, Any], place: str, mistakes: Mist
             values["note"] = "\n".join(map(str, texts))
 
 
-def write_argilla(source: Source, path: Path) -> list[str]:
+def write_argilla(source: Source, path: Path) -> Written:
     """Write a record for each pair; the questions are grade, evidence (spans) and note."""
     left_out = [_ALWAYS + ", times, and decisions"]
-    records = []
+    records: list[dict[str, Any]] = []
     for pair, text in _pairs(source, left_out):
         question = source.state.questions[pair[0]]
         responses: dict[str, list[dict[str, Any]]] = {}
@@ -171,7 +173,8 @@ def write_argilla(source: Source, path: Path) -> list[str]:
             }
         )
     _write(records, path)
-    return left_out
+    n_responses = sum(len(record["responses"].get("grade", ())) for record in records)
+    return Written({"records": len(records), "responses": n_responses}, left_out)
 
 
 def _user(uid: str) -> str:

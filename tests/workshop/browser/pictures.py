@@ -1,26 +1,33 @@
 """The pictures of docs/workshop.md: ``python -m tests.workshop.browser.pictures [FOLDER]``.
 
-Makes a workshop of the consumer corpus and its questions, has two people grade passages that its
-gold set names (the second differs here and there), and writes workshop.png, workshop-conflicts.png
-and workshop-progress.png (1366 x 768) to docs/images. Needs the extras ``browser`` and
-``workshop``, Chromium, and a Hangul font.
+Goes through the page's tour: a workshop of the consumer corpus, whose retrievers suggest passages.
+Two people grade the same ones as the gold set has them (the second differs here and there), and
+workshop.png, workshop-conflicts.png and workshop-progress.png (1366 x 768) are written to
+docs/images. Needs the extras ``browser`` and ``workshop``, Chromium, and a Hangul font.
 """
 
 import os
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import yaml
 
-from kragx.workshop.folder import FILE, start
+from kragx.data import read_dataset
+from kragx.workshop.folder import FILE, Workshop, start
 from kragx.workshop.records import Judgement
-from tests.workshop.serving import Served, serving
+from kragx.workshop.state import State
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "examples" / "data" / "consumer_ko"
-NAMES = ("판정자 1", "판정자 2")
+CONFIG = ROOT / "configs"
+NAMES = ("판정자 1", "판정자 2", "판정자 3")
 
 
 def main() -> None:
@@ -30,57 +37,91 @@ def main() -> None:
     out = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "gold"
-        start(folder, corpus=DATA / "corpus.jsonl", gold=DATA / "goldset.jsonl", name="소비자 상담")
-        _with_targets(folder / FILE)
-        with serving(folder) as served, sync_playwright() as playwright:
-            people = [served.desk.annotator(one).uid for one in NAMES]
-            _judge(served, people)
+        start(
+            folder,
+            corpus=DATA / "corpus.jsonl",
+            questions=DATA / "goldset.jsonl",
+            config=CONFIG / "workshop.yaml",
+            name="소비자 상담",
+        )
+        settings = yaml.safe_load((folder / FILE).read_text("utf-8"))
+        consumer = yaml.safe_load((CONFIG / "consumer.yaml").read_text("utf-8"))
+        settings["targets"] = consumer["dataset"]["targets"]
+        (folder / FILE).write_text(yaml.safe_dump(settings, allow_unicode=True), "utf-8")
+        with _links(folder) as links, sync_playwright() as playwright:
+            _judge(folder)
             browser = playwright.chromium.launch(
                 executable_path=os.environ.get("KRAGX_CHROMIUM") or shutil.which("chromium"),
                 args=["--no-sandbox", "--disable-gpu"],
             )
-            third = served.annotator("판정자 3")
-            for file, token, view in (
-                ("workshop.png", third, ""),
-                ("workshop-conflicts.png", served.token, "conflicts"),
-                ("workshop-progress.png", served.token, "progress"),
+            for file, person, view in (
+                ("workshop.png", NAMES[2], ""),
+                ("workshop-conflicts.png", "owner", "conflicts"),
+                ("workshop-progress.png", "owner", "progress"),
             ):
                 page = browser.new_page(
                     viewport={"width": 1366, "height": 768}, locale="ko-KR", color_scheme="light"
                 )
-                page.goto(f"http://127.0.0.1:{served.port}/#{token}")
+                page.goto(links[person])
                 page.wait_for_selector("html[data-ready]")
                 if view:
                     page.click(f"nav a[href$='{view}']")
-                page.wait_for_timeout(1000)  # what is slid in stands still
+                page.wait_for_timeout(2000)  # what is slid in stands still
                 page.screenshot(path=out / file)
                 print(f"{out / file}: {(out / file).stat().st_size / 1000:.0f} kB")
             browser.close()
 
 
-def _with_targets(file: Path) -> None:
-    settings = yaml.safe_load(file.read_text("utf-8"))
-    settings["targets"] = {
-        "query_type": {"general_inquiry": 0.5, "legal_interpretation": 0.25, "similar_case": 0.25},
-        "difficulty": {"easy": 0.4, "medium": 0.4, "hard": 0.2},
-    }
-    file.write_text(yaml.safe_dump(settings, allow_unicode=True, sort_keys=False), "utf-8")
+@contextmanager
+def _links(folder: Path) -> Iterator[dict[str, str]]:
+    """The links that `kragx workshop` prints, while it runs."""
+    people = [word for name in NAMES for word in ("--annotator", name)]
+    command = [sys.executable, "-m", "kragx", "workshop", str(folder), "--no-browser", *people]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
+        links: dict[str, str] = {}
+        for line in running.stdout or ():
+            if link := re.match(r"(.+): (http\S+)", line):
+                links[link[1]] = link[2]
+            elif line.startswith("Ctrl-C"):
+                break
+        try:
+            yield links
+        finally:
+            running.terminate()
 
 
-def _judge(served: Served, people: list[str]) -> None:
-    """Both say what the gold set says of the first pairs; of every sixth the second says less."""
-    state = served.desk.state
-    pairs = list(state.judgements.items())[:36]
-    rows = []
-    for number, ((question, document), said) in enumerate(pairs):
-        grade = next(iter(said.values()))[-1].grade or 0
-        text = served.desk.documents[document].text or ""
-        spans = ((0, text.find(".") + 1),) if grade > 1 and "." in text else ()
-        own = {"question": question, "document": document, "spans": spans}
-        rows.append(Judgement(person=people[0], grade=grade, **own))
-        other = max(0, grade - 1) if number % 6 == 3 else grade
-        rows.append(Judgement(person=people[1], grade=other, **own))
-    state.add(rows)
+def _judge(folder: Path) -> None:
+    """Once every retriever has answered: what the gold set says of every other question."""
+    gold = read_dataset(DATA / "goldset.jsonl")
+    workshop = Workshop.open(folder)
+    with workshop.store() as store:
+        state = State(store)
+        while not all(_is_asked(state, question.id) for question in gold):
+            time.sleep(1)
+            state.refresh()
+        people = {person.name: person.uid for person in state.people.values()}
+        rows = []
+        for question in list(gold)[::2]:
+            answers = {
+                doc.id: 3 if item.grade > 1 else 2
+                for item in question.gold
+                if item.grade > 0
+                for doc in (item, *item.alternatives)
+            }
+            for number, document in enumerate(sorted(state.candidates[question.id])[:5]):
+                grade = answers.get(document, number % 2)
+                sentence = (workshop.documents[document].text or "").find(".") + 1
+                spans = ((0, sentence),) if grade > 1 and sentence else ()
+                own = {"question": question.id, "document": document, "spans": spans}
+                rows.append(Judgement(person=people[NAMES[0]], grade=grade, **own))
+                other = max(0, grade - 1) if len(rows) % 14 == 1 else grade
+                rows.append(Judgement(person=people[NAMES[1]], grade=other, **own))
+        state.add(rows)
+
+
+def _is_asked(state: State, question: str) -> bool:
+    rows = (row for of_doc in state.candidates.get(question, {}).values() for row in of_doc)
+    return len({row.detail for row in rows if row.origin == "retriever"}) == 3
 
 
 if __name__ == "__main__":
