@@ -395,6 +395,9 @@ class _Work:
         parts: Sequence[Part] = passage.parts if len(passage.parts) > 1 else ()
         if not kind.answerable:
             near = self._passages.nearest(draft.text, _NEAREST + 1)
+            if not slot.is_open:  # what stands for a question is near to nothing
+                places = range(slot.place, slot.place + _NEAREST + 1)
+                near = [self._passages.at(place)[0].parts[0] for place in places]
             parts = [part for part in near if part not in passage.parts][:_NEAREST]
         alone = [*passage.parts] if len(passage.parts) == 1 else [None]
         checks = [

@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import log
 from random import Random
 from typing import Literal
@@ -142,17 +143,21 @@ class Passages:
         chosen = group[first : first + n] if n > 1 else [number]
         return Passage(tuple(self._parts[one] for one in chosen)), round_
 
+    @cached_property
+    def _folded(self) -> list[str]:
+        """The texts of the parts, in one case and Unicode form."""
+        return [unicodedata.normalize("NFC", part.text).casefold() for part in self._parts]
+
     def nearest(self, question: str, n: int) -> list[Part]:
         """The parts that have most of a question's content words, rare ones counting more."""
         words = content_words(question)
-        texts = [unicodedata.normalize("NFC", part.text).casefold() for part in self._parts]
-        having = {word: [word.casefold() in text for text in texts] for word in words}
-        scores = [0.0] * len(texts)
+        having = {word: [word.casefold() in text for text in self._folded] for word in words}
+        scores = [0.0] * len(self)
         for flags in having.values():
-            weight = log((len(texts) + 1) / (sum(flags) or 1))
+            weight = log((len(self) + 1) / (sum(flags) or 1))
             for number, has in enumerate(flags):
                 scores[number] += weight * has
-        best = sorted(range(len(texts)), key=lambda number: (-scores[number], number))
+        best = sorted(range(len(self)), key=lambda number: (-scores[number], number))
         return [self._parts[number] for number in best[:n] if scores[number] > 0]
 
 
