@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
+from kragx.data.databases import StoreFailedError
 from kragx.errors import KragxError
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.workshop.boards import asking_uid
@@ -68,7 +69,15 @@ class Suggester:
         def work() -> None:
             while self._wake.wait():
                 self._wake.clear()
-                self.run()
+                before = self._position
+                try:
+                    self.run()
+                except StoreFailedError as error:  # all of it again at the next time
+                    self._position = before
+                    self._tried.clear()
+                    self._say("suggestions", error.problem)
+                else:
+                    self._say("suggestions", "")
 
         start_daemon(work)
 

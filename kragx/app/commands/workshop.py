@@ -1,5 +1,6 @@
 """`kragx workshop`: the page on which a gold set is made and judged."""
 
+import re
 import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -59,6 +60,10 @@ def workshop(
             field="--called",
             remedy="name it, as in --called 192.168.0.5 or --called gold.example.org",
         )
+    for name in called or ():
+        if not re.fullmatch(r"[\w-]+(\.[\w-]+)*|[0-9a-fA-F:.]+", name):
+            remedy = "name the host alone, without http:// and port"
+            raise UsageError(f"{name!r} is no name of a host", field="--called", remedy=remedy)
     with needing("workshop", "kragx workshop"):
         from kragx.workshop.web.server import application, listening, server
     if folder.is_dir():
@@ -68,7 +73,7 @@ def workshop(
         sources, metric = _sources(opened, say)
         desk = Desk(opened, State(store), sources, metric, say)
         number = socket.getsockname()[1]
-        name = called[0] if called else "127.0.0.1"
+        name = called[0] if called else host
         base = f"http://{f'[{name}]' if ':' in name else name}:{number}/#"
         annotators = [desk.annotator(one) for one in annotator or ()]
         owners = f"{base}{desk.token(desk.owner())}"

@@ -76,7 +76,8 @@ class Guard:
 
     def __init__(self, app: ASGIApp, names: Collection[str] = ()) -> None:
         self._app = app
-        self._names = _LOOPBACK | {name.lower() for name in names}
+        own = (f"[{name}]" if ":" in name else name for name in names)  # IPv6, as in an address
+        self._names = _LOOPBACK | {name.lower() for name in own}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As of ASGI."""

@@ -31,6 +31,21 @@ def test_a_full_disk_acknowledges_nothing(served):
     assert sorted(row.uid for row in history) == sorted(one["uid"] for one in said)
 
 
+def test_a_name_that_others_call_it_by(shop):
+    """Named, it answers under it, behind a server with TLS too, and under no other."""
+    with serving(shop, names=["gold.example", "fd00::1"]) as served:
+        for host, origin, status in (
+            ("gold.example", "https://gold.example", 200),
+            ("GOLD.example:8765", "http://gold.example:8765", 200),
+            ("[fd00::1]:8765", "http://[fd00::1]:8765", 200),
+            ("127.0.0.1", "http://127.0.0.1", 200),
+            ("gold.example", "https://evil.example", 403),
+            ("x.gold.example", "https://x.gold.example", 403),
+        ):
+            headers = {"Host": host, "Origin": origin}
+            assert served.ask("GET", "/api/me", headers=headers)[0] == status, host
+
+
 @pytest.mark.integration
 def test_a_database_server_that_goes_and_comes_back(tmp_path, database, postgresql):
     """A connection that was cut is made anew: nobody notices."""
