@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from kragx.errors import DataError, UsageError
@@ -311,7 +312,12 @@ class Desk:
     def _decides(self) -> Plain:
         outlook = self.queue.reckoning.outlook
         words = outlook.words(self.workshop.settings.language)
-        return {"state": outlook.state, "about": outlook.about, "words": words}
+        return {
+            "state": outlook.state,
+            "about": outlook.about,
+            "outcome": outlook.outcome,
+            "words": words,
+        }
 
     def judge(self, person: Person, form: JudgementForm) -> Plain:
         """Store what a person says of a pair; then what comes next.
@@ -600,11 +606,12 @@ class Desk:
             counts = self._counts(person)
             boards, targets = list(self.queue.boards.values()), self.workshop.settings.targets
             shown: Plain = {
-                "totals": totals(boards) | counts,
+                "totals": counts,
                 "decides": self._decides(),
                 "by": shares(boards, targets),
             }
             if person.role == "owner":  # what names retrievers, or says what others said
+                shown["totals"] = totals(boards) | counts
                 shown["agreement"] = self.agreement()
                 shown["people"] = [
                     {"name": one.name, "judged": self._n_judged(one), "later": self._n_later(one)}
@@ -613,6 +620,9 @@ class Desk:
                 ]
                 shown["estimates"] = [vars(one) for one in estimates(boards, self.queue.plan)]
                 shown["notices"] = list(self.remarks.values())
+            else:
+                for row in chain(*shown["by"].values()):
+                    del row["judged"]
             questions = list(self.state.open_questions())
         leaks = list(map(self._leak, questions))
         target = self.workshop.settings.leak_target

@@ -71,16 +71,20 @@ class Outlook:
     why: str = ""
     best: tuple[str, ...] = ()
 
-    def words(self, language: str) -> str:
-        """It in a sentence that names no retriever, in Korean or English."""
-        words = _WORDS["ko" if language == "ko" else "en"]
+    @property
+    def outcome(self) -> str:
+        """Which sentence says it: "decided", "undecided", "open", "all" or `why`."""
         match self.state:
             case "unknown":
-                return words[self.why].format(_NEEDED.get(self.why, ""))
+                return self.why
             case "open":
-                is_all = (self.about or 0) >= _NEARLY * (self.left or 0)
-                return words["all" if is_all else "open"].format(f"{self.about:,}")
-        return words["decided" if len(self.best) == 1 else "undecided"]
+                return "all" if (self.about or 0) >= _NEARLY * (self.left or 0) else "open"
+        return "decided" if len(self.best) == 1 else "undecided"
+
+    def words(self, language: str) -> str:
+        """It in a sentence that names no retriever, in Korean or English."""
+        words = _WORDS["ko" if language == "ko" else "en"][self.outcome]
+        return words.format(_NEEDED.get(self.why, f"{self.about or 0:,}"))
 
 
 @dataclass(frozen=True)

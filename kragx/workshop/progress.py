@@ -47,7 +47,7 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
     Returns:
         For each a list of ``{"value", "questions", "share", "target", "judged"}``: those with a
         target first, in its order, questions without a value last. Share and target are of all
-        questions; of `judged` are those with a relevant document.
+        questions; `judged` are pairs.
     """
     shown: dict[str, list[dict[str, Any]]] = {}
     for name in ("query_type", "difficulty"):
@@ -63,7 +63,7 @@ def shares(boards: Collection[Board], targets: Shares) -> dict[str, list[dict[st
                 "questions": len(own[value]),
                 "share": len(own[value]) / len(boards) if boards else 0.0,
                 "target": target.get(value) if value is not None else None,
-                "judged": sum(board.has_relevant for board in own[value]),
+                "judged": sum(board.n_judged for board in own[value]),
             }
             for value in ([] if values == [None] else values)
         ]

@@ -317,3 +317,18 @@ def test_what_goes_wrong_behind_is_said_to_the_owner_alone(shop):
         assert desk.next(desk.owner())["pair"]
         desk.remark("bm25", "")
         assert desk.progress(desk.owner())["notices"] == []
+
+
+def test_progress_tells_people_of_their_own_work_alone(desk, people):
+    """The owner sees who has judged how much and what the sample says; others what is theirs."""
+    owner, one, _ = people
+    desk.judge(one, said(number=2))
+    shown = desk.progress(owner)
+    assert {"name": one.name, "judged": 1, "later": 0} in shown["people"]
+    assert shown["totals"]["judged"] == 1
+    assert {"by", "leak", "estimates", "decides"} <= shown.keys()
+    assert shown["decides"]["outcome"] == "retrievers"
+    own = desk.progress(one)
+    assert not {"people", "estimates", "agreement", "notices"} & own.keys()
+    assert not {"judged", "questions_with_relevant", "conflicts"} & own["totals"].keys()
+    assert all("judged" not in row for rows in own["by"].values() for row in rows)

@@ -5,7 +5,7 @@ import { el, fill, name, plain, table } from "./dom.js";
 import { about, decimal, percent, t } from "./words.js";
 
 export async function show(main, app) {
-  const { totals, decides, by = {}, people, agreement, leak, notices = [] } = await get("api/progress");
+  const { totals, decides, by = {}, people, agreement, leak, estimates = [], notices = [] } = await get("api/progress");
   fill(main, el("h1", {}, t("view_progress")),
     notices.map((notice) => el("p.caution", {}, plain(notice))),
     el("div.numbers", {}, number(totals.mine, t("byYou")), number(totals.judged, t("pairsJudged"), t("ofPairs", totals.pairs)),
@@ -13,6 +13,9 @@ export async function show(main, app) {
     el("section", {}, el("h2", {}, t("whatDecides")), el("p", {}, decidesWords(decides))),
     Object.entries(by).filter(([, rows]) => rows.length).map(([key, rows]) => shares(key, rows)),
     agreement ? el("section", {}, el("h2", {}, t("agreement")), agreementWords(agreement).map((line) => el("p", {}, line))) : null,
+    estimates.length ? el("section", {}, el("h2", {}, t("estimates")), el("p", {}, t("estimatesWhat", estimates[0].n, estimates[0].of)),
+      table([t("estimateOf"), t("estimateValue"), t("estimateInterval")], estimates.map((own) => [own.name ? t("estimatePrecision", plain(own.name)) : t("estimateShare"), percent(own.value),
+        own.low == null ? t("tooFew") : `${percent(own.low)} – ${percent(own.high)}`]))) : null,
     people?.length ? el("section", {}, el("h2", {}, t("people")), table([t("name"), t("judgedPairs"), t("laterPairs")],
       people.map((person) => [name(person.name), person.judged ?? 0, person.later ?? 0]))) : null,
     leak?.mean != null ? el("section", {}, el("h2", {}, t("leak")), el("p", {}, t("leakMean", percent(leak.mean)), " ",
@@ -23,7 +26,7 @@ const number = (value, words, of) => value == null ? null : el("p.number", {}, e
 
 /** What is left to be judged before the comparison is decided; why it is decided, or not known, the server says. */
 export function decidesWords(decides) {
-  if (decides?.state === "open" && decides.about != null) return t(decides.about === 1 ? "moreDecideLong1" : "moreDecideLong", about(decides));
+  if (decides?.outcome === "open") return t(decides.about === 1 ? "moreDecideLong1" : "moreDecideLong", about(decides));
   return plain(decides?.words || t("decidesUnknown"));
 }
 

@@ -34,6 +34,7 @@ const WORDS = {
     // progress
     byYou: "judged by you", pairsJudged: "passages judged", questionsWithGold: "questions with an answer found", ofQuestions: "of {0}", openConflicts: "open conflicts", whatDecides: "What is left", agreement: "Do people agree?", noValue: "not said",
     moreDecideLong: "About {0} more grades decide which search method is best.", moreDecideLong1: "About 1 more grade decides which search method is best.", decidesUnknown: "It is too early to say how many more grades decide it.",
+    estimates: "What the random passages say", estimatesWhat: "From {0} of {1} pairs, drawn before anybody judged: only these stand for the whole.", estimateOf: "Of", estimateValue: "Estimate", estimateInterval: "95 % interval", estimateShare: "Suggested passages that are relevant", estimatePrecision: "{0}: precision", tooFew: "too few to tell",
     shareWords: "{0}; target {1}", target: "target {0}", nJudged: "{0} judged",
     agreeNone: "Nobody has graded the same passage as somebody else yet.", agreeSame: "On {0} passages everybody gave one and the same grade, so agreement cannot be measured yet.", agreeGood: "Yes: the grades can be relied on.", agreeFair: "Mostly: good enough for careful conclusions. A look at the conflicts and the guidelines helps.", agreePoor: "Not enough: people understand the grades differently. Talk about the conflicts, and make the guidelines clearer.",
     agreeFigures: "Krippendorff's alpha is {0} (1: they always agree; 0: as by chance), from {1} passages that two or more people graded, in {2} questions.", agreeInterval: "With so few, it may really lie anywhere from {0} to {1}.", agreeTooFew: "Too few to tell how sure that is.",
@@ -70,6 +71,7 @@ const WORDS = {
     conflictOf: "의견 차이 {1}건 중 {0}번째", before: "이전", after: "다음", decide: "내 결정", decideHint: "으로 정리됩니다. 두 사람의 판정은 그대로 남습니다.", decisionNote: "원하면 이유를 남기세요", decidedAs: "결정했습니다: {0}", noConflicts: "의견 차이가 없습니다", noConflictsHint: "두 사람이 같은 글에 서로 다른 등급을 매기면 여기에 나와 결정을 기다립니다.",
     byYou: "내 판정", pairsJudged: "판정한 글", questionsWithGold: "답을 찾은 질문", ofQuestions: "전체 {0}개", openConflicts: "남은 의견 차이", whatDecides: "남은 일", agreement: "사람들의 판정이 일치하나요?", noValue: "적지 않음",
     moreDecideLong: "약 {0}건 더 판정하면 어느 검색기가 나은지 결론이 납니다.", moreDecideLong1: "약 1건 더 판정하면 어느 검색기가 나은지 결론이 납니다.", decidesUnknown: "몇 건을 더 판정해야 결론이 나는지 말하기에는 아직 이릅니다.",
+    estimates: "무작위로 뽑은 글이 말하는 것", estimatesWhat: "아무도 판정하기 전에, 제안된 {1}쌍에서 뽑은 {0}쌍입니다. 전체를 대표하는 것은 이 글들뿐입니다.", estimateOf: "대상", estimateValue: "추정값", estimateInterval: "95 % 구간", estimateShare: "제안된 글 가운데 관련 있는 비율", estimatePrecision: "{0}: 정밀도", tooFew: "알기에는 너무 적음",
     shareWords: "{0}, 목표 {1}", target: "목표 {0}", nJudged: "판정 {0}건",
     agreeNone: "아직 두 사람이 함께 판정한 글이 없습니다.", agreeSame: "글 {0}건에 모두가 똑같은 등급 하나만 매겨, 아직 일치도를 잴 수 없습니다.", agreeGood: "예. 등급을 믿을 수 있습니다.", agreeFair: "대체로 그렇습니다. 조심스럽게 결론을 내릴 만합니다. 의견 차이와 판정 지침을 살펴보면 도움이 됩니다.", agreePoor: "부족합니다. 사람마다 등급을 다르게 이해하고 있습니다. 의견 차이를 함께 이야기하고 판정 지침을 다듬어 주세요.",
     agreeFigures: "두 사람 이상이 판정한 글 {1}건(질문 {2}개)에서 크리펜도르프 알파는 {0}입니다(1: 늘 일치, 0: 우연과 같음).", agreeInterval: "건수를 감안하면 실제 값은 {0}에서 {1} 사이일 수 있습니다.", agreeTooFew: "얼마나 확실한지 말하기에는 건수가 적습니다.",
