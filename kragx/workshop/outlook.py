@@ -45,6 +45,10 @@ _WORDS = {
     },
 }
 _NEARLY = 0.9
+
+_FIRST = 0.1
+"""A question's first relevant document is worth as much as one that moves the difference by it."""
+
 _NEEDED = {"questions": QUESTIONS, "pairs": PAIRS}
 
 
@@ -158,8 +162,10 @@ def _simulated(
 def worth(board: Board, rule: Rule | None, reckoning: Reckoning) -> Floats:
     """(d) how far a grade of each document would move the closest difference on the average.
 
-    What else is left counts as nothing meanwhile. 0 of what is known, and of all while there is
-    nothing to compare.
+    What else is left counts as nothing meanwhile. What all retrievers have at the same rank moves
+    nothing, and is the likeliest to be relevant: so that no question is left without its answer,
+    the first relevant document of a question is worth something by itself. 0 of what is known, and
+    of all while there is nothing to compare.
     """
     moves = np.zeros(len(board.documents))
     left = np.flatnonzero(~board.known)
@@ -173,7 +179,9 @@ def worth(board: Board, rule: Rule | None, reckoning: Reckoning) -> Floats:
     gains[np.arange(left.size), :, left] = rule.gains(grades)
     moved = rule.values(one, gains) - rule.values(other, gains)
     moved -= rule.values(one, now) - rule.values(other, now)
-    moves[left] = (np.abs(moved) * chances[_class(board)[left], 1:]).sum(axis=1)
+    likely = chances[_class(board)[left], 1:]
+    first = 0.0 if board.has_relevant else _FIRST
+    moves[left] = ((np.abs(moved) + first) * likely).sum(axis=1)
     return moves
 
 

@@ -84,6 +84,17 @@ def test_what_moves_the_difference_comes_first(state):
     assert len(pairs) == len(set(pairs)) == 11
 
 
+def test_no_question_is_left_without_its_answer(state):
+    """What all have first moves nothing, but comes before what hardly moves anything."""
+    plan = Plan(parse("ndcg@10"), PLAN.retrievers, twice=0.0, random=0.0)
+    queue = opened(state, {"q": ["abcdefghij", "abcdefghji"], "p": ["ab", "ab"]}, plan)
+    queue.reckon()
+    shown = [pair(turn) for turn in all_turns(queue, "p", 2, most=6)]
+    assert {question for question, _ in shown[:3]} == {"p", "q"}
+    queue.refresh()
+    assert all(board.has_relevant for board in queue.boards.values())
+
+
 def test_the_same_again_until_it_is_judged(state):
     """A reload shows the same pair; what the page has before it already is not given again."""
     queue = opened(state, {"q": ["abc", "cba"]})
