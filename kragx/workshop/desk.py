@@ -89,6 +89,7 @@ class Desk:
         self.queue = Queue(state, self.documents, self.copies, plan)
         self._suggester = Suggester(self.queue, sources, self.remark)
         self._search: Search | None = None
+        self._leaks: dict[tuple[str, tuple[str, ...]], float | None] = {}
         self._searching = threading.Lock()
 
     def start(self) -> None:
@@ -437,8 +438,12 @@ class Desk:
 
     def _leak(self, question: Question) -> float | None:
         """The share of a question's content words that its sources have; None without sources."""
-        docs = [self.documents[source] for source in question.sources if source in self.documents]
-        return leak(question.text, [doc.text or "" for doc in docs]) if docs else None
+        key = (question.text, question.sources)
+        if key not in self._leaks:  # Kiwi takes milliseconds for a text
+            own = [self.documents[one] for one in question.sources if one in self.documents]
+            texts = [doc.text or "" for doc in own]
+            self._leaks[key] = leak(question.text, texts) if texts else None
+        return self._leaks[key]
 
     def _question(self, question: Question, person: Person) -> Plain:
         sees_all = person.role == "owner" or question.person == person.uid
