@@ -5,7 +5,8 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, ClassVar, Literal, Self
+from functools import cache
+from typing import Any, ClassVar, Literal, Self, cast
 
 Role = Literal["owner", "annotator", "file"]
 Kind = Literal["grade", "unusable", "later", "undone"]
@@ -40,6 +41,11 @@ def _value(name: str, value: Any) -> Any:
     return None if value is None else bool(value) if name in _TRUTH else value
 
 
+@cache  # it is asked for each row
+def _names(kind: Any) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """A row of a table.
@@ -56,7 +62,7 @@ class Record:
     @classmethod
     def columns(cls) -> tuple[str, ...]:
         """The names of its fields, which are those of the columns."""
-        return tuple(one.name for one in fields(cls))
+        return _names(cast("Any", cls))
 
     def row(self) -> dict[str, Any]:
         """The values of a row."""
