@@ -68,11 +68,11 @@ class Corpus:
             doc = self._composed.get(unicodedata.normalize("NFC", doc_id))
         if doc is not None:
             return doc.text
-        span = _SPAN.fullmatch(doc_id)
-        whole = self.text(span["doc"]) if span else None
-        if span is None or whole is None:
+        stretch = stretch_of(doc_id)
+        whole = self.text(stretch[0]) if stretch else None
+        if stretch is None or whole is None:
             return None
-        start, end = int(span["start"]), int(span["end"])
+        _, start, end = stretch
         return whole[start:end] if start < end <= len(whole) else None
 
     @cached_property
@@ -158,6 +158,12 @@ class Corpus:
 
 
 NO_CORPUS = Corpus()
+
+
+def stretch_of(doc_id: str) -> tuple[str, int, int] | None:
+    """The document, start and end that an id such as ``document:start-end`` means; else None."""
+    span = _SPAN.fullmatch(doc_id)
+    return None if span is None else (span["doc"], int(span["start"]), int(span["end"]))
 
 
 def _textless(gold: Gold) -> bool:
@@ -257,25 +263,45 @@ def read_corpus(path: str | Path) -> list[Doc]:
         DataError: there is no document, one has no id or no text, or an id stands twice.
         MissingExtraError: the file needs a package that is not installed.
     """
-    return [*_unique(_entries(path, str(path)), str(path)).values()]
+    return [*_checked(_entries(path, str(path)), str(path))]
 
 
-def _unique(entries: _Entries, name: str) -> dict[str, Doc]:
-    docs: dict[str, Doc] = {}
+def documents(source: object) -> Iterator[Doc]:
+    """The documents of a corpus one by one, for corpora that are too large to be held.
+
+    Args:
+        source: as for `as_corpus`.
+
+    Raises:
+        UsageError, DataError: as `as_corpus` and `read_corpus`, once the document is reached.
+    """
+    corpus = as_corpus(source)
+    return (
+        iter(())
+        if corpus.source is None
+        else _checked(_entries(corpus.source, corpus.name), corpus.name)
+    )
+
+
+def _checked(entries: _Entries, name: str) -> Iterator[Doc]:
     places: dict[str, str] = {}
     for place, doc in entries:
         if doc.id is None or doc.text is None:
             lacking = "no id" if doc.id is None else "no text"
             raise DataError(f"{place}: has {lacking}; a document of a corpus needs 'id' and 'text'")
-        if doc.id in docs:
+        if doc.id in places:
             raise DataError(
                 f"{place}: id {doc.id!r} stands twice (first in {_first(places[doc.id], place)}); "
                 "give each document its own"
             )
-        docs[doc.id], places[doc.id] = doc, place
-    if not docs:
+        places[doc.id] = place
+        yield doc
+    if not places:
         raise DataError(f"{name}: the corpus is empty; one JSON object a line is expected")
-    return docs
+
+
+def _unique(entries: _Entries, name: str) -> dict[str, Doc]:
+    return {str(doc.id): doc for doc in _checked(entries, name)}
 
 
 def _first(place: str, other: str) -> str:

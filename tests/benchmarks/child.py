@@ -4,9 +4,10 @@ Seconds are those of the processor: a run takes a minute, and others may want th
 
     python -m tests.benchmarks.child score FILE
     python -m tests.benchmarks.child table QUERIES
+    python -m tests.benchmarks.child move FOLDER
 
-Peak memory of `score` is that of the process, with Python and all imports; that of `table` is
-what came on top.
+Peak memory of `score` and `move` is that of the process, with Python and all imports; that of
+`table` is what came on top.
 """
 
 from __future__ import annotations
@@ -68,6 +69,25 @@ def table(n_queries: str) -> dict[str, object]:
     }
 
 
+def move(folder: str) -> dict[str, object]:
+    """`kragx gold move` on gold and corpora of a folder, without its files."""
+    from kragx.workshop.moving import move as move_gold
+
+    start = process_time()
+    result = move_gold(*(f"{folder}/{name}.jsonl" for name in ("gold", "old", "new")))
+    seconds = process_time() - start
+    return {"seconds": seconds, "peak": peak_megabytes(), "counts": dict(result.counts)}
+
+
+def read_corpora(folder: str) -> dict[str, object]:
+    """The floor of it: each line of both corpora decoded as JSON and forgotten."""
+    start = process_time()
+    for name in ("old", "new"):
+        read(f"{folder}/{name}.jsonl")
+    return {"seconds": process_time() - start}
+
+
 if __name__ == "__main__":
-    work = {"score": score, "read": read, "table": table}[sys.argv[1]]
+    works = {"score": score, "read": read, "table": table, "move": move}
+    work = {**works, "read-corpora": read_corpora}[sys.argv[1]]
     print(json.dumps(work(*sys.argv[2:])))

@@ -222,6 +222,12 @@ def rows() -> list[Row]:
     )
     stored = ("test_all_stored", "kragx")
     found.append(Row("stored judgements", "the same, all stored", "", "seconds", stored, bar=0.5))
+    chunks = f"{SIZE.moved_chunks // 10:,} gold items moved to {SIZE.moved_chunks:,} chunks"
+    found += _compared("move", chunks, {"floor": ("json.loads of both corpora", None)})
+    found.append(Row("move seconds", chunks, "", "seconds", ("move", "kragx"), bar=600.0))
+    found.append(
+        Row("move megabytes", "the same: peak", "", "megabytes", ("move", "kragx"), bar=2e3)
+    )
     found += _files()
     found += _compared(
         "tried-processes",

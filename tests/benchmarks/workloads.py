@@ -87,6 +87,7 @@ class Size:
         krag_queries: queries of a whole K-RAG evaluation, 2 gold texts and 10 documents each.
         kiwi_queries: the same in Korean, by Kiwi.
         file_queries: queries of each results file, 20 documents each.
+        moved_chunks: chunks of the corpus to which gold moves; a tenth as many gold items.
         turns: how often each measurement is taken, in turn with those that it is compared with.
     """
 
@@ -97,13 +98,14 @@ class Size:
     krag_queries: int
     kiwi_queries: int
     file_queries: tuple[int, ...]
+    moved_chunks: int
     turns: int
 
 
 SIZES = {
-    "small": Size(100, 10, 1_000, 50_000, 20, 5, (100, 1_000), 3),
-    "medium": Size(300, 30, 3_000, 200_000, 50, 20, (1_000, 10_000), 3),
-    "full": Size(1_000, 100, 10_000, 1_000_000, 50, 50, (1_000, 10_000, 100_000), 3),
+    "small": Size(100, 10, 1_000, 50_000, 20, 5, (100, 1_000), 6_000, 3),
+    "medium": Size(300, 30, 3_000, 200_000, 50, 20, (1_000, 10_000), 60_000, 3),
+    "full": Size(1_000, 100, 10_000, 1_000_000, 50, 50, (1_000, 10_000, 100_000), 1_000_000, 3),
 }
 """By name; the benchmarks run in the size that the environment variable KRAGX_BENCH_SIZE names."""
 
@@ -318,3 +320,29 @@ def _records(n_queries: int, *, distinct: bool) -> Iterator[dict[str, object]]:
         ]
         gold = [{"text": f"{writer.text(chunks[drawn[rank]][:20])} g{query}"} for rank in found]
         yield {"query_id": f"q{query}", "gold": gold, "retrieved": retrieved}
+
+
+def write_corpora(folder: Path, n_chunks: int) -> None:
+    """Documents of 2,000 Korean words, cut into chunks of 130 and of 80 words; gold is by id."""
+    rng = np.random.default_rng(0)
+    syllables = [chr(code) for code in range(0xAC00, 0xAC00 + 3000)]
+    words = ["".join(rng.choice(syllables, rng.integers(1, 5))) for _ in range(20_000)]
+    frequency = 1 / np.arange(10, 10 + len(words))
+    frequency /= frequency.sum()
+    with (
+        (folder / "old.jsonl").open("w", encoding="utf-8") as old,
+        (folder / "new.jsonl").open("w", encoding="utf-8") as new,
+        (folder / "gold.jsonl").open("w", encoding="utf-8") as gold,
+    ):
+        counts = {80: 0, 130: 0}
+        for _ in range(n_chunks // 25):
+            document = [words[n] for n in rng.choice(len(words), 2_000, p=frequency).tolist()]
+            for size, file in ((130, old), (80, new)):
+                for begin in range(0, 2_000, size):
+                    number = counts[size]
+                    counts[size] += 1
+                    record = {"id": f"c{number}", "text": " ".join(document[begin : begin + size])}
+                    file.write(json.dumps(record, ensure_ascii=False) + "\n")
+                    if size == 130 and number % 6 == 0 and 60 * number < 36 * n_chunks:
+                        query = {"query_id": f"q{number}", "gold": [{"id": f"c{number}"}]}
+                        gold.write(json.dumps(query) + "\n")

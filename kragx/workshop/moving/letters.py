@@ -1,0 +1,148 @@
+"""Texts as letters: what is compared when gold moves to another corpus.
+
+Letters and digits alone, folded (NFC, compatibility forms and case): white space, punctuation and
+markup between them do not matter, and a word that is cut is no other word. Everything is arrays.
+"""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.data.tokens import Ints
+
+Codes = NDArray[np.uint32]
+Hashes = NDArray[np.uint64]
+Bools = NDArray[np.bool_]
+
+GRAM = 16
+"""Letters in a row by which texts are looked up: four words, or five of Korean."""
+
+_UNKNOWN = 0xFFFFFFFF
+_BASE, _MIX = 0x9E3779B97F4A7C15, np.uint64(0xD6E8FEB86659FD93)
+_MARKS = "\u0300-\u036f\u1160-\u11ff\u3099\u309a"
+_CLUSTER = re.compile(rf"(?s).[{_MARKS}]*")
+
+
+class Letters(NamedTuple):
+    """The letters of texts, one text after another.
+
+    Attributes:
+        codes: code points, folded.
+        start: where each text begins in `codes`, and where the last one ends.
+        place: for each letter its character in its own text.
+    """
+
+    codes: Codes
+    start: Ints
+    place: NDArray[np.int32]
+
+    def of(self, row: int) -> Codes:
+        """The letters of one text."""
+        return self.codes[self.start[row] : self.start[row + 1]]
+
+    def places(self, row: int) -> NDArray[np.int32]:
+        """The characters of one text where its letters stand."""
+        return self.place[self.start[row] : self.start[row + 1]]
+
+
+def letters(texts: Sequence[str]) -> Letters:
+    """The letters of texts."""
+    composed = {
+        row: _composed(text)
+        for row, text in enumerate(texts)
+        if not (text.isascii() or unicodedata.is_normalized("NFC", text))
+    }
+    if composed:
+        texts = [composed[row][0] if row in composed else text for row, text in enumerate(texts)]
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    begin = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    raw = "".join(texts).encode("utf-32-le", "surrogatepass")
+    codes = np.frombuffer(raw, np.uint32)
+    table = _table()
+    folded = table[codes]
+    if new := np.unique(codes[folded == _UNKNOWN]).tolist():
+        table[new] = [*map(_folded, new)]
+        folded = table[codes]
+    kept = np.flatnonzero(folded)
+    start = np.searchsorted(kept, begin)
+    place = (kept - np.repeat(begin[:-1], np.diff(start))).astype(np.int32)
+    for row, (_, origin) in composed.items():
+        own = slice(start[row], start[row + 1])
+        place[own] = origin[place[own]]
+    return Letters(folded[kept], start, place)
+
+
+def _composed(text: str) -> tuple[str, NDArray[np.int32]]:
+    """A text in NFC, and for each of its characters the place that it comes from."""
+    parts: list[str] = []
+    origin: list[int] = []
+    for cluster in _CLUSTER.finditer(text):
+        part = unicodedata.normalize("NFC", cluster[0])
+        parts.append(part)
+        origin += [cluster.start()] * len(part)
+    return "".join(parts), np.array(origin, np.int32)
+
+
+@cache
+def _table() -> Codes:
+    """For each code point its letter; 0 where it is none, filled in as characters are met."""
+    return np.full(0x110000, _UNKNOWN, np.uint32)
+
+
+def _folded(code: int) -> int:
+    char = chr(code)
+    if not char.isalnum():
+        return 0
+    plain = unicodedata.normalize("NFKC", char).casefold()
+    return ord(plain) if len(plain) == 1 and plain.isalnum() else code
+
+
+def grams(codes: Codes, size: int = GRAM) -> Hashes:
+    """For each letter the hash of it and those after it, `size` (a power of 2) in all.
+
+    Those of the last letters, behind which fewer follow, mean nothing.
+    """
+    hashes = codes.astype(np.uint64) + np.uint64(1)
+    base, step = _BASE, 1
+    while step < size:
+        longer = hashes * np.uint64(base)
+        longer[:-step] += hashes[step:]
+        hashes, base, step = longer, base * base % (1 << 64), 2 * step
+    hashes ^= hashes >> np.uint64(32)
+    hashes *= _MIX
+    return hashes ^ (hashes >> np.uint64(29))
+
+
+class Known:
+    """Which grams of a corpus stand in it more than once; an eighth of all are looked at.
+
+    Attributes:
+        times: 0, 1 or 2 for each slot, a gigabyte's quarter of which the system gives as much as
+            is written to.
+    """
+
+    def __init__(self) -> None:
+        self.times = np.zeros(1 << 28, np.uint8)
+
+    def add(self, hashes: Hashes) -> None:
+        """Count grams."""
+        slots, times = np.unique(_slots(hashes[sampled(hashes)]), return_counts=True)
+        self.times[slots] = np.minimum(self.times[slots] + times, 2)
+
+    def of(self, hashes: Hashes) -> NDArray[np.uint8]:
+        """How often each of some grams stands there: 0, 1 or 2 (of a few, too often)."""
+        return self.times[_slots(hashes)]
+
+
+def sampled(hashes: Hashes) -> Bools:
+    """Which grams are looked at where an eighth has to do: the same ones in every text."""
+    return np.asarray((hashes & np.uint64(7)) == 0)
+
+
+def _slots(hashes: Hashes) -> Ints:
+    return (hashes >> np.uint64(36)).astype(np.int64)

@@ -1,0 +1,314 @@
+"""Gold moves to another corpus: after chunking anew, or after documents were edited."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from kragx import printing
+from kragx.data import Doc, GoldDataset, Query, read_dataset
+from kragx.data.corpus import Lacking, as_corpus, documents
+from kragx.data.formats.gold import write_gold
+from kragx.data.formats.jsonl import write_records
+from kragx.data.gold import named_items
+from kragx.errors import DataError
+from kragx.plain import HIDDEN
+from kragx.workshop.moving.choosing import Choice, Verdict, choose
+from kragx.workshop.moving.probes import probes_of
+from kragx.workshop.moving.rebuild import Option, option_of, rebuilt
+from kragx.workshop.moving.search import Chunk, search
+
+MEANING: Mapping[Verdict, str] = {
+    "same": "the chunk has the same id and the same text",
+    "moved": "in a chunk of about its size",
+    "merged": "inside a larger chunk",
+    "split": "over several chunks, which are an and now",
+    "unsure": "may be in several places: for a person",
+    "lost": "no chunk has it: for a person",
+}
+
+_SHOWN = 5
+
+_Named = tuple[Query, int, str, Doc]
+"""A query, the number of a gold item, the field of it or an alternative, what stands there."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A chunk of the new corpus that holds gold, or a part of it.
+
+    Attributes:
+        id: of the chunk.
+        share: of the gold text's letters; the shares of a split text add up to 1.
+        alternatives: other chunks that hold the same.
+    """
+
+    id: str
+    share: float
+    alternatives: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What became of a gold item, or of one of its alternatives.
+
+    Attributes:
+        query: the id of its query.
+        field: which it is: ``gold[0].alternatives[1]``.
+        id, grade: as they were.
+        verdict: one of `MEANING`.
+        places: where it is; of one that is unsure or lost, where it may be, most of it first.
+        edited: the share of its words that are not there as they were; None if that is unknown.
+        reason: why nobody knows where it is.
+        text: its text, where nobody knows that.
+    """
+
+    query: str
+    field: str
+    id: str | None
+    grade: float
+    verdict: Verdict
+    places: tuple[Placed, ...]
+    edited: float | None
+    reason: str = ""
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Move(printing.Result):
+    """A gold set on another corpus.
+
+    Attributes:
+        counts: gold items and alternatives by verdict.
+        n_items: how many they are.
+        n_edited: how many are there in other words; their places are sure.
+        n_joined: gold items that count once with another of the query, as both are in one chunk.
+        n_left_out: parts of less than 5 % of a split text, which are no items.
+        n_chunks: of the new corpus.
+        bare: queries that had relevant gold, of which nobody knows where any is.
+        items: one for each.
+        dataset: the moved gold set.
+    """
+
+    counts: Counter[str]
+    n_items: int
+    n_edited: int
+    n_joined: int
+    n_left_out: int
+    n_chunks: int
+    bare: tuple[str, ...]
+    items: tuple[Moved, ...]
+    dataset: GoldDataset = field(metadata=HIDDEN)
+
+    @property
+    def open(self) -> tuple[Moved, ...]:
+        """What is left to a person."""
+        return tuple(item for item in self.items if item.verdict in ("unsure", "lost"))
+
+    def describe(self) -> Iterator[printing.Part]:
+        """How many items are where, and the first few of those that a person should look at."""
+        yield printing.Heading(f"{self.n_items:,} gold items on {self.n_chunks:,} chunks", level=1)
+        rows = [
+            [name, meaning, f"{self.counts[name]:,}", self._edited(name)]
+            for name, meaning in MEANING.items()
+        ]
+        yield printing.Table(["gold", "where it is", "items", "edited"], rows, words=2)
+        if self.n_edited:
+            yield printing.Line("edited: some of its words are not there as they were", "dim")
+        if self.n_joined:
+            yield printing.Line(
+                f"{self.n_joined:,} items count once with another, as one chunk holds both", "dim"
+            )
+        if self.n_left_out:
+            yield printing.Line(
+                f"{self.n_left_out:,} parts of less than 5 % of a split text are no items", "dim"
+            )
+        for name in ("unsure", "lost"):
+            items = [item for item in self.items if item.verdict == name]
+            yield from self._listed(name, items)
+        if self.open:
+            yield printing.warning(
+                "Unsure and lost gold stays in the set with its text and without an id: by text it "
+                "can still be matched, by id it counts as not found."
+            )
+        if self.bare:
+            shown = ", ".join(map(printing.visible, self.bare[:_SHOWN]))
+            more = f" and {len(self.bare) - _SHOWN:,} more" if len(self.bare) > _SHOWN else ""
+            yield printing.Line(
+                f"{len(self.bare):,} queries have NO relevant gold left whose place is known: "
+                f"{shown}{more}. Their scores mean nothing before somebody has looked at them.",
+                "bold red",
+            )
+
+    def _edited(self, verdict: str) -> str:
+        shares = [item.edited for item in self.items if item.verdict == verdict and item.edited]
+        if not shares:
+            return "-"
+        return f"{len(shares):,} (by {printing.percent(sum(shares) / len(shares))})"
+
+    def _listed(self, name: str, items: list[Moved]) -> Iterator[printing.Part]:
+        if not items:
+            return
+        yield printing.Heading(f"{name}: {len(items):,}")
+        for item in items[:_SHOWN]:
+            where = ", ".join(f"{place.id} ({place.share:.0%})" for place in item.places[:3])
+            maybe = f"; perhaps {where}" if where else ""
+            own = f" {item.id}" if item.id is not None else ""
+            text = f"{item.query}, {item.field}{own}: {item.reason}{maybe}"
+            yield printing.Line(printing.visible(text), item="?")
+        if len(items) > _SHOWN:
+            yield printing.Line(f"and {len(items) - _SHOWN:,} more", "dim", indent=2)
+
+    def write(self, path: Path) -> tuple[Path, Path]:
+        """Write the moved gold set, and beside it what is left to a person.
+
+        Returns:
+            Both paths; the second ends in ``.unsure.jsonl``, and has a line for each item.
+        """
+        write_gold(self.dataset, path)
+        queries = {query.id: query for query in self.dataset}
+        write_records((_left(item, queries[item.query]) for item in self.open), beside(path))
+        return path, beside(path)
+
+
+def beside(path: Path) -> Path:
+    """The file of what is left to a person, beside a moved gold set."""
+    return path.with_name(f"{path.name.removesuffix('.jsonl')}.unsure.jsonl")
+
+
+def move(gold: object, old: object, new: object) -> Move:
+    """Say of every gold item where it is in another corpus, and make the gold set that says so.
+
+    Both corpora are read once, and not held.
+
+    Args:
+        gold: a gold set, as `read_dataset` takes it.
+        old: the corpus that its ids are of, as `read_dataset` takes a corpus.
+        new: the corpus to which it moves.
+
+    Raises:
+        DataError: a gold item has no text, and its id is not in the old corpus; or a corpus or the
+            gold set cannot be read.
+    """
+    dataset = read_dataset(gold)
+    named = [
+        (query, number, name, Doc(item.id, item.text, item.metadata))
+        for query in dataset
+        for number, own in enumerate(query.gold)
+        for name, item in named_items(number, own)
+        if item.id is not None or item.text is not None
+    ]
+    # The gold of many queries is the same chunks.
+    numbers: dict[tuple[str | None, str | None, str], int] = {}
+    distinct: list[Doc] = []
+    which: list[int] = []
+    for *_, doc in named:
+        key = (doc.id, doc.text, str(doc.metadata))
+        if key not in numbers:
+            numbers[key] = len(distinct)
+            distinct.append(doc)
+        which.append(numbers[key])
+    probes, known = probes_of(distinct, documents(old))
+    without = {probe.doc.id for probe in probes if probe.text is None}
+    if without:
+        raise _lacking(named, without, old)
+    found = search(probes, known, documents(new))
+    choices = [
+        Choice("same") if number in found.same else choose(number, probes, found)
+        for number in range(len(probes))
+    ]
+    by_item: defaultdict[tuple[str, int], list[Option]] = defaultdict(list)
+    options = [option_of(probes[n], choices[n], found.chunks) for n in which]
+    for (query, number, *_), option in zip(named, options):
+        by_item[query.id, number].append(option)
+    queries, n_joined = [], 0
+    for query in dataset:
+        own = [by_item[query.id, number] for number in range(len(query.gold))]
+        moved, n = rebuilt(query, own)
+        queries.append(moved)
+        n_joined += n
+    items = tuple(
+        _moved(query, name, query.gold[number].grade, option, found.chunks)
+        for (query, number, name, _), option in zip(named, options)
+    )
+    return Move(
+        counts=Counter(item.verdict for item in items),
+        n_items=len(items),
+        n_edited=sum(bool(item.edited) for item in items),
+        n_joined=n_joined,
+        n_left_out=sum(option.left_out for option in options),
+        n_chunks=found.n_chunks,
+        bare=tuple(_bare(dataset, by_item)),
+        items=items,
+        dataset=replace(dataset, queries=tuple(queries)),
+    )
+
+
+def _lacking(named: Iterable[_Named], without: Collection[str | None], old: object) -> DataError:
+    """The error for gold of which there is no text."""
+    lacking = Lacking(as_corpus(old))
+    for query, number, _, doc in named:
+        if doc.text is None and doc.id in without:
+            lacking.gold.setdefault(doc.id, f"query {query.id!r}, gold {number + 1}")
+    problem = lacking.error("").problem
+    remedy = "gold moves from the corpus that its ids are of: name that one, or take them out"
+    return DataError(problem, field="gold", remedy=remedy)
+
+
+def _bare(
+    dataset: GoldDataset, options: Mapping[tuple[str, int], Sequence[Option]]
+) -> Iterator[str]:
+    """The queries that had relevant gold, and of which nobody knows where any is."""
+    for query in dataset:
+        relevant = [n for n, gold in enumerate(query.gold) if gold.grade > 0]
+        own = [option for n in relevant for option in options[query.id, n]]
+        if own and all(option.is_open for option in own):
+            yield query.id
+
+
+def _moved(
+    query: Query, name: str, grade: float, option: Option, chunks: Mapping[int, Chunk]
+) -> Moved:
+    choice, doc = option.choice, option.probe.doc
+    if choice.verdict == "same":
+        places = [Placed(str(doc.id), 1.0)]
+    elif option.is_open:
+        shares: dict[str, float] = {}
+        for number, share in choice.candidates:
+            shares.setdefault(chunks[number].id, round(share, 4))
+        places = [Placed(chunk, share) for chunk, share in shares.items()]
+    else:
+        places = []
+        for piece in choice.pieces:
+            first, *others = dict.fromkeys(chunks[number].id for number in piece.chunks)
+            places.append(Placed(first, round(piece.share, 4), tuple(others)))
+    edited = None if option.edited is None else round(option.edited, 4)
+    return Moved(
+        query.id,
+        name,
+        doc.id,
+        grade,
+        choice.verdict,
+        tuple(places),
+        edited,
+        choice.reason,
+        option.probe.text if option.is_open else None,
+    )
+
+
+def _left(item: Moved, query: Query) -> dict[str, Any]:
+    """An item that is left to a person, as a line of a file."""
+    places = [{"id": place.id, "share": place.share} for place in item.places]
+    gold = {"id": item.id, "text": item.text, "grade": item.grade}
+    return {
+        "query_id": query.id,
+        "query": query.text,
+        "field": item.field,
+        "verdict": item.verdict,
+        "reason": item.reason,
+        "gold": {name: value for name, value in gold.items() if value is not None},
+        "candidates": places,
+    }

@@ -1,0 +1,163 @@
+"""What is looked for: each gold text with what stood around it in the corpus that it is of."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kragx.data import Doc, normalise
+from kragx.data.corpus import stretch_of
+from kragx.workshop.moving.blocks import Block, blocks, source_of, start_of
+from kragx.workshop.moving.letters import Codes, Known, letters
+
+AROUND = 64
+"""Letters on either side of a gold text by which places of the same text are told apart."""
+
+
+@dataclass(slots=True)
+class Probe:
+    """A gold text that is looked for.
+
+    Attributes:
+        doc: the gold item, or one of its alternatives, as the gold set has it.
+        codes: the letters of its text, and of what stands around it.
+        low, high: where its own begin and end in `codes`.
+        text: its text; that of the chunk, if it is named by its id alone.
+        apart: its text is not in its chunk, as an answer in somebody's own words; so the chunk is
+            looked for.
+        size: the letters of its chunk, of its text where that is not known.
+        begin: where in its chunk its text begins, in characters.
+        source, start: of its text, where metadata say so.
+        chunk: the content of its chunk, to know it again; None where the old corpus has none.
+    """
+
+    doc: Doc
+    codes: Codes = field(default_factory=lambda: np.empty(0, np.uint32))
+    low: int = 0
+    high: int = 0
+    text: str | None = None
+    apart: bool = False
+    size: int = 0
+    begin: int = 0
+    source: str | None = None
+    start: int | None = None
+    chunk: bytes | None = None
+
+
+def key_of(doc: Doc) -> str:
+    """The id by which a chunk is known, whatever Unicode form it is written in."""
+    return unicodedata.normalize("NFC", doc.id or "")
+
+
+def content(text: str) -> bytes:
+    """A text's content, to know it again without holding it."""
+    return blake2b(normalise(text).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def probes_of(docs: Sequence[Doc], corpus: Iterable[Doc]) -> tuple[list[Probe], Known]:
+    """Read the corpus that gold is of, once.
+
+    Args:
+        docs: gold items and alternatives, each with id or text.
+        corpus: the documents that they are of.
+
+    Returns:
+        A probe for each, and which of the corpus's texts stand in it more than once. A probe
+        without a text is of an id that is not in the corpus.
+    """
+    probes = [Probe(doc) for doc in docs]
+    wanted: defaultdict[str, list[Probe]] = defaultdict(list)
+    stretches: defaultdict[str, list[tuple[Probe, int, int]]] = defaultdict(list)
+    for probe in probes:
+        if probe.doc.id is not None:
+            wanted[key_of(probe.doc)].append(probe)
+            if (stretch := stretch_of(key_of(probe.doc))) is not None:
+                stretches[stretch[0]].append((probe, *stretch[1:]))
+    known = Known()
+    for block in blocks(corpus):
+        known.add(block.hashes[block.new_grams()])
+        for row in block.own:
+            key = key_of(block.docs[row])
+            for probe in wanted.get(key, ()):
+                _read(probe, block, row, 0, None)
+            for probe, start, end in stretches.get(key, ()):
+                if probe.chunk is None and start < end <= len(block.docs[row].text or ""):
+                    _read(probe, block, row, start, end)
+    for probe in probes:
+        if probe.text is None and probe.doc.text is not None:
+            _read_alone(probe, probe.doc.text)
+    return probes, known
+
+
+def _read_alone(probe: Probe, text: str) -> None:
+    """A text of which nobody knows where it stood."""
+    probe.text, probe.codes = text, letters([text]).codes
+    probe.high = probe.size = len(probe.codes)
+    if (start := start_of(probe.doc.metadata)) is not None:
+        probe.source, probe.start = source_of(probe.doc.metadata), start
+
+
+def _read(probe: Probe, block: Block, row: int, first: int, last: int | None) -> None:
+    """Take a probe's text, and what stands around it, from its chunk.
+
+    `first` and `last` are the characters of the chunk that its id means.
+    """
+    doc, own, places = block.docs[row], block.letters.of(row), block.letters.places(row)
+    whole = doc.text or ""
+    low, high = np.searchsorted(places, [first, len(whole) if last is None else last]).tolist()
+    probe.size, probe.chunk = high - low, content(whole[first:last])
+    probe.text, text = whole[first:last], probe.doc.text
+    if text is not None:
+        begin = _find(own[low:high], letters([text]).codes, _stretch(probe.doc, whole, places))
+        probe.text, probe.apart = text, begin is None
+        if begin is not None:
+            low, high = low + begin[0], low + begin[1]
+    if low < high:
+        probe.begin = int(places[low])
+    left, right = own[max(0, low - AROUND) : low], own[high : high + AROUND]
+    at = row
+    while len(left) < AROUND and at > 0 and block.follows[at]:
+        before = block.letters.of(at - 1)
+        before = before[: max(0, len(before) - block.overlap[at])]
+        left = np.concatenate((before[max(0, len(before) - AROUND + len(left)) :], left))
+        at -= 1
+    at = row + 1
+    while len(right) < AROUND and at < len(block.docs) and block.follows[at]:
+        after = block.letters.of(at)[block.overlap[at] :]
+        right = np.concatenate((right, after[: AROUND - len(right)]))
+        at += 1
+    probe.codes = np.concatenate((left, own[low:high], right))
+    probe.low, probe.high = len(left), len(left) + high - low
+    probe.source, start = source_of(doc.metadata), start_of(doc.metadata)
+    if start is not None and probe.source is not None:
+        probe.start = start + probe.begin
+    elif text is not None and (own_start := start_of(probe.doc.metadata)) is not None:
+        probe.source, probe.start = source_of(probe.doc.metadata), own_start
+
+
+def _stretch(doc: Doc, whole: str, places: NDArray[np.int32]) -> int:
+    """At which letter of its chunk a gold text begins, if it says so; else the first."""
+    start = start_of(doc.metadata)
+    if start is None or source_of(doc.metadata) != doc.id:
+        return 0
+    return int(np.searchsorted(places, min(start, len(whole))))
+
+
+def _find(codes: Codes, wanted: Codes, first: int) -> tuple[int, int] | None:
+    """Where letters stand in others, from a place on rather than before; None if they do not."""
+    if not len(wanted):
+        return None
+    text, own = _text(codes), _text(wanted)
+    at = text.find(own, first)
+    at = text.find(own) if at < 0 else at
+    return None if at < 0 else (at, at + len(wanted))
+
+
+def _text(codes: Codes) -> str:
+    return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")

@@ -1,0 +1,394 @@
+"""Where the letters of gold texts stand in a corpus: one pass over it, an index of gold alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from kragx.data import Doc
+from kragx.data.tokens import Ints
+from kragx.metrics.spans.rows import ranges
+from kragx.workshop.moving.blocks import Block, blocks, source_of, start_of
+from kragx.workshop.moving.letters import GRAM, Bools, Codes, Hashes, Known, grams, sampled
+from kragx.workshop.moving.probes import Probe, content, key_of
+
+STEP = 4
+"""Of the grams of gold every fourth is looked up; of the corpus all."""
+
+FINE = 8
+"""Letters in a row by which a gold text and a chunk are laid beside each other."""
+
+LEAST = 5
+"""Letters in a row that count as the same beside longer ones."""
+
+_SHORT = 64  # letters; of more, some grams are found in any case
+_COMMON, _RARE = 16, 4  # gold texts that share a gram; grams of a text that may be shared by more
+_CROWD = 256  # places that are looked at for one gold text
+_DIAGONALS = 48
+_CELLS = 1 << 21
+_SALT = np.uint64(0xBF58476D1CE4E5B9)
+
+
+class Chunk(NamedTuple):
+    """What is kept of a chunk in which some gold may stand.
+
+    Attributes:
+        id, size, place: its id, its letters, and where it begins in the corpus, in letters.
+        source, start: of its text, where metadata say so.
+        text: its text, where it has letters of a gold text itself, not only of what is around it.
+    """
+
+    id: str
+    size: int
+    place: int
+    source: str | None
+    start: int | None
+    text: str | None
+
+
+class Run(NamedTuple):
+    """Letters in a row that a gold text and a chunk share.
+
+    Attributes:
+        first, last: in the probe.
+        other: where they begin in the chunk.
+        begin, end: their characters in the chunk.
+    """
+
+    first: int
+    last: int
+    other: int
+    begin: int
+    end: int
+
+
+@dataclass
+class Meeting:
+    """A gold text and a chunk that share letters; `runs` in the order of the gold text."""
+
+    chunk: int
+    runs: list[Run]
+
+
+@dataclass
+class Search:
+    """What a corpus has of gold texts.
+
+    Attributes:
+        meetings: of each probe.
+        chunks: by their number in the corpus.
+        same: for probes whose chunk is there unchanged, under its id: that id, as it is written.
+        crowded: probes that stand in so many places that not all were looked at.
+        unique: for each probe its letters from which on a gram stands once in the old corpus.
+        n_sampled: for each probe how many grams were looked at for that.
+        n_chunks: how many there are.
+    """
+
+    meetings: list[list[Meeting]]
+    chunks: dict[int, Chunk]
+    same: dict[int, str]
+    crowded: set[int]
+    unique: list[Ints]
+    n_sampled: list[int]
+    n_chunks: int = 0
+
+
+class _Index:
+    """The grams of gold texts, and what is known of each text."""
+
+    def __init__(self, probes: Sequence[Probe], known: Known) -> None:
+        lengths = np.fromiter((len(probe.codes) for probe in probes), np.int64, len(probes))
+        self.start = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        none = np.empty(0, np.uint32)
+        self.codes: Codes = np.concatenate([none, *(probe.codes for probe in probes)])
+        for probe, a, b in zip(probes, self.start[:-1].tolist(), self.start[1:].tolist()):
+            probe.codes = self.codes[a:b]  # held once
+        self.unique: list[Ints] = []
+        self.n_sampled: list[int] = []
+        alone = np.array([probe.chunk is None for probe in probes], bool)
+        hashes, places = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for first, last in _portions(lengths, 1 << 20):
+            begin, end = self.start[[first, last]].tolist()
+            of_part = grams(self.codes[begin:end])
+            start = self.start[first : last + 1] - begin
+            number = ranges(np.diff(start))
+            left = np.repeat(start[1:], np.diff(start)) - np.arange(end - begin)
+            whole = left >= GRAM
+            looked_up = np.flatnonzero(whole & ((number % STEP == 0) | (left == GRAM)))
+            hashes.append(of_part[looked_up])
+            places.append(looked_up + begin)
+            counted = np.flatnonzero(whole & sampled(of_part))
+            times = known.of(of_part[counted])
+            # What reaches over the end of a chunk is in none, however common it is.
+            is_alone = np.repeat(alone[first:last], np.diff(start))[counted]
+            once = counted[(times == 1) | (is_alone & (times == 0))]
+            for values, bounds in ((once, self.unique), (counted, None)):
+                cuts = np.searchsorted(values, start).tolist()
+                parts = zip(cuts[:-1], cuts[1:], start[:-1].tolist())
+                if bounds is None:
+                    self.n_sampled += [b - a for a, b, _ in parts]
+                else:
+                    bounds += [(values[a:b] - base).astype(np.int32) for a, b, base in parts]
+        self._make(np.concatenate(hashes), np.concatenate(places))
+
+    def _make(self, hashes: Hashes, places: Ints) -> None:
+        """Sort the grams, without those that very many gold texts share."""
+        probe = self.probe_of(places)
+        order = np.argsort(hashes, kind="stable")
+        _, of_gram, times = np.unique(hashes, return_inverse=True, return_counts=True)
+        shared = times[of_gram]
+        rank = np.lexsort((shared, probe))
+        number = np.empty(len(rank), np.int64)
+        number[rank] = ranges(np.bincount(probe, minlength=len(self.start) - 1))
+        kept = (shared <= _COMMON) | ((number < _RARE) & (shared <= _CROWD))
+        order = order[kept[order]]
+        self.n_grams = np.bincount(probe[kept], minlength=len(self.start) - 1)
+        self.hashes, self.places = hashes[order], places[order]
+        bits = min(27, max(12, (8 * len(order)).bit_length()))
+        self._shift = np.uint64(64 - bits)
+        self._some = np.zeros(1 << bits, bool)
+        self._some[self.hashes >> self._shift] = True
+
+    def probe_of(self, places: Ints) -> Ints:
+        """The probe of each letter."""
+        return np.searchsorted(self.start, places, side="right") - 1
+
+    def hits(self, hashes: Hashes, usable: Bools) -> tuple[Ints, Ints]:
+        """Every pair of a place here and a place in `hashes` with the same gram."""
+        there = np.flatnonzero(self._some[hashes >> self._shift] & usable)
+        first = np.searchsorted(self.hashes, hashes[there])
+        last = np.searchsorted(self.hashes, hashes[there], side="right")
+        times = last - first
+        return self.places[np.repeat(first, times) + ranges(times)], np.repeat(there, times)
+
+
+def search(probes: Sequence[Probe], known: Known, corpus: Iterable[Doc]) -> Search:
+    """Read the corpus to which gold moves, once.
+
+    Args:
+        probes: what is looked for.
+        known: which texts stand more than once in the corpus that gold is of.
+        corpus: the documents of the new one.
+    """
+    index = _Index(probes, known)
+    result = Search([[] for _ in probes], {}, {}, set(), index.unique, index.n_sampled)
+    same: defaultdict[str, list[int]] = defaultdict(list)
+    for number, probe in enumerate(probes):
+        if probe.chunk is not None:
+            same[key_of(probe.doc)].append(number)
+    n_places = np.zeros(len(probes), np.int64)
+    for block in blocks(corpus):
+        for row in block.own:
+            doc = block.docs[row]
+            for number in same.get(key_of(doc), ()):
+                if content(doc.text or "") == probes[number].chunk:
+                    result.same[number] = str(doc.id)
+        result.n_chunks += len(block.own)
+        _search_block(block, index, probes, n_places, result)
+    result.crowded = set(np.flatnonzero(n_places > _CROWD).tolist())
+    return result
+
+
+def _search_block(
+    block: Block, index: _Index, probes: Sequence[Probe], n_places: Ints, result: Search
+) -> None:
+    """Add what a block has of gold."""
+    here, there = index.hits(block.hashes, block.whole_grams())
+    if not here.size:
+        return
+    n_rows = len(block.docs)
+    row = np.searchsorted(block.letters.start, there, side="right") - 1
+    pairs, times = np.unique(index.probe_of(here) * n_rows + row, return_counts=True)
+    probe, row = np.divmod(pairs, n_rows)
+    # One gram alone, four words, is often an accident.
+    kept = times >= np.minimum(2, index.n_grams[probe])
+    probe, row = probe[kept], row[kept]
+    n_places += np.bincount(probe, minlength=len(n_places))
+    kept = n_places[probe] <= _CROWD
+    probe, row = probe[kept], row[kept]
+    for pair, runs in _runs(index, block, probe, row):
+        number, own = int(probe[pair]), int(row[pair])
+        wanted = probes[number]
+        _keep(result, block, number, own, runs, wanted)
+        for other, ends in _between(block, own, runs, wanted):
+            _keep(result, block, number, other, [ends], wanted)
+
+
+def _keep(
+    result: Search, block: Block, number: int, row: int, runs: list[Run], wanted: Probe
+) -> None:
+    chunk, doc = block.first + row, block.docs[row]
+    is_gold = any(run.last > wanted.low and run.first < wanted.high for run in runs)
+    known = result.chunks.get(chunk)
+    if known is None or (is_gold and known.text is None):
+        size = int(block.letters.start[row + 1] - block.letters.start[row])
+        source, start = source_of(doc.metadata), start_of(doc.metadata)
+        text = doc.text if is_gold else None
+        result.chunks[chunk] = Chunk(str(doc.id), size, block.place[row], source, start, text)
+    result.meetings[number].append(Meeting(chunk, runs))
+
+
+def _between(block: Block, row: int, runs: list[Run], probe: Probe) -> Iterator[tuple[int, Run]]:
+    """What is too short to be looked up: between runs, at the chunk's ends, in short neighbours."""
+    size = len(block.letters.of(row))
+    for before, after in pairwise(runs):
+        other = before.other + before.last - before.first
+        if 0 < after.other - other <= _SHORT and 0 < after.first - before.last <= _SHORT:
+            yield from _few(block, row, (other, after.other), probe, (before.last, after.first))
+    last, at = max(runs, key=lambda run: run.last), row
+    begin = last.other + last.last - last.first
+    gold = last.last
+    n = size - begin
+    while gold < probe.high and n <= _SHORT:
+        n = min(n, probe.high - gold)
+        if n > 0 and gold + n > probe.low:
+            yield from _few(block, at, (begin, begin + n), probe, (gold, gold + n))
+        gold, at = gold + max(n, 0), at + 1
+        if at >= len(block.docs) or not block.follows[at]:
+            break
+        begin = block.overlap[at]
+        n = min(len(block.letters.of(at)) - begin, probe.high - gold)
+    first, at = min(runs), row
+    end, gold = first.other, first.first
+    n = end
+    while gold > probe.low and n <= _SHORT:
+        n = min(n, gold - probe.low)
+        if n > 0 and gold - n < probe.high:
+            yield from _few(block, at, (end - n, end), probe, (gold - n, gold))
+        gold -= max(n, 0)
+        if at == 0 or not block.follows[at]:
+            break
+        at -= 1
+        end = len(block.letters.of(at)) - block.overlap[at + 1]
+        n = min(end, gold - probe.low)
+
+
+def _few(
+    block: Block, row: int, others: tuple[int, int], probe: Probe, golds: tuple[int, int]
+) -> Iterator[tuple[int, Run]]:
+    """The runs of a few letters of a chunk and those of gold that should be the same."""
+    (begin, end), (low, high) = others, golds
+    other, own = block.letters.of(row)[begin:end], probe.codes[low:high]
+    if len(own) == len(other) and (own == other).all():
+        yield row, _run(block, row, low, high, begin)
+        return
+    from rapidfuzz.distance import LCSseq
+
+    if end - begin == high - low:  # at an end: edits may have moved it by a few letters
+        low, high = max(0, low - LEAST), high + LEAST
+        own = probe.codes[low:high]
+    pieces = [
+        (op.src_start, op.src_end, op.dest_start)
+        for op in LCSseq.opcodes(own.tolist(), other.tolist())
+        if op.tag == "equal" and op.src_end - op.src_start > 1
+    ]
+    if sum(last - first for first, last, _ in pieces) >= min(len(other), golds[1] - golds[0]) / 2:
+        for first, last, at in pieces:
+            yield row, _run(block, row, low + first, low + last, begin + at)
+
+
+def _run(block: Block, row: int, first: int, last: int, other: int) -> Run:
+    places = block.letters.places(row)
+    return Run(first, last, other, int(places[other]), int(places[other + last - first - 1]) + 1)
+
+
+def _runs(index: _Index, block: Block, probe: Ints, row: Ints) -> Iterator[tuple[int, list[Run]]]:
+    """What gold texts and rows share, in runs; by the number of the pair."""
+    sizes = np.diff(index.start)[probe] + np.diff(block.letters.start)[row]
+    for begin, end in _portions(sizes, _CELLS):
+        yield from _runs_of(index, block, probe[begin:end], row[begin:end], begin)
+
+
+def _runs_of(
+    index: _Index, block: Block, probe: Ints, row: Ints, begin: int
+) -> Iterator[tuple[int, list[Run]]]:
+    pair, diagonal = _diagonals(index, block, probe, row)
+    start, rows = index.start, block.letters.start
+    first = np.maximum(start[probe[pair]], rows[row[pair]] - diagonal)
+    last = np.minimum(start[probe[pair] + 1], rows[row[pair] + 1] - diagonal)
+    for a, b in _portions(last - first, _CELLS):
+        lengths = (last - first)[a:b]
+        which = np.repeat(np.arange(a, b), lengths)
+        place = first[which] + ranges(lengths)
+        equal = index.codes[place] == block.letters.codes[place + diagonal[which]]
+        inside = np.concatenate(([False], equal, [False]))
+        new = np.concatenate(([True], np.diff(which) != 0, [True]))
+        # A stretch begins where letters are the same that were not, or on the next diagonal.
+        begins = np.flatnonzero(inside[1:-1] & (~inside[:-2] | new[:-1]))
+        ends = np.flatnonzero(inside[1:-1] & (~inside[2:] | new[1:])) + 1
+        long = ends - begins >= LEAST
+        begins, ends = begins[long], ends[long]
+        of = which[begins]
+        other = place[begins] + diagonal[of] - rows[row[pair[of]]]
+        own = place[begins] - start[probe[pair[of]]]
+        order = np.lexsort((own, pair[of]))
+        size = ends - begins
+        raw = block.letters.place
+        at = place[begins] + diagonal[of]
+        columns = (
+            pair[of], own, own + size, other, raw[at], raw[at + size - 1] + 1,
+        )  # fmt: skip
+        group: list[Run] = []
+        before = -1
+        for number, *run in zip(*(column[order].tolist() for column in columns)):
+            if number != before and group:
+                yield begin + before, group
+                group = []
+            before = number
+            group.append(Run(*run))
+        if group:
+            yield begin + before, group
+
+
+def _diagonals(index: _Index, block: Block, probe: Ints, row: Ints) -> tuple[Ints, Ints]:
+    """On which diagonals each pair shares `FINE` letters in a row, the best of them."""
+    own, own_pair = _laid_out(index.codes, index.start, probe, STEP)
+    other, other_pair = _laid_out(block.letters.codes, block.letters.start, row, 1)
+    own_keys = _fine(index.codes, own) ^ (own_pair.astype(np.uint64) * _SALT)
+    other_keys = _fine(block.letters.codes, other) ^ (other_pair.astype(np.uint64) * _SALT)
+    order = np.argsort(own_keys)
+    own, own_pair, own_keys = own[order], own_pair[order], own_keys[order]
+    first = np.searchsorted(own_keys, other_keys)
+    times = np.minimum(np.searchsorted(own_keys, other_keys, side="right") - first, 4)
+    hit = np.repeat(first, times) + ranges(times)
+    keys = own_pair[hit] << 40 | (np.repeat(other, times) - own[hit] + (1 << 39))
+    keys, support = np.unique(keys, return_counts=True)
+    pair, diagonal = keys >> 40, (keys & ((1 << 40) - 1)) - (1 << 39)
+    rank = np.lexsort((-support, pair))
+    number = np.empty(len(rank), np.int64)
+    number[rank] = ranges(np.bincount(pair, minlength=len(probe)))
+    kept = number < _DIAGONALS
+    return pair[kept], diagonal[kept]
+
+
+def _laid_out(codes: Codes, start: Ints, rows: Ints, step: int) -> tuple[Ints, Ints]:
+    """Every so many letters of some texts from which a gram begins, and which text it is."""
+    n = np.maximum((np.diff(start)[rows] - FINE) // step + 1, 0)
+    pair = np.repeat(np.arange(len(rows)), n)
+    return start[rows][pair] + step * ranges(n), pair
+
+
+def _fine(codes: Codes, places: Ints) -> Hashes:
+    hashes = np.zeros(len(places), np.uint64)
+    for step in range(FINE):
+        hashes *= np.uint64(0x9E3779B97F4A7C15)
+        hashes += codes[places + step]
+    hashes ^= hashes >> np.uint64(32)
+    hashes *= np.uint64(0xD6E8FEB86659FD93)
+    return hashes ^ (hashes >> np.uint64(29))
+
+
+def _portions(lengths: Ints, most: int) -> Iterator[tuple[int, int]]:
+    """Stretches of a list whose lengths add up to `most`, or of one alone."""
+    ends = np.cumsum(lengths)
+    first = 0
+    while first < len(lengths):
+        before = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield first, last
+        first = last

@@ -1,0 +1,1 @@
+"""Gold on a corpus that was chunked anew, or edited."""
