@@ -24,7 +24,7 @@ function draw() {
   }
   const { question, document, judgements } = conflict;
   text = passage(document.text, judgements.flatMap(({ spans }) => spans ?? []));
-  note = el("textarea", { rows: 2, maxlength: 2000, placeholder: t("decisionNote"), "aria-label": t("note") });
+  note = el("textarea", { rows: 2, hidden: true, maxlength: 2000, placeholder: t("decisionNote"), "aria-label": t("note") });
   const step = (by) => { position = (position + by + list.length) % list.length; draw(); };
   fill(main, el("div.judge.conflict", {},
     el("div.left", {},
@@ -34,9 +34,14 @@ function draw() {
       el("div.sides", {}, judgements.map((judgement) => side(judgement, document))),
       el("section.bar", { "aria-label": t("decide") }, el("p", {}, el("strong", {}, t("decide")), " ", el("span.muted", {}, t("decideHint"))), note,
         grades(app.me.set.scale, (grade) => decide("grade", grade)),
-        el("div.tools", {}, button([el("kbd", {}, "x"), el("span", {}, t("unusable"))], () => decide("unusable"), { class: "tool" }), button([el("kbd", {}, "e"), el("span", {}, t("note"))], () => note.focus(), { class: "tool" })))),
+        el("div.tools", {}, button([el("kbd", {}, "x"), el("span", {}, t("unusable"))], () => decide("unusable"), { class: "tool" }), button([el("kbd", {}, "e"), el("span", {}, t("note"))], writeNote, { class: "tool" })))),
     el("section.shown", {}, document.title ? el("h2", { dir: "auto" }, shown(document.title)) : null, text.node)));
   shownAt = performance.now();
+}
+
+function writeNote() {
+  note.hidden = false;
+  note.focus();
 }
 
 /** What one of them said, and where they saw it. */
@@ -68,5 +73,5 @@ export function keys(key) {
   const grade = app.me.set.scale.find((step) => String(step.grade) === key);
   if (grade) return () => decide("grade", grade.grade);
   const step = (by) => () => { position = (position + by + list.length) % list.length; draw(); };
-  return { x: () => decide("unusable"), e: () => note.focus(), j: step(1), k: step(-1), ArrowRight: step(1), ArrowLeft: step(-1) }[key];
+  return { x: () => decide("unusable"), e: writeNote, j: step(1), k: step(-1), ArrowRight: step(1), ArrowLeft: step(-1) }[key];
 }

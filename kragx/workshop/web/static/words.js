@@ -15,7 +15,7 @@ const WORDS = {
     unusable: "Unusable", unusableHint: "Broken, unreadable, or no passage at all", later: "Later", laterHint: "Put it off: it comes again at the end", undo: "Undo", undoHint: "Take back what you said last", note: "Note", noteHint: "A note, if you like. It goes with your grade; Esc leaves it.", searchHere: "Search", searchHint: "Words that the answer should contain",
     kind_unusable: "unusable", kind_later: "later", takingBack: "Taking it back…", takenBack: "↶ Taken back: grade it again.",
     copies1: "The same text stands in one more place; your grade counts for it too.", copies: "The same text stands in {0} more places; your grade counts for them too.", aboutPassage: "About this passage", documentId: "id",
-    judged: "{0} judged by you", ofPairs: "of {0}", moreDecide: "about {0} more decide it", moreDecide1: "about 1 more decides it", decided: "decided: no grade that is left can change it", mayStop: "You can stop here; going on makes the set richer.", aboutRange: "{0} to {1}",
+    judged: "{0} judged by you", ofPairs: "{0} in all", moreDecide: "about {0} more decide it", moreDecide1: "about 1 more decides it", decided: "decided: no grade that is left can change it", mayStop: "You can stop here; going on makes the set richer.", aboutRange: "{0} to {1}",
     onlyThis: "Only this question.", allQuestions: "All questions",
     noQuestionsHint: "A set begins with what people really ask. Write the first question; passages for it are suggested at once.", noQuestions: "There are no questions yet",
     noPairs: "No passages have been suggested yet", noPairsHint: "The search methods may still be at work, or none is set up. You can look for passages in your own words and judge what you find.",
