@@ -94,11 +94,13 @@ class Desk:
 
     def start(self) -> None:
         """Ask the retrievers, and find what lies beside gold, in a thread: now, and from now on."""
+        # Kiwi, which word leaks need, lets no other thread work while it loads: better before there
+        # is anybody to wait for it.
+        content_words(next(iter(self.documents.values())).text or "")
         self._suggester.start()
 
-        def prepare() -> None:  # so that the first to search, or to see word leaks, need not wait
+        def prepare() -> None:  # so that the first to search need not wait
             self._searched()
-            content_words(next(iter(self.documents.values())).text or "")
 
         start_daemon(prepare)
 

@@ -6,7 +6,8 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
 from types import SimpleNamespace
 
 import pytest
@@ -184,12 +185,13 @@ def command(folder, port):
         [*arguments, "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        for _ in range(300):
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        for _ in range(600):
+            with suppress(OSError, HTTPException):
+                with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+                    connection.request("GET", "/style.css", headers={"Connection": "close"})
+                    connection.getresponse().read()
                 break
-            except OSError:
-                time.sleep(0.1)
+            time.sleep(0.1)
         yield process
     finally:
         if process.poll() is None:
@@ -216,7 +218,7 @@ def test_a_server_that_is_killed_loses_nothing_and_the_page_goes_on(chromium, tm
         page.wait_for_selector("#banner:not([hidden])")
         assert "판정 1건을 이 컴퓨터에 보관" in page.inner_text("#banner")
         with command(folder, port):
-            page.wait_for_selector("#banner", state="hidden", timeout=20_000)
+            page.wait_for_selector("#banner", state="hidden", timeout=90_000)
             settled(page)
             page.wait_for_timeout(READ)
             judge(page, "1")
