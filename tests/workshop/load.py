@@ -176,13 +176,13 @@ def load(
         time.sleep(0.01)
     if kill:
         os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+        process.communicate()
         outcome.killed = True
         process, _ = _served(shop, port, names)
     for thread in threads:
         thread.join()
     process.terminate()
-    process.wait()
+    process.communicate()
     return outcome
 
 
