@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from kragx.data.corpus import Corpus
 from kragx.data.documents import Doc
+from kragx.workshop.places import place_of
 
 
 class Documents(Mapping[str, Doc]):
@@ -39,8 +40,16 @@ class Documents(Mapping[str, Doc]):
         text = self._corpus.text(doc_id)
         if text is None:
             return None
-        whole = self._docs.get(doc_id.rpartition(":")[0])
-        return Doc(doc_id, text, {} if whole is None else whole.metadata)
+        whole_id, _, span = doc_id.rpartition(":")
+        whole = self._docs.get(whole_id)
+        if whole is None:
+            return Doc(doc_id, text)
+        source, first = place_of(whole)
+        start, end = (first + int(place) for place in span.split("-"))
+        own = {"source": source, "start": start, "end": end}
+        of_whole = {"start_index", "end_index"}
+        others = {key: one for key, one in whole.metadata.items() if key not in of_whole}
+        return Doc(doc_id, text, others | own)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._docs)

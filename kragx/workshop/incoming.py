@@ -7,6 +7,7 @@ from typing import Any
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import DataError
+from kragx.workshop.places import place_of
 from kragx.workshop.records import Candidate, Judgement, Person, Question, Record
 from kragx.workshop.scale import people_grade
 
@@ -112,11 +113,12 @@ def _judgement(
         return None
     text = document.text or ""
     spans: tuple[tuple[int, int], ...] = ()
+    source, first = place_of(document)
     match dict(gold.metadata):
-        case {"source": gold.id, "start": int() as start, "end": int() as end, **rest} if (
-            not rest and 0 <= start < end <= len(text)
+        case {"source": own, "start": int() as start, "end": int() as end, **rest} if (
+            own == source and not rest and first <= start < end <= first + len(text)
         ):
-            spans = ((start, end),)
+            spans = ((start - first, end - first),)
         case metadata if metadata:
             return None
     evidence = text[spans[0][0] : spans[0][1]] if spans else text

@@ -11,6 +11,7 @@ from kragx.data import Doc, Gold, GoldDataset, Mender, Query
 from kragx.data.gold import as_gold
 from kragx.data.source import contradictions
 from kragx.workshop.duplicates import Copies
+from kragx.workshop.places import place_of
 from kragx.workshop.records import Judgement, Question
 from kragx.workshop.scale import gold_grade
 from kragx.workshop.standing import verdicts
@@ -187,8 +188,8 @@ def _gold(
 ) -> Gold | None:
     """The gold item of a document and its copies; None if none is in the corpus any more.
 
-    Evidence that people marked is its text, with its place in the document; of several stretches
-    that which holds them all, with each in the metadata.
+    Evidence that people marked is its text, with its place (`place_of`); of several stretches that
+    which holds them all, with each in the metadata.
     """
     marked = [row for row in rows if row.spans and grade > 0]
     newest = max(marked, key=lambda row: row.at, default=None)
@@ -205,9 +206,10 @@ def _gold(
         spans = sorted((start, end) for start, end in newest.spans if text[start:end].strip())
         if spans:
             start, end = spans[0][0], min(len(text), max(end for _, end in spans))
-            metadata = {"source": document, "start": start, "end": end}
+            source, first_place = place_of(documents[document])
+            metadata = {"source": source, "start": first_place + start, "end": first_place + end}
             if len(spans) > 1:
-                metadata["evidence"] = [list(span) for span in spans]
+                metadata["evidence"] = [[first_place + a, first_place + b] for a, b in spans]
             text = text[start:end]
     others = [
         Doc(own, (text if text in whole else whole) or None)

@@ -1,0 +1,59 @@
+"""Where evidence stands: in its source where the corpus says so, and back from a gold set."""
+
+import pytest
+
+from kragx.data import Doc, GoldDataset, as_corpus
+from kragx.workshop.documents import Documents
+from kragx.workshop.duplicates import Copies
+from kragx.workshop.incoming import incoming
+from kragx.workshop.places import place_of
+from kragx.workshop.records import Judgement, Person, Question
+from kragx.workshop.releases import ready
+from kragx.workshop.state import State
+from kragx.workshop.store import Store
+
+TEXT = "배송은 이틀 걸립니다."
+PLACED = {"source": "faq", "start_index": 40, "end_index": 40 + len(TEXT), "page": 3}
+DOCUMENTS = Documents(as_corpus([{"id": "a", "text": TEXT, "metadata": PLACED}]))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "place"),
+    [
+        ({}, ("d", 0)),
+        ({"source": "faq"}, ("d", 0)),
+        ({"source": "faq", "start": 7}, ("faq", 7)),
+        ({"source": "faq", "start": 7, "end": 12}, ("faq", 7)),
+        ({"source": "faq", "start": 7, "end": 99}, ("d", 0)),  # of another text
+        ({"source": "faq", "start": True}, ("d", 0)),
+        ({"source": "faq", "start": "7"}, ("d", 0)),
+        ({"source": "faq", "start": -1}, ("d", 0)),
+    ],
+)
+def test_place_of(metadata, place):
+    """What metadata say counts where it fits the text; else a document is its own source."""
+    assert place_of(Doc("d", "12345", metadata)) == place
+
+
+def test_a_stretch_stands_where_its_document_does():
+    """``document:start-end`` has a place of its own, counted from its document's."""
+    assert place_of(DOCUMENTS["a:4-6"]) == ("faq", 44)
+    bare = Documents(as_corpus({"b": TEXT}))
+    assert (place_of(bare["b:4-6"]), bare["b:4-6"].text) == (("b", 4), TEXT[4:6])
+
+
+@pytest.mark.parametrize("document", ["a", "a:0-6"])
+def test_evidence_comes_back_from_a_release(tmp_path, document):
+    """In a release evidence is counted in its source; in a workshop, again in its document."""
+    person = Person(uid="ann", name="ann")
+    question = Question(uid="q", person="ann", text="며칠?")
+    said = Judgement(question="q", document=document, person="ann", grade=3, spans=((4, 6),))
+    with Store(tmp_path / "workshop.sqlite") as store:
+        state = State(store)
+        state.add([person, question, said])
+        (query,) = ready(state, DOCUMENTS, Copies(DOCUMENTS), 3).queries
+    (gold,) = query.gold
+    assert (gold.text, gold.metadata) == ("이틀", {"source": "faq", "start": 44, "end": 46})
+    read = incoming(GoldDataset((query,)), person, DOCUMENTS, 3)
+    (again,) = (record for record in read.records if isinstance(record, Judgement))
+    assert (again.document, again.grade, again.spans) == (document, 3, ((4, 6),))
