@@ -9,10 +9,8 @@ from typing import Any
 from kragx.errors import DataError, UsageError
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.metrics import MetricSpec
-from kragx.workshop.boards import Plan
-from kragx.workshop.conflicts import agreement, conflicts
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.folder import Workshop
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.folder.links import holder, token_of
 from kragx.workshop.forms import (
     DecisionForm,
     DropForm,
@@ -24,16 +22,18 @@ from kragx.workshop.forms import (
     ReleaseForm,
     SearchForm,
 )
-from kragx.workshop.links import holder, token_of
-from kragx.workshop.progress import estimates, shares, totals
+from kragx.workshop.pairs.boards import Plan
+from kragx.workshop.pairs.conflicts import agreement, conflicts
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.standing import verdicts
 from kragx.workshop.questions.leak import content_words, leak, mean_leak
-from kragx.workshop.queue import Nothing, Queue, Turn
-from kragx.workshop.records import Candidate, Judgement, Person, Question, new_uid, now
+from kragx.workshop.queue.progress import estimates, shares, totals
+from kragx.workshop.queue.queue import Nothing, Queue, Turn
+from kragx.workshop.queue.suggestions import Source, Suggester
 from kragx.workshop.releases import next_release, release
 from kragx.workshop.search import Search
-from kragx.workshop.standing import verdicts
-from kragx.workshop.state import Pair, State
-from kragx.workshop.suggestions import Source, Suggester
+from kragx.workshop.state.records import Candidate, Judgement, Person, Question, new_uid, now
+from kragx.workshop.state.state import Pair, State
 
 Plain = dict[str, Any]
 """Values as JSON has them."""

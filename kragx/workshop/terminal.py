@@ -7,9 +7,9 @@ from typing import Any
 
 from kragx.agreement.label_files import Pair
 from kragx.workshop.exchange import person_of
-from kragx.workshop.folder import FILE, Workshop, start
-from kragx.workshop.records import Judgement, Person
-from kragx.workshop.state import State
+from kragx.workshop.folder.folder import FILE, Workshop, start
+from kragx.workshop.state.records import Judgement, Person
+from kragx.workshop.state.state import State
 
 _TERMINAL = "terminal"
 
@@ -47,7 +47,7 @@ def terminal(folder: Path, sample: Path, person: str) -> Iterator[Terminal]:
     """What keeps labels in the workshop of a folder, which is made of the sample where it is new.
 
     Raises:
-        UsageError: as `kragx.workshop.folder.start`.
+        UsageError: as `kragx.workshop.folder.folder.start`.
     """
     if not (folder / FILE).exists():
         start(folder, sample=sample)

@@ -22,9 +22,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kragx.workshop.folder import start
-from kragx.workshop.records import Judgement, new_uid
-from kragx.workshop.store import Store
+from kragx.workshop.folder.folder import start
+from kragx.workshop.state.records import Judgement, new_uid
+from kragx.workshop.state.store import Store
 from tests.workshop.serving import written
 
 _WORDS = (

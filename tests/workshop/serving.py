@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from kragx.workshop.desk import Desk
-from kragx.workshop.folder import Workshop, start
-from kragx.workshop.records import new_uid
-from kragx.workshop.state import State
+from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.state.records import new_uid
+from kragx.workshop.state.state import State
 
 CORPUS = {
     "refund": "환불은 물건을 받은 날부터 7일 안에 신청합니다.",

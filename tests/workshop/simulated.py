@@ -8,11 +8,11 @@ import numpy as np
 
 from kragx.data import Doc
 from kragx.metrics import parse
-from kragx.workshop.boards import Plan, asking_uid
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.queue import Queue, Turn
-from kragx.workshop.records import Candidate, Judgement, Question, Record
-from kragx.workshop.state import State
+from kragx.workshop.pairs.boards import Plan, asking_uid
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.queue.queue import Queue, Turn
+from kragx.workshop.state.records import Candidate, Judgement, Question, Record
+from kragx.workshop.state.state import State
 
 PLAN = Plan(parse("ndcg@10"), twice=0.0, random=0.1)
 

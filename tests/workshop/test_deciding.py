@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from kragx import evaluate
 from kragx.comparison.statistics import sign_flip_p
 from kragx.metrics import parse
-from kragx.workshop.deciding import ALPHA, Field, Rule, deciding_metric, pairs_needed, verdict
+from kragx.workshop.queue.deciding import ALPHA, Field, Rule, deciding_metric, pairs_needed, verdict
 from tests.thoroughness import examples
 
 METRICS = ["ndcg@3", "ndcg@3(gain=exp2)", "precision@2", "recall@3", "recall@2(rel=2)", "mrr@3"]

@@ -16,8 +16,8 @@ from kragx.workshop.forms import (
     QuestionsForm,
     ReleaseForm,
 )
-from kragx.workshop.records import new_uid
-from kragx.workshop.suggestions import Source
+from kragx.workshop.queue.suggestions import Source
+from kragx.workshop.state.records import new_uid
 from tests.workshop.serving import grade, opened
 
 

@@ -16,9 +16,9 @@ from kragx.errors import DataError, UsageError
 from kragx.workshop.exchange import export_file, import_file
 from kragx.workshop.exchange.exporting import person_of
 from kragx.workshop.exchange.rows import Source
-from kragx.workshop.records import Candidate, Judgement, Person, Question, Release
-from kragx.workshop.state import State
-from kragx.workshop.store import Store
+from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Release
+from kragx.workshop.state.state import State
+from kragx.workshop.state.store import Store
 from tests.thoroughness import examples
 
 TEXT_OF = {

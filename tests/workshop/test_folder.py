@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from kragx.errors import ConfigError, DataError, UsageError
-from kragx.workshop.folder import Workshop, start
+from kragx.workshop.folder.folder import Workshop, start
 from tests.workshop.serving import CORPUS, opened, started, written
 
 
@@ -173,7 +173,7 @@ def test_a_secret_that_was_cut_short(shop):
 
 def test_a_password_in_the_file_is_said(tmp_path, monkeypatch):
     """And a variable in its place is not."""
-    monkeypatch.setattr("kragx.workshop.folder.Workshop.store", lambda workshop: _Nowhere())
+    monkeypatch.setattr("kragx.workshop.folder.folder.Workshop.store", lambda workshop: _Nowhere())
     corpus = written(tmp_path / "c.jsonl", [{"id": "a", "text": "x"}])
     monkeypatch.setenv("SHOP_DATABASE", "postgresql://u:secret@host/db")
     for url, is_said in (

@@ -3,14 +3,14 @@
 import pytest
 
 from kragx.data import Doc, GoldDataset, as_corpus
-from kragx.workshop.documents import Documents
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.incoming import incoming
-from kragx.workshop.places import place_of
-from kragx.workshop.records import Judgement, Person, Question
+from kragx.workshop.folder.documents import Documents
+from kragx.workshop.folder.incoming import incoming
+from kragx.workshop.folder.places import place_of
+from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases import ready
-from kragx.workshop.state import State
-from kragx.workshop.store import Store
+from kragx.workshop.state.records import Judgement, Person, Question
+from kragx.workshop.state.state import State
+from kragx.workshop.state.store import Store
 
 TEXT = "배송은 이틀 걸립니다."
 PLACED = {"source": "faq", "start_index": 40, "end_index": 40 + len(TEXT), "page": 3}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from kragx.metrics import parse
-from kragx.workshop.boards import Plan
-from kragx.workshop.progress import estimates, shares, totals
-from kragx.workshop.records import Candidate, Judgement
+from kragx.workshop.pairs.boards import Plan
+from kragx.workshop.queue.progress import estimates, shares, totals
+from kragx.workshop.state.records import Candidate, Judgement
 from tests.workshop.simulated import World, judged, needed
 
 ALL = Plan(parse("precision@5"), twice=0.0, random=1.0)

@@ -7,12 +7,12 @@ import pytest
 
 from kragx.data import Doc
 from kragx.metrics import parse
-from kragx.workshop.boards import Plan, asking_uid
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.queue import Nothing, Queue, Turn
-from kragx.workshop.records import Candidate, Judgement, Person, Question
-from kragx.workshop.state import State
-from kragx.workshop.store import Store
+from kragx.workshop.pairs.boards import Plan, asking_uid
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.queue.queue import Nothing, Queue, Turn
+from kragx.workshop.state.records import Candidate, Judgement, Person, Question
+from kragx.workshop.state.state import State
+from kragx.workshop.state.store import Store
 
 PLAN = Plan(parse("ndcg@3"), {"one": "1", "other": "2"}, twice=0.0, random=0.0)
 

@@ -10,8 +10,8 @@ from kragx.agreement import LabelFile, PairToLabel, Sample, Scale, label
 from kragx.errors import DataError, UsageError
 from kragx.workshop.exchange import export_file, person_of
 from kragx.workshop.exchange.rows import Source
-from kragx.workshop.folder import Workshop, start
-from kragx.workshop.state import State
+from kragx.workshop.folder.folder import Workshop, start
+from kragx.workshop.state.state import State
 from kragx.workshop.terminal import terminal
 
 PAIRS = (("q1", "d1"), ("q1", "d2"), ("q2", "d1"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import Doc
-from kragx.workshop.duplicates import SHARE, Copies
+from kragx.workshop.pairs.duplicates import SHARE, Copies
 from kragx.workshop.search import Search
 from tests.thoroughness import examples
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from kragx.workshop.records import Judgement, Person
-from kragx.workshop.standing import Standing, standing
-from kragx.workshop.state import State
-from kragx.workshop.store import Store
+from kragx.workshop.pairs.standing import Standing, standing
+from kragx.workshop.state.records import Judgement, Person
+from kragx.workshop.state.state import State
+from kragx.workshop.state.store import Store
 
 
 def say(person: str, grade: int | str | None, document: str = "d", **fields: object) -> Judgement:

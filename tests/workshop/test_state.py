@@ -7,10 +7,10 @@ import pytest
 
 from kragx.errors import DataError, UsageError
 from kragx.judging.store import Store as JudgementStore
-from kragx.workshop.records import Candidate, Judgement, Person, Question, Release
-from kragx.workshop.state import State
-from kragx.workshop.store import Store
-from kragx.workshop.tables import schema
+from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Release
+from kragx.workshop.state.state import State
+from kragx.workshop.state.store import Store
+from kragx.workshop.state.tables import schema
 
 
 @pytest.fixture

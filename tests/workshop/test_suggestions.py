@@ -11,13 +11,13 @@ from kragx.app.retrieving.suggesting import sources
 from kragx.data import Doc, GoldDataset, Retrieved, Run
 from kragx.errors import UsageError
 from kragx.metrics import parse
-from kragx.workshop.boards import Plan
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.queue import Queue
-from kragx.workshop.records import Judgement, Question
-from kragx.workshop.state import State
-from kragx.workshop.store import Store
-from kragx.workshop.suggestions import Source, Suggester
+from kragx.workshop.pairs.boards import Plan
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.queue.queue import Queue
+from kragx.workshop.queue.suggestions import Source, Suggester
+from kragx.workshop.state.records import Judgement, Question
+from kragx.workshop.state.state import State
+from kragx.workshop.state.store import Store
 
 DOCS = {
     f"s:{n}": Doc(f"s:{n}", f"chunk {n} says something", {"source": "s", "start": start})

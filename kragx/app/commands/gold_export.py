@@ -27,8 +27,8 @@ def export(
     """Write the questions and judgements of a workshop into a file."""
     from kragx.workshop.exchange import export_file, person_of
     from kragx.workshop.exchange.rows import Source
-    from kragx.workshop.folder import Workshop
-    from kragx.workshop.state import State
+    from kragx.workshop.folder.folder import Workshop
+    from kragx.workshop.state.state import State
 
     workshop = Workshop.open(folder)
     with workshop.store() as store:

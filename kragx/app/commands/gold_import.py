@@ -27,8 +27,8 @@ def import_(
     Rows that were changed become new judgements of the same person. Nothing is ever removed.
     """
     from kragx.workshop.exchange import import_file
-    from kragx.workshop.folder import Workshop
-    from kragx.workshop.state import State
+    from kragx.workshop.folder.folder import Workshop
+    from kragx.workshop.state.state import State
 
     workshop = Workshop.open(folder)
     with workshop.store() as store:

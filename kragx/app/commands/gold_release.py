@@ -27,10 +27,10 @@ def release(
     With it come notes for people (.md) and its name, version and hash (.release.json). What is not
     ready is left out and named; where nothing has changed, nothing is written.
     """
-    from kragx.workshop.duplicates import Copies
-    from kragx.workshop.folder import Workshop
+    from kragx.workshop.folder.folder import Workshop
+    from kragx.workshop.pairs.duplicates import Copies
     from kragx.workshop.releases import release as write
-    from kragx.workshop.state import State
+    from kragx.workshop.state.state import State
 
     workshop = Workshop.open(folder)
     with workshop.store() as store:

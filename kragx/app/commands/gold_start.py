@@ -50,7 +50,7 @@ def start(
 
     Nothing of a config is run: its retrievers are asked by kragx workshop.
     """
-    from kragx.workshop import folder as folders
+    from kragx.workshop.folder import folder as folders
 
     started = folders.start(
         folder,

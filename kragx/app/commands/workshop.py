@@ -15,8 +15,8 @@ from kragx.printing import put, say, visible
 
 if TYPE_CHECKING:
     from kragx.metrics import MetricSpec
-    from kragx.workshop.folder import Workshop
-    from kragx.workshop.suggestions import Source
+    from kragx.workshop.folder.folder import Workshop
+    from kragx.workshop.queue.suggestions import Source
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -50,8 +50,8 @@ def workshop(
     """
     from kragx.app.environment import load_env
     from kragx.workshop.desk import Desk
-    from kragx.workshop.folder import Workshop
-    from kragx.workshop.state import State
+    from kragx.workshop.folder.folder import Workshop
+    from kragx.workshop.state.state import State
 
     is_local = host in _LOOPBACK
     if not (is_local or called):

@@ -6,8 +6,8 @@ from kragx.app.config import load
 from kragx.app.retrieving.fingerprint import Fingerprints
 from kragx.app.retrieving.retrieve_all import asker
 from kragx.metrics import MetricSpec
-from kragx.workshop.deciding import deciding_metric
-from kragx.workshop.suggestions import Source
+from kragx.workshop.queue.deciding import deciding_metric
+from kragx.workshop.queue.suggestions import Source
 
 
 def sources(path: Path) -> tuple[list[Source], MetricSpec]:

@@ -8,7 +8,7 @@ from kragx.errors import UsageError, nearest
 from kragx.printing import Line, Part, Result, counted
 from kragx.workshop.exchange.forms import form_of
 from kragx.workshop.exchange.rows import Source
-from kragx.workshop.state import State
+from kragx.workshop.state.state import State
 
 
 @dataclass(frozen=True)

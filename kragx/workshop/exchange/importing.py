@@ -15,8 +15,16 @@ from kragx.printing import Line, Part, Result, counted
 from kragx.workshop.exchange.forms import form_of, recognised
 from kragx.workshop.exchange.rows import Mistakes, Row, Rows, by_text, is_same, text_of
 from kragx.workshop.exchange.tools import users
-from kragx.workshop.records import RECORDS, Candidate, Judgement, Person, Question, Record, now
-from kragx.workshop.state import State
+from kragx.workshop.state.records import (
+    RECORDS,
+    Candidate,
+    Judgement,
+    Person,
+    Question,
+    Record,
+    now,
+)
+from kragx.workshop.state.state import State
 
 _CONTENT = ("kind", "grade", "spans", "note")
 """What somebody may say anew of a pair; the rest of a judgement is how it came."""

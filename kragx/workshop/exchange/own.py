@@ -26,7 +26,7 @@ from kragx.workshop.exchange.rows import (
     grade_word,
     named,
 )
-from kragx.workshop.records import Candidate, Judgement, Person, Question, Record, Release
+from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Record, Release
 
 VERSION = 1
 _TABLES: tuple[type[Record], ...] = (Person, Question, Candidate, Judgement)

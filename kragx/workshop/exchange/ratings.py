@@ -16,9 +16,9 @@ from kragx.data.formats.tabular import read_csv
 from kragx.data.formats.trec import iter_qrels
 from kragx.errors import DataError, shorten
 from kragx.workshop.exchange.rows import Mistakes, Row, Rows, Source, Written, by_text, grade_values
-from kragx.workshop.records import Judgement
-from kragx.workshop.scale import USUAL_TOP
-from kragx.workshop.state import Pair
+from kragx.workshop.pairs.scale import USUAL_TOP
+from kragx.workshop.state.records import Judgement
+from kragx.workshop.state.state import Pair
 
 _ALWAYS = "who judged, notes, evidence, times, earlier grades, and questions' other fields"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from kragx.data.documents import Doc
 from kragx.errors import DataError
-from kragx.workshop.records import Judgement, Person, Question, Record
-from kragx.workshop.standing import standing
-from kragx.workshop.state import Pair, State
+from kragx.workshop.pairs.standing import standing
+from kragx.workshop.state.records import Judgement, Person, Question, Record
+from kragx.workshop.state.state import Pair, State
 
 WORDS = ("unusable", "later", "undone")
 """What stands in the place of a grade where there is none."""

@@ -29,8 +29,8 @@ from kragx.workshop.exchange.rows import (
     grade_word,
     named,
 )
-from kragx.workshop.records import Judgement
-from kragx.workshop.state import Pair
+from kragx.workshop.state.records import Judgement
+from kragx.workshop.state.state import Pair
 
 LABELS = """\
 <View>

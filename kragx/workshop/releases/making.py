@@ -10,12 +10,12 @@ from typing import Any, Literal
 from kragx.data import Doc, Gold, GoldDataset, Mender, Query
 from kragx.data.gold import as_gold
 from kragx.data.source import contradictions
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.places import place_of
-from kragx.workshop.records import Judgement, Question
-from kragx.workshop.scale import gold_grade
-from kragx.workshop.standing import verdicts
-from kragx.workshop.state import State
+from kragx.workshop.folder.places import place_of
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.scale import gold_grade
+from kragx.workshop.pairs.standing import verdicts
+from kragx.workshop.state.records import Judgement, Question
+from kragx.workshop.state.state import State
 
 Reason = Literal[
     "not judged", "nothing relevant", "undecided", "contradiction", "not in corpus", "broken"

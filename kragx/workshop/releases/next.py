@@ -13,11 +13,11 @@ from kragx.data.gold_diff import GoldDiff, diff_gold
 from kragx.data.reading import read_dataset
 from kragx.plain import HIDDEN
 from kragx.printing import Result
-from kragx.workshop.conflicts import Alpha, agreement
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.folder import Workshop
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.pairs.conflicts import Alpha, agreement
+from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases.making import REASONS, Ready, Share, ready, shares
-from kragx.workshop.state import State
+from kragx.workshop.state.state import State
 
 _FILE = re.compile(r"gold_v([1-9][0-9]{0,8})\.jsonl")
 

@@ -17,10 +17,10 @@ from kragx.printing import (
     visible,
     warning,
 )
-from kragx.workshop.conflicts import Alpha
+from kragx.workshop.pairs.conflicts import Alpha
+from kragx.workshop.pairs.scale import gold_grade
 from kragx.workshop.releases.making import REASONS
 from kragx.workshop.releases.next import Next
-from kragx.workshop.scale import gold_grade
 
 
 def notes(coming: Next, dataset: GoldDataset, validation: Validation, note: str) -> str:

@@ -24,13 +24,13 @@ from kragx.data.released import ENDING
 from kragx.data.validation import Validation, validate
 from kragx.errors import DataError, UsageError
 from kragx.printing import Line, Part, Result, counted, warning
-from kragx.workshop import records
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.folder import Workshop
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases.making import LeftOut
 from kragx.workshop.releases.next import Next, next_release
 from kragx.workshop.releases.notes import notes
-from kragx.workshop.state import State
+from kragx.workshop.state import records
+from kragx.workshop.state.state import State
 
 _STALE = 3600
 """Seconds after which nobody is writing any more."""

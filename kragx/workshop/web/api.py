@@ -17,7 +17,7 @@ from kragx.errors import DataError, KragxError, UsageError, shorten
 from kragx.workshop import forms
 from kragx.workshop.desk import ClashError, Desk, Plain, RefusedError, UnknownError
 from kragx.workshop.forms import Form
-from kragx.workshop.records import Person
+from kragx.workshop.state.records import Person
 from kragx.workshop.web.security import Refusal, body_of, json_response, token_of
 from kragx.workshop.web.tree import tree
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kragx.workshop.folder import start
+from kragx.workshop.folder.folder import start
 from tests.workshop.serving import Served, serving, written
 
 TEXTS = {

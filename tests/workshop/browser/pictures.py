@@ -20,9 +20,9 @@ from pathlib import Path
 import yaml
 
 from kragx.data import read_dataset
-from kragx.workshop.folder import FILE, Workshop, start
-from kragx.workshop.records import Judgement
-from kragx.workshop.state import State
+from kragx.workshop.folder.folder import FILE, Workshop, start
+from kragx.workshop.state.records import Judgement
+from kragx.workshop.state.state import State
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "examples" / "data" / "consumer_ko"

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kragx.data import as_corpus
-from kragx.workshop.documents import Documents
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.records import Judgement, Person, Question
+from kragx.workshop.folder.documents import Documents
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.scale import gold_grade
 from kragx.workshop.releases import ready
 from kragx.workshop.releases.making import shares
-from kragx.workshop.scale import gold_grade
-from kragx.workshop.state import State
+from kragx.workshop.state.records import Judgement, Person, Question
+from kragx.workshop.state.state import State
 from tests.thoroughness import examples
 
 TEXTS = {

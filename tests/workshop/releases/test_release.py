@@ -15,11 +15,11 @@ import pytest
 
 from kragx import DataError, UsageError, read_dataset
 from kragx.data.gold_diff import diff_files
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.folder import Workshop
-from kragx.workshop.records import Judgement, Person, Question
+from kragx.workshop.folder.folder import Workshop
+from kragx.workshop.pairs.duplicates import Copies
 from kragx.workshop.releases import release
-from kragx.workshop.state import State
+from kragx.workshop.state.records import Judgement, Person, Question
+from kragx.workshop.state.state import State
 from tests.app.commands.conftest import kragx
 from tests.workshop.serving import started, written
 
@@ -215,7 +215,7 @@ def test_a_number_that_somebody_else_has_taken(shop, tmp_path):
 
 
 def _of_another():
-    from kragx.workshop.records import Release
+    from kragx.workshop.state.records import Release
 
     return [Release(uid="release-1", person="", version=1, hash="0" * 64, file="gold_v1.jsonl")]
 

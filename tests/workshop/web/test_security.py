@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from kragx.workshop.records import new_uid
+from kragx.workshop.state.records import new_uid
 from kragx.workshop.web.security import HEADERS, LARGEST_BODY
 from tests.workshop.serving import grade, serving, started
 

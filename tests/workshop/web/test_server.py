@@ -1,6 +1,6 @@
 """The workshop's server: who asks, what comes back."""
 
-from kragx.workshop.records import new_uid
+from kragx.workshop.state.records import new_uid
 from tests.workshop.serving import grade
 
 

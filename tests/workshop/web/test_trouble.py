@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from kragx.workshop.records import new_uid
+from kragx.workshop.state.records import new_uid
 from tests.workshop.serving import grade, opened, serving, started
 
 

@@ -13,9 +13,9 @@ from kragx.data import Doc, GoldDataset, Query, Retrieved, Run, normalise
 from kragx.data.databases import StoreFailedError
 from kragx.errors import KragxError
 from kragx.evaluation.retriever_adapters import start_daemon
-from kragx.workshop.boards import asking_uid
-from kragx.workshop.queue import Queue
-from kragx.workshop.records import Candidate, Question
+from kragx.workshop.pairs.boards import asking_uid
+from kragx.workshop.queue.queue import Queue
+from kragx.workshop.state.records import Candidate, Question
 
 _AT_ONCE = 25
 """After so many questions the answers are stored, so that judging can begin."""

@@ -9,10 +9,10 @@ import numpy as np
 from kragx.judging.votes import ordinal_alpha
 from kragx.metrics import Floats
 from kragx.metrics.intervals import Interval, expanded_intervals
-from kragx.workshop import standing
-from kragx.workshop.boards import Board
-from kragx.workshop.records import Judgement
-from kragx.workshop.state import Pair, State
+from kragx.workshop.pairs import standing
+from kragx.workshop.pairs.boards import Board
+from kragx.workshop.state.records import Judgement
+from kragx.workshop.state.state import Pair, State
 
 
 def verdicts(state: State, pair: Pair) -> dict[str, Judgement]:

@@ -7,9 +7,9 @@ from typing import Any
 from kragx.data.documents import Doc
 from kragx.data.gold import Gold, GoldDataset, Query
 from kragx.errors import DataError
-from kragx.workshop.places import place_of
-from kragx.workshop.records import Candidate, Judgement, Person, Question, Record
-from kragx.workshop.scale import people_grade
+from kragx.workshop.folder.places import place_of
+from kragx.workshop.pairs.scale import people_grade
+from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Record
 
 
 @dataclass(frozen=True)

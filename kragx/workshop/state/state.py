@@ -4,8 +4,8 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from kragx.workshop.records import Candidate, Judgement, Person, Question, Record, Release
-from kragx.workshop.store import Store
+from kragx.workshop.state.records import Candidate, Judgement, Person, Question, Record, Release
+from kragx.workshop.state.store import Store
 
 Pair = tuple[str, str]
 """The uid of a question, and the id of a document."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from kragx.data.databases import Address
-from kragx.workshop.records import RECORDS, Record
+from kragx.workshop.state.records import RECORDS, Record
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -38,7 +38,7 @@ class Store:
 
     def __enter__(self) -> Self:
         from kragx.data.databases.database import Database
-        from kragx.workshop import tables
+        from kragx.workshop.state import tables
 
         schema = tables.schema(self._schema or tables.USUAL)
         self._tables = schema.tables

@@ -4,7 +4,7 @@ import hmac
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 
-from kragx.workshop.records import Person
+from kragx.workshop.state.records import Person
 
 
 def token_of(person: Person, secret: bytes) -> str:

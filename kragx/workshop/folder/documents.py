@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from kragx.data.corpus import Corpus
 from kragx.data.documents import Doc
-from kragx.workshop.places import place_of
+from kragx.workshop.folder.places import place_of
 
 
 class Documents(Mapping[str, Doc]):

@@ -11,12 +11,12 @@ from typing import Literal
 from kragx.data import Doc
 from kragx.evaluation.retriever_adapters import start_daemon
 from kragx.metrics import Floats
-from kragx.workshop.boards import Board, Plan, chance
-from kragx.workshop.deciding import Rule
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.outlook import Outlook, Reckoning, reckon, worth
-from kragx.workshop.records import Judgement
-from kragx.workshop.state import Pair, State
+from kragx.workshop.pairs.boards import Board, Plan, chance
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.queue.deciding import Rule
+from kragx.workshop.queue.outlook import Outlook, Reckoning, reckon, worth
+from kragx.workshop.state.records import Judgement
+from kragx.workshop.state.state import Pair, State
 
 LEASE = 600.0
 """So many seconds nobody else is shown what somebody is being shown."""

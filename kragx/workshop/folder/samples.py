@@ -5,7 +5,7 @@ from kragx.agreement.sample import Sample
 from kragx.data import Doc
 from kragx.errors import DataError, UsageError
 from kragx.judging.rubric import RUBRICS
-from kragx.workshop.records import Candidate, Person, Question, Record
+from kragx.workshop.state.records import Candidate, Person, Question, Record
 
 
 def documents_of(sample: Sample) -> dict[str, Doc]:

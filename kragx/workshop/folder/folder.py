@@ -25,12 +25,12 @@ from kragx.errors import ConfigError, DataError, UsageError, nearest
 from kragx.judging.rubric import built_in
 from kragx.plugins import with_variables
 from kragx.printing import Line, Part, Result, warning
-from kragx.workshop.documents import Documents
-from kragx.workshop.incoming import incoming
-from kragx.workshop.records import Person, Question, Record
-from kragx.workshop.samples import documents_of, records_of, scale_of
-from kragx.workshop.store import Store
-from kragx.workshop.tables import USUAL
+from kragx.workshop.folder.documents import Documents
+from kragx.workshop.folder.incoming import incoming
+from kragx.workshop.folder.samples import documents_of, records_of, scale_of
+from kragx.workshop.state.records import Person, Question, Record
+from kragx.workshop.state.store import Store
+from kragx.workshop.state.tables import USUAL
 
 Language = Literal["ko", "en"]
 

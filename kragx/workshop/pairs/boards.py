@@ -11,11 +11,11 @@ import numpy as np
 
 from kragx.data import Doc
 from kragx.metrics import Bools, Floats, Ints, MetricSpec, parse
-from kragx.workshop.duplicates import Copies
-from kragx.workshop.records import Candidate, Question
-from kragx.workshop.scale import gold_grade
-from kragx.workshop.standing import Standing, standing
-from kragx.workshop.state import State
+from kragx.workshop.pairs.duplicates import Copies
+from kragx.workshop.pairs.scale import gold_grade
+from kragx.workshop.pairs.standing import Standing, standing
+from kragx.workshop.state.records import Candidate, Question
+from kragx.workshop.state.state import State
 
 
 @dataclass(frozen=True)

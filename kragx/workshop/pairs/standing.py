@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from kragx.workshop.records import Judgement
-from kragx.workshop.state import State
+from kragx.workshop.state.records import Judgement
+from kragx.workshop.state.state import State
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kragx.metrics import Floats
-from kragx.workshop.boards import Board, Plan
-from kragx.workshop.deciding import Field, Rule, contenders, open_pairs, pairs_needed
+from kragx.workshop.pairs.boards import Board, Plan
+from kragx.workshop.queue.deciding import Field, Rule, contenders, open_pairs, pairs_needed
 
 QUESTIONS = 10
 PAIRS = 30

@@ -23,7 +23,7 @@ import numpy as np
 
 from kragx.metrics import Floats
 from kragx.metrics.intervals import student_t
-from kragx.workshop.boards import Board, Plan
+from kragx.workshop.pairs.boards import Board, Plan
 
 _LEAST = 10
 

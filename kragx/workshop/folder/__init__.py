@@ -1,0 +1,1 @@
+"""The folder of a workshop: made, filled, opened, and who has a link to it."""

@@ -1,0 +1,1 @@
+"""A question and a document: what suggests them, and what people have said of them."""

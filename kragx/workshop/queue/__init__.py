@@ -1,0 +1,1 @@
+"""What a person is shown next, and when the comparison is decided."""

@@ -1,0 +1,1 @@
+"""What a workshop holds: its tables, records, and what they come to, folded."""
